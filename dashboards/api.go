@@ -1,6 +1,6 @@
 package main
 
-// api is requests and queries, what bounds them, and logins.
+// api shows requests and queries, their bounds, and logins.
 var api = board{
 	"api", "API", "Requests and queries, what bounds them, and who signs in.",
 	[]row{

@@ -4,31 +4,31 @@ import "strings"
 
 // board is a dashboard.
 type board struct {
-	file  string // without .json; its address ends with it, too
+	file  string // without .json; the URL of the dashboard also ends with it
 	title string
 	about string
 	rows  []row
 }
 
-// row is panels under a heading.
+// row is a group of panels under a heading.
 type row struct {
 	title  string
 	panels []panel
 }
 
-// panel is a graph or numbers. All its queries have one unit.
+// panel is a graph or a number. All its queries have the same unit.
 type panel struct {
 	title, about string
 	unit         unit
 	queries      []query
 	isNumber     bool
-	warn, alarm  float64           // where it turns yellow and red; 0: nowhere
-	isLow        bool              // it is red below alarm, not from it on
-	words        map[string]string // shown in the place of values
-	more         string            // file of the dashboard that has details; empty: none
+	warn, alarm  float64           // values at which it turns yellow and red; 0: never
+	isLow        bool              // it is red below alarm, instead of from alarm on
+	words        map[string]string // shown in place of values
+	more         string            // file of the dashboard with details; empty: none
 }
 
-// unit is one of Grafana's.
+// unit is a unit of Grafana.
 type unit string
 
 const (
@@ -42,12 +42,12 @@ const (
 	share        unit = "percentunit" // 1 is all
 )
 
-// graph is a panel of lines.
+// graph returns a panel with lines.
 func graph(title, about string, u unit, queries ...query) panel {
 	return panel{title: title, about: about, unit: u, queries: queries}
 }
 
-// number is a panel of one whole number for each series.
+// number returns a panel with one whole number for each series.
 func number(title, about string, queries ...query) panel {
 	return panel{title: title, about: about, unit: whole, queries: queries, isNumber: true}
 }
@@ -58,75 +58,75 @@ func (p panel) above(warn, alarm float64) panel {
 	return p
 }
 
-// needed colours a panel where it shows less than 1.
+// needed colours a panel red if it shows less than 1.
 func (p panel) needed() panel {
 	p.alarm, p.isLow = 1, true
 	return p
 }
 
-// calls shows words in the place of values.
+// calls shows words in place of values.
 func (p panel) calls(words map[string]string) panel {
 	p.words = words
 	return p
 }
 
-// to leads from a panel to the dashboard that has details.
+// to links a panel to the dashboard with details.
 func (p panel) to(file string) panel {
 	p.more = file
 	return p
 }
 
-// query is an expression of Prometheus and how its series are called, by their labels.
+// query is an expression of Prometheus, and the legend of its series by their labels.
 type query struct{ expr, legend string }
 
-// as gives the series of a query another name.
+// as gives the series of a query another legend.
 func (q query) as(legend string) query { return query{q.expr, legend} }
 
-// Which series are meant: those of the processes that were chosen, or those of the
-// installation, where every process tells the same or one tells for all.
+// Selectors of series. these selects the chosen processes. installation selects all processes,
+// for values that are the same in each or that only one reports.
 const (
 	these        = `job="$job", instance=~"$instance"`
 	installation = `job="$job"`
 )
 
-// rate is how often in a second a counter grows, by a label or, where that is empty, in
-// all. A metric may have a selector: name{result="failed"}.
+// rate returns how often per second a counter grows, by a label, or in total if by is empty. A
+// metric may have a selector: name{result="failed"}.
 func rate(metric, by string) query { return grows("rate", metric, "[$__rate_interval]", by) }
 
-// lastHour is how often a counter grew in the last hour: what is rare cannot be seen as a
-// rate.
+// lastHour returns how often a counter grew in the last hour. The rate of rare events is too
+// small to see.
 func lastHour(metric, by string) query { return grows("increase", metric, "[1h]", by) }
 
 func grows(function, metric, within, by string) query {
 	return query{"sum" + grouped(by) + "(" + function + "(" + selected(metric, these) + within + "))", legend(by, metric)}
 }
 
-// gauge is a value of each process.
+// gauge returns a value of each process.
 func gauge(metric string) query {
 	return query{"sum by (instance) (" + selected(metric, these) + ")", "{{instance}}"}
 }
 
-// sum is a value of all processes together.
+// sum returns a value summed over all processes.
 func sum(metric string) query {
 	return query{"sum(" + selected(metric, these) + ")", metric}
 }
 
-// known is a value of the installation, such as one that is read from its database.
+// known returns a value of the installation, such as one that is read from its database.
 func known(metric, by string) query {
 	return query{"max" + grouped(by) + "(" + selected(metric, installation) + ")", legend(by, metric)}
 }
 
-// part is which share of its limit a value of each process is.
+// part returns a value of each process as a share of its limit.
 func part(metric, limit string) query {
 	return query{"sum by (instance) (" + selected(metric, these) + " / " + selected(limit, these) + ")", "{{instance}}"}
 }
 
-// slow is what 95 of 100 observations of a histogram stay below, by a label or in all.
+// slow returns the 95th percentile of a histogram, by a label or in total.
 func slow(histogram, by string) query {
 	return quantile("95", rate(buckets(histogram), strings.TrimSuffix("le, "+by, ", "))).as(legend(by, "95 %"))
 }
 
-// spread is what 50, 95 and 99 of 100 observations of a histogram stay below.
+// spread returns the 50th, 95th and 99th percentiles of a histogram.
 func spread(histogram string) (three []query) {
 	for _, percent := range []string{"50", "95", "99"} {
 		three = append(three, quantile(percent, rate(buckets(histogram), "le")).as(percent+" %"))
@@ -134,7 +134,7 @@ func spread(histogram string) (three []query) {
 	return three
 }
 
-// buckets are those of a histogram, which may have a selector.
+// buckets returns the bucket metric of a histogram, which may have a selector.
 func buckets(histogram string) string {
 	name, selector, _ := strings.Cut(histogram, "{")
 	if selector != "" {
@@ -143,12 +143,12 @@ func buckets(histogram string) string {
 	return name + "_bucket" + selector
 }
 
-// quantile is one of buckets.
+// quantile returns a percentile of buckets.
 func quantile(percent string, buckets query) query {
 	return query{"histogram_quantile(0." + percent + ", " + buckets.expr + ")", ""}
 }
 
-// selected is the series of a metric, which may have a selector, with these labels.
+// selected returns the series of a metric, which may have a selector, with more labels.
 func selected(metric, labels string) string {
 	name, selector, _ := strings.Cut(strings.TrimSuffix(metric, "}"), "{")
 	if selector != "" {
@@ -171,5 +171,5 @@ func legend(by, metric string) string {
 	return "{{" + by + "}}"
 }
 
-// most is the ten largest series of a query.
+// most returns the ten largest series of a query.
 func most(q query) query { return query{"topk(10, " + q.expr + ")", q.legend} }

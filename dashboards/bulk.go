@@ -1,6 +1,6 @@
 package main
 
-// bulk is requests that write many assets.
+// bulk shows requests that write many assets.
 var bulk = board{
 	"bulk", "Bulk", "Requests of the bulk interface, carried out at once or accepted for later.",
 	[]row{

@@ -1,9 +1,9 @@
 package main
 
-// object is a piece of JSON.
+// object is a JSON object.
 type object = map[string]any
 
-// dashboard is the whole in Grafana's schema.
+// dashboard returns the board in Grafana's schema.
 func (b board) dashboard() object {
 	return object{
 		"uid": uid(b.file), "title": "alds: " + b.title, "description": b.about, "tags": []string{"alds"},
@@ -16,13 +16,13 @@ func (b board) dashboard() object {
 	}
 }
 
-// uid is what the address of a dashboard ends with.
+// uid returns the end of the URL of a dashboard.
 func uid(file string) string { return "alds-" + file }
 
-// columns are those of Grafana's grid.
+// columns is the width of Grafana's grid.
 const columns = 24
 
-// panels are those of all rows, from top to bottom.
+// panels returns the panels of all rows, from top to bottom.
 func (b board) panels() (all []object) {
 	y := 0
 	place := func(o object, x, width, height int) {
@@ -43,8 +43,7 @@ func (b board) panels() (all []object) {
 	return all
 }
 
-// lines spreads the panels of a row evenly: up to four numbers or three graphs stand
-// beside each other.
+// lines spreads the panels of a row evenly: up to four numbers or three graphs on each line.
 func (r row) lines() (all [][]panel) {
 	most := 3
 	if r.panels[0].isNumber {
@@ -64,7 +63,7 @@ func (p panel) height() int {
 	return 8
 }
 
-// source is the data source that the variable of the dashboard names.
+// source is the data source in the variable of the dashboard.
 var source = object{"type": "prometheus", "uid": "${datasource}"}
 
 func (p panel) object() object {
@@ -92,7 +91,7 @@ func (p panel) object() object {
 	return o
 }
 
-// defaults are the unit, the colours and the lines of all series of a panel.
+// defaults returns the unit, the colours and the lines of all series of a panel.
 func (p panel) defaults() object {
 	d := object{"unit": p.unit, "min": 0, "thresholds": object{"mode": "absolute", "steps": p.steps()}}
 	if p.unit == whole {
@@ -115,7 +114,8 @@ func (p panel) defaults() object {
 	return d
 }
 
-// steps are the colours from values on; the first has no value, since it is from all on.
+// steps returns the colours from some values on. The first has no value, since it applies from
+// the lowest on.
 func (p panel) steps() []object {
 	from := func(colour string, value any) object { return object{"color": colour, "value": value} }
 	switch {
@@ -130,8 +130,8 @@ func (p panel) steps() []object {
 	}
 }
 
-// variables are what is chosen at the top. Processes of the chosen roles are offered, and
-// All means all that are offered, so that a role chooses its processes.
+// variables returns the choices at the top. The list of processes has only those of the chosen
+// roles. All means all in the list, so a role selects its processes.
 func variables() []object {
 	choice := func(name, label, query string, many bool) object {
 		v := object{
@@ -151,8 +151,7 @@ func variables() []object {
 	}
 }
 
-// annotations mark when a version began to run, for two minutes, and while critical alerts
-// fire.
+// annotations mark the first two minutes of a version, and the times of critical alerts.
 func annotations() []object {
 	mark := func(name, colour, expr, title string) object {
 		return object{
@@ -166,7 +165,8 @@ func annotations() []object {
 	}
 }
 
-// links lead to the other dashboards, with what was chosen, and to the runbooks.
+// links returns the links to the other dashboards, with the current choices, and to the
+// runbooks.
 func links() []object {
 	return []object{
 		{"type": "dashboards", "title": "alds", "tags": []string{"alds"}, "asDropdown": false, "includeVars": true, "keepTime": true},

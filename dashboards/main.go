@@ -1,10 +1,10 @@
-// Command dashboards writes the dashboards of Grafana, as JSON, into the folder boards:
+// Command dashboards writes the Grafana dashboards, as JSON, into the folder boards:
 //
 //	go run ./dashboards
 //
-// Each is described in a file of its own: rows of panels, each with a title, what it says,
-// a unit and queries. A test holds the JSON to the descriptions, and internal/test/watchtest
-// has a Prometheus evaluate each query while processes work.
+// Each is described in its own file: rows of panels, each with a title, a description, a unit
+// and queries. A test compares the JSON with the descriptions. In internal/test/watchtest a
+// Prometheus evaluates each query while processes run.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// json is a dashboard as Grafana reads it.
+// json returns a dashboard as Grafana reads it.
 func (b board) json() ([]byte, error) {
 	var text strings.Builder
 	e := json.NewEncoder(&text)

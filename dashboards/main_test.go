@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWritten: the files are those of the descriptions.
+// TestWritten checks that the files match the descriptions.
 func TestWritten(t *testing.T) {
 	files := map[string]bool{}
 	for _, b := range boards {
@@ -33,8 +33,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestPanels: each panel says what it is, leads to a dashboard that there is, and is there
-// once; the overview may show what another dashboard shows among more.
+// TestPanels checks that each panel has a description, links to an existing dashboard, and
+// exists once. The overview may repeat a panel of another dashboard.
 func TestPanels(t *testing.T) {
 	shown := map[string]string{} // by queries
 	for _, b := range boards {
@@ -64,7 +64,7 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// key is the same for two panels that show the same.
+// key returns the same text for two panels that show the same.
 func (p panel) key() string {
 	all := map[string]bool{}
 	for _, q := range p.queries {

@@ -1,6 +1,6 @@
 package main
 
-// overview is what is looked at first.
+// overview is the dashboard to look at first.
 var overview = board{
 	"overview", "Overview", "Is it up, of which version, and the golden signals: latency, traffic, errors and saturation.",
 	[]row{
@@ -36,17 +36,17 @@ var overview = board{
 	},
 }
 
-// firing is how many alerts of a severity fire.
+// firing returns how many alerts of a severity fire.
 func firing(severity string) query {
 	return query{`count(ALERTS{` + installation + `, alertstate="firing", severity="` + severity + `"}) or vector(0)`, severity}
 }
 
-// answered is which share of requests was answered with a status.
+// answered returns the share of requests with a status.
 func answered(status string) query {
 	const counted = "alds_httpapi_request_duration_seconds_count{" + these
 	return query{`(sum(rate(` + counted + `, ` + status + `}[$__rate_interval])) or vector(0)) / sum(rate(` + counted + `}[$__rate_interval]))`, status}
 }
 
-// atOnce is how long requests take that nobody lets wait: readers of the feed wait as long
-// as they ask to, and a wrong password is answered late.
+// atOnce is the duration of requests that are answered immediately. Readers of the feed wait
+// as long as they request, and a wrong password is answered late.
 const atOnce = `alds_httpapi_request_duration_seconds{route!="api/changes", status!="401"}`

@@ -1,6 +1,6 @@
 package main
 
-// queue is what the processes share: Redis and its queue, periodic work, and the database.
+// queue shows what the processes share: Redis and its queue, periodic work, and the database.
 var queue = board{
 	"queue", "Queue and databases", "What processes depend on: the queue in Redis, periodic work, and the connections to the database.",
 	[]row{

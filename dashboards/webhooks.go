@@ -1,6 +1,6 @@
 package main
 
-// webhooks is the way of a change from its commit to its receivers.
+// webhooks shows the path of a change from its commit to its receivers.
 var webhooks = board{
 	"webhooks", "Webhooks", "The way of a change from its commit to the answer of its receivers.",
 	[]row{

@@ -16,16 +16,17 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// peers are attributes that have the same value on every story: one of the program,
-// in a column without an index but where that is said; a custom one in a column or in
-// links; and a custom one in the JSON.
+// peers are attributes that have the same value on every story: a built-in one, a custom one
+// in a column or in links, and a custom one in the JSON. Built-in columns have no index,
+// unless what says so.
 type peers struct {
-	what   string
-	names  []string
-	filter func(name string, n int) string // of a variant, for a hundredth or a thousandth of the stories
+	what  string
+	names []string
+	// Of a variant, for a hundredth or a thousandth of the stories.
+	filter func(name string, n int) string
 }
 
-// customPeers lists what is compared.
+// customPeers lists the comparisons.
 func customPeers() []peers {
 	number, date := []string{"Estimate", "Custom_Number", "Custom_NumberJSON"}, []string{"CreateDate", "Custom_Date", "Custom_DateJSON"}
 	text := []string{"Name", "Custom_Text", "Custom_TextJSON"}
@@ -48,8 +49,8 @@ func customPeers() []peers {
 	}
 }
 
-// query is that of a variant by one of the peers: all stories that a filter holds for,
-// or the first 50 of all by the order of the attribute.
+// query returns the query of a variant with one of the peers: all stories that satisfy a
+// filter, or the first 50 of all, sorted by the attribute.
 func (p *peers) query(name string, n int) string {
 	if p.filter == nil {
 		return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "sort": ["%s"], "page": {"start": 0, "size": 50}}`, name)
@@ -57,8 +58,8 @@ func (p *peers) query(name string, n int) string {
 	return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "filter": ["%s"]}`, p.filter(name, n))
 }
 
-// custom measures queries by custom attributes against the same by those of the
-// program, on the server and on a file of SQLite.
+// custom compares queries by custom attributes with the same queries by built-in ones, on the
+// server and on a SQLite file.
 func custom(ctx context.Context, o options, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "alds-bench")
 	if err != nil {
@@ -126,8 +127,8 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 	return nil
 }
 
-// ratio is the median of how many times as long a took as b in the same turn: what
-// else the machine does changes from turn to turn.
+// ratio returns the median of the ratios of a to b in the same turn, since the load of the
+// machine changes from turn to turn.
 func ratio(a, b []time.Duration) float64 {
 	all := make([]float64, len(a))
 	for i := range a {
@@ -140,8 +141,8 @@ func middle[T cmp.Ordered](list []T) T {
 	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
-// measure asks by each of the peers in turn, who must answer alike; the first turn
-// moves on. It returns the size of the last answer.
+// measure runs the query of each peer in turn; the answers must be the same. The peer that
+// comes first changes. It returns the size of the last answer.
 func (p *peers) measure(ctx context.Context, o options, c *rig.Conn, token string, took [][]time.Duration) (size int, err error) {
 	start := time.Now()
 	for i := 0; i < 2+3*o.rounds || time.Since(start) < o.budget; i++ {

@@ -19,7 +19,7 @@ const (
 	firstStatus, firstSource, firstOrigin = 5000, 5200, 5400
 )
 
-// customValue is the Oid of the nth value of the list that a relation leads to.
+// customValue returns the Oid of the nth value of a relation's list.
 func customValue(relation string, n int) string {
 	switch relation {
 	case "Status":
@@ -30,7 +30,7 @@ func customValue(relation string, n int) string {
 	return fmt.Sprintf("Custom_OriginType:%d", firstOrigin+n)
 }
 
-// customDay and customText are one of a thousand.
+// customDay and customText return one of a thousand values.
 func customDay(n int) time.Time { return began.AddDate(0, 0, n) }
 
 func customText(n int) string { return fmt.Sprintf("Let the gardener order seeds of kind %d", n) }
@@ -82,7 +82,7 @@ func fillCustom(ctx context.Context, d *db.DB, n int) error {
 	return nil
 }
 
-// definitions are those of the custom list and attributes.
+// definitions returns the rows of the custom list and the custom attributes.
 func definitions(types map[string]int64) [][]any {
 	const list = 4000
 	rows := [][]any{customRow(list, typeAssetType, "Custom_OriginType", types["List"], 1, fmt.Sprintf(`{"Code": %d}`, customType))}
@@ -105,7 +105,7 @@ func definitions(types map[string]int64) [][]any {
 	return append(rows, relation)
 }
 
-// customRow is an asset without what only stories have.
+// customRow returns the row of an asset that is not a story.
 func customRow(id, typ int, name string, parent any, order int, attrs string) []any {
 	made := began.UnixMicro()
 	return []any{
@@ -114,7 +114,7 @@ func customRow(id, typ int, name string, parent any, order int, attrs string) []
 	}
 }
 
-// customStory is the ith story: its peers have equal values.
+// customStory returns the row of the ith story. Its peers have equal values.
 func customStory(i int) []any {
 	n := i * 7919 % 1000
 	number, day, text, value := float64(n)+0.5, customDay(n).UnixMicro(), customText(n), i*7919%listValues

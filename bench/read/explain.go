@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// explainer passes statements on and keeps them.
+// explainer forwards statements and records them.
 type explainer struct {
 	db.Querier
 	asked []statement
@@ -27,13 +27,13 @@ type statement struct {
 	args []any
 }
 
-// Query notes a statement and runs it.
+// Query records a statement and runs it.
 func (e *explainer) Query(ctx context.Context, query string, args ...any) (*db.Rows, error) {
 	e.asked = append(e.asked, statement{query, args})
 	return e.Querier.Query(ctx, query, args...)
 }
 
-// QueryRow notes a statement and runs it.
+// QueryRow records a statement and runs it.
 func (e *explainer) QueryRow(ctx context.Context, query string, args ...any) *db.Row {
 	e.asked = append(e.asked, statement{query, args})
 	return e.Querier.QueryRow(ctx, query, args...)
@@ -108,8 +108,8 @@ func (e *explainer) print(ctx context.Context, out io.Writer, who string) error 
 	return nil
 }
 
-// plan prints the rows of EXPLAIN, which MySQL gives only when told to; columns
-// that are NULL are left out.
+// plan prints the rows of EXPLAIN, without columns that are NULL. MySQL returns rows only for
+// FORMAT=TRADITIONAL.
 func (e *explainer) plan(ctx context.Context, out io.Writer, s statement) error {
 	rows, err := e.Querier.Query(ctx, "EXPLAIN FORMAT=TRADITIONAL "+s.sql, s.args...)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // feedPage is the default page of the feed.
 const feedPage = 100
 
-// position lets the service give the audits their positions, which it does when the
-// feed is asked for the first time.
+// position lets the service give the audits their positions, which it does at the first
+// request for the feed.
 func position(s *sides) error {
 	c, err := rig.Dial(s.service)
 	if err != nil {
@@ -23,9 +23,9 @@ func position(s *sides) error {
 	return err
 }
 
-// feedWorks are the rows of the feed of all changes: those of the stories with many
-// versions, each of which has an audit and a position of its own. The positions of
-// their audits are their moments: none was given before.
+// feedWorks returns the rows about the feed of all changes. They read the stories with many
+// versions, each of which has its own audit and position. The positions of the audits are
+// their moments, since there were none before.
 func feedWorks(l *layout) []work {
 	last := l.wave(l.versions) + int64(l.streams()*streamVersions) - 1
 	middle := func(n int) int64 { return l.streamMoment(n%l.streams(), streamVersions/4+n%100) }

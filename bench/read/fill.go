@@ -10,8 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// filledAudit is the audit written last, so that a kept database is known to
-// be whole.
+// filledAudit is the audit written last. It shows that a kept database is complete.
 const filledAudit = 1000
 
 var assetColumns = strings.Fields(`id type state moment audit_id created_moment created_at created_by changed_at changed_by
@@ -19,7 +18,7 @@ var assetColumns = strings.Fields(`id type state moment audit_id created_moment 
 
 var description = strings.Repeat("as a member I want to know what was changed ", 5)
 
-// fill writes all rows and lets the server count them, unless that is done.
+// fill writes all rows and analyzes the tables, unless that is done.
 func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	done, err := s.filled(ctx)
 	if err != nil || done {
@@ -38,7 +37,7 @@ func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	return nil
 }
 
-// insert is insertRows of the run's database.
+// insert is insertRows for the database of the run.
 func (s *store) insert(ctx context.Context, table string, columns []string, n int, row func(int) []any) error {
 	return insertRows(ctx, s.DB, table, columns, n, row)
 }
@@ -57,8 +56,8 @@ func insertRows(ctx context.Context, d *db.DB, table string, columns []string, n
 	return nil
 }
 
-// asset is a row of the asset table: what every asset has, then values in
-// the order of the columns from name.
+// asset returns a row of the asset table: the values that every asset has, then values in the
+// order of the columns from name on.
 func (l *layout) asset(id int64, typ, state int, values ...any) []any {
 	made := began.UnixMicro()
 	changed := at(l.versions - 1).UnixMicro()
@@ -76,11 +75,11 @@ func (s *store) people(ctx context.Context, l *layout) error {
 	})
 }
 
-// roleTeamMember is the stored id of Role:4, which reads.
+// roleTeamMember is the stored id of Role:4, which may read.
 const roleTeamMember = 4 - 1000
 
-// reader lets the first member log in and see some of the tree, and gives each other
-// member a role where the reader sees it.
+// reader lets the first member log in and read a part of the tree. It gives each other member
+// a role in a scope that the reader sees.
 func (s *store) reader(ctx context.Context, l *layout) error {
 	_, err := s.DB.Exec(ctx, "INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)", firstMember, readerName, readerName)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *store) calendar(ctx context.Context, l *layout) error {
 
 var prefixes = map[int]string{typeStory: "S", typeDefect: "D", typeTask: "TK", typeTest: "AT", typeEpic: "E"}
 
-// rare stands in the name of one item in needle.
+// rare is in the name of one of needle items.
 const (
 	rare   = "zeppelin"
 	needle = 1999
@@ -188,8 +187,8 @@ func (s *store) links(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "asset_link", columns, len(rows), func(i int) []any { return rows[i] })
 }
 
-// versions copies the assets into their versions: the server is faster at
-// that than a client. Older ones differ in name and estimate.
+// versions copies the assets into their versions, since the server is faster at that than a
+// client. Older versions differ in name and estimate.
 func (s *store) versions(ctx context.Context, l *layout) error {
 	const most = 5_000
 	step := int64(l.assets + firstItem)
@@ -214,7 +213,7 @@ func (s *store) versions(ctx context.Context, l *layout) error {
 	return nil
 }
 
-// stamps says when each wave was over.
+// stamps writes when each wave ended.
 func (s *store) stamps(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "moment_stamp", []string{"last_moment", "at"}, l.versions, func(v int) []any {
 		return []any{l.wave(v+1) - 1, at(v).UnixMicro()}

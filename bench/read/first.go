@@ -13,11 +13,11 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// others are the requests beside the first one of the feed: points and updates.
+// others are the requests besides the first one of the feed: points and updates.
 const others = 2 // clients of each kind
 
-// first measures the first request of the feed ever, and what others feel meanwhile.
-// Each turn takes the positions of all audits away again.
+// first measures the very first request of the feed, and how it slows other requests. Each
+// turn removes the positions of all audits again.
 func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) error {
 	if err := d.moveOn(ctx, l); err != nil {
 		return err
@@ -55,7 +55,7 @@ func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) e
 	return nil
 }
 
-// moveOn moves the sequences behind what was filled in, so that the service can write.
+// moveOn moves the sequences behind the filled data, so that the service can write.
 func (s *store) moveOn(ctx context.Context, l *layout) error {
 	total := int64(l.streams() * streamVersions)
 	for name, value := range map[string]int64{"id": l.streamStory(l.streams()), "moment": l.wave(l.versions) + total, "audit": firstAudit + total} {
@@ -66,7 +66,7 @@ func (s *store) moveOn(ctx context.Context, l *layout) error {
 	return nil
 }
 
-// forget takes the positions of all audits away.
+// forget removes the positions of all audits.
 func (s *store) forget(ctx context.Context) error {
 	if _, err := s.DB.Exec(ctx, "UPDATE audit SET feed = NULL"); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (s *store) forget(ctx context.Context) error {
 	return err
 }
 
-// beside returns the times of other requests, reads and updates, while do runs, and
-// how long that took.
+// beside returns the times of other requests, reads and updates, while do runs, and how long
+// do took.
 func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]side, took time.Duration, err error) {
 	stories := l.stories()
 	ask := [2]func(n int) []byte{

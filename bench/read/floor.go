@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// floorServer is the floor: a bare fiber handler on a pool of its own.
+// floorServer is the floor: a bare fiber handler with its own pool.
 type floorServer struct {
 	addr string
 	app  *fiber.App
@@ -65,7 +65,7 @@ func appendText(w, text []byte) []byte {
 	return append(w, '"')
 }
 
-// appendNull appends a JSON string, or null where a column was.
+// appendNull appends a JSON string, or null for a column that is NULL.
 func appendNull(w, text []byte) []byte {
 	if text == nil {
 		return append(w, "null"...)

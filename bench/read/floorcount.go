@@ -12,15 +12,15 @@ func floorCount(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, err
 		WHERE scope_id = ? AND type = 4 AND state <> 255) c JOIN asset a ON a.id = c.id`, busyScope(n))
 }
 
-// floorOwned reads nothing but keys: state and type stand in that of the order,
-// and the owned are hashed once.
+// floorOwned reads only keys. The key of the order contains state and type, and owned stories
+// are hashed once.
 func floorOwned(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return countAnswer(ctx, q, w, `SELECT c.n, a.id, a.name FROM (SELECT COUNT(*) AS n, MIN(s.id) AS id FROM asset s FORCE INDEX (asset_order)
 		WHERE s.type = 4 AND s.state <> 255 AND EXISTS (SELECT 1 FROM asset_link l
 			WHERE l.relation = 1 AND l.from_type = 4 AND l.from_id = s.id AND l.until_moment = 9223372036854775807)) c JOIN asset a ON a.id = c.id`)
 }
 
-// countAnswer answers a count and the first row counted.
+// countAnswer appends a count and the first row counted.
 func countAnswer(ctx context.Context, q db.Querier, w []byte, query string, args ...any) ([]byte, error) {
 	var n, id int64
 	var name []byte
@@ -57,8 +57,8 @@ func floorWorkitems(ctx context.Context, q db.Querier, n int, w []byte) ([]byte,
 	return append(w, `"}]]`...), nil
 }
 
-// floorTree walks the stories in order, from the first that has a rank, and looks each
-// one's scope up in the closure: nearly all stories are below the root.
+// floorTree reads the stories in order, from the first with a rank on. It looks up the scope
+// of each in the closure, since nearly all stories are below the root.
 func floorTree(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT STRAIGHT_JOIN a.id, a.name, sc.name FROM asset a FORCE INDEX (asset_order)
 		JOIN scope_closure c ON c.ancestor_id = ? AND c.descendant_id = a.scope_id AND c.until_moment = 9223372036854775807
@@ -66,8 +66,8 @@ func floorTree(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, erro
 		WHERE a.type = 4 AND a.state <> 255 AND a.order_key > 0 ORDER BY a.order_key, a.id LIMIT 50`, `,"Scope.Name":`, 0)
 }
 
-// floorBranch sorts what the key alone says of the stories below a scope, and
-// reads the rows of the page.
+// floorBranch sorts the stories below a scope by the key alone, and reads the rows of the
+// page.
 func floorBranch(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT a.id, a.name, sc.name FROM (SELECT STRAIGHT_JOIN k.id, k.order_key FROM scope_closure c
 			JOIN asset k ON k.scope_id = c.descendant_id
@@ -86,14 +86,14 @@ func floorReader(scopes []int64) answer {
 	}
 }
 
-// floorFind reads the table once: walking a key and fetching each row by its id
-// takes several times as long, which is what the server would choose.
+// floorFind reads the table once. The server would read a key and fetch each row by its id,
+// which takes several times as long.
 func floorFind(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT id, name, NULL FROM asset IGNORE INDEX (asset_order, asset_type) WHERE type = 4 AND state <> 255 AND name LIKE ?
 		ORDER BY order_key, id LIMIT 50`, "", "%"+rare+"%")
 }
 
-// pairAnswer answers stories with their name and, under key, another text.
+// pairAnswer appends stories with their name and, under key, another text.
 func pairAnswer(ctx context.Context, q db.Querier, w []byte, query, key string, args ...any) ([]byte, error) {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 const feedAudits = `SELECT id, request_id, feed, at, actor_id, first_moment, last_moment FROM audit WHERE feed > ? ORDER BY feed LIMIT ?`
 
-// feedVersions are the versions of some audits, each with the one before.
+// feedVersions reads the versions of some audits, each with the previous one.
 var feedVersions = func() string {
 	var all []string
 	for _, of := range []string{"v.", "p."} {
@@ -34,14 +34,14 @@ var feedVersions = func() string {
 const feedActor = `SELECT m.name, JSON_VALUE(m.attrs, '$.Nickname'), JSON_VALUE(m.attrs, '$.Email'), l.to_id FROM asset m
 	LEFT JOIN asset_link l ON l.relation = 41 AND l.from_type = 14 AND l.from_id = m.id AND l.until_moment = 9223372036854775807 WHERE m.id = ?`
 
-// feedOwners are the owners that the stories of a page had as of their changes.
+// feedOwners reads the owners that the stories of a page had as of their changes.
 const feedOwners = `SELECT l.from_id, v.moment, m.name FROM asset_version v
 	JOIN asset_link l ON l.relation = 1 AND l.from_type = 4 AND l.from_id = v.id AND l.since_moment <= v.moment AND l.until_moment > v.moment
 	JOIN asset_version m ON m.id = l.to_id AND m.moment <= v.moment AND m.until_moment > v.moment
 	WHERE v.moment BETWEEN ? AND ? AND v.id IN `
 
-// shown are the columns whose values a change shows, with their attributes and in
-// their order; relations to many come before the one that is named links.
+// shown are the columns whose values a change shows, with their attributes, in order. To-many
+// relations come at the place of Owners.
 var shown = []struct{ column, attribute string }{
 	{"state", "AssetState"},
 	{"name", "Name"},
@@ -63,7 +63,7 @@ type feedRow struct {
 	ownerNames []string // as of the change
 }
 
-// feedAudit is what an audit gives its changes.
+// feedAudit is the part of an audit that its changes show.
 type feedAudit struct {
 	position, at, actor int64
 	request             string
@@ -164,10 +164,10 @@ func feedRows(ctx context.Context, q db.Querier, audits []int64, first, last int
 	return list, rows.Err()
 }
 
-// feedLinks reads the relations that began or ended with the changes, and the owners
-// as of them.
+// feedLinks reads the relations that began or ended with the changes, and the owners at that
+// time.
 func feedLinks(ctx context.Context, q db.Querier, list []feedRow, first, last int64, values bool) error {
-	// streamOwners wants the newest change first.
+	// streamOwners expects the newest change first.
 	changes := make([]streamRow, len(list))
 	at := map[[2]int64]int{}
 	ids := make([]int64, len(list))

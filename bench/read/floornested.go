@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// node is an asset with what hangs on it.
+// node is an asset with the assets below it.
 type node struct {
 	id    int64
 	name  []byte
@@ -28,7 +28,7 @@ var levels = []level{
 		AND l.from_id IN %s ORDER BY m.name, m.id`},
 }
 
-// floorNested reads each level for all of the level above at once.
+// floorNested reads each level for the whole level above at once.
 func floorNested(ctx context.Context, q db.Querier, scope int64, w []byte) ([]byte, error) {
 	top := &node{}
 	err := readNodes(ctx, q, `SELECT id, 0, name FROM asset WHERE scope_id = ? AND type = 9 AND state <> 255

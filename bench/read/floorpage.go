@@ -34,7 +34,7 @@ func floorPointOwners(ctx context.Context, q db.Querier, id int64, w []byte) ([]
 	return floorStories(ctx, q, w, "a.id = ?", "a.id", id)
 }
 
-// floorStories answers with the first fifty stories of a condition on a.
+// floorStories answers with the first fifty stories that satisfy a condition on a.
 func floorStories(ctx context.Context, q db.Querier, w []byte, where, order string, args ...any) ([]byte, error) {
 	list, err := readStories(ctx, q, `SELECT `+storyColumns+` FROM asset a LEFT JOIN asset st ON st.id = a.status_id
 		LEFT JOIN asset tb ON tb.id = a.timebox_id
@@ -85,8 +85,7 @@ func readStories(ctx context.Context, q db.Querier, query string, args ...any) (
 	return list, rows.Err()
 }
 
-// ownerNames are the names of owners by story, in the order of a page: first
-// and next are indexes into names.
+// ownerNames has the names of owners, and the id of the story of each.
 type ownerNames struct {
 	of    []int64
 	names [][]byte

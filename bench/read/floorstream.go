@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// The places of the changes of a story, its parts and the relations that other assets
-// change, and of a project.
+// The places of the changes of a story, of its parts and of its relations that other assets
+// change, and those of a project.
 const (
 	ofStory = `SELECT * FROM (SELECT id, moment FROM asset_version WHERE id = ? ORDER BY moment DESC LIMIT 25) a
 		UNION ALL SELECT * FROM (SELECT id, moment FROM asset_version WHERE parent_id = ? ORDER BY moment DESC LIMIT 25) b
@@ -32,7 +32,7 @@ const (
 	ofProject = `SELECT id, moment FROM asset_version WHERE scope_id = ? ORDER BY moment DESC LIMIT 25`
 )
 
-// What left a story or a project since a moment.
+// The assets that left a story or a project since a moment.
 const (
 	leftStory = `SELECT n.id FROM asset_version k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment
 		WHERE k.parent_id = ? AND k.until_moment BETWEEN ? AND 9223372036854775806 AND (n.parent_id IS NULL OR n.parent_id <> ?)
@@ -42,8 +42,8 @@ const (
 		JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment WHERE k.until_moment >= ? AND n.scope_id <> ?`
 )
 
-// compared are the columns of a version whose changes are shown; the first two are
-// the ones that change here.
+// compared are the columns of a version whose changes are shown. Here only the first two
+// change.
 var compared = strings.Fields(`name estimate state number description scope_id parent_id super_id timebox_id team_id status_id priority_id source_id
 	category_id order_key todo detail_estimate value begin_date end_date attrs`)
 

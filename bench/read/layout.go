@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Type codes and relations of the model that the data is made of.
+// Type codes and relations of the model that the data uses.
 const (
 	typeStory, typeDefect, typeTask, typeTest, typeEpic = 4, 5, 7, 8, 9
 	typeScope, typeTimebox, typeMember                  = 11, 12, 14
@@ -23,7 +23,7 @@ const (
 const (
 	members   = 1000
 	scopes    = 3000
-	busy      = 300 // scopes that hold most of the work
+	busy      = 300 // scopes that have most of the work
 	timeboxes = 3000
 
 	firstMember  = 1001
@@ -31,17 +31,17 @@ const (
 	firstTimebox = firstScope + scopes
 	firstItem    = 10_000
 
-	bigScope = firstScope // holds a twentieth of all work
+	bigScope = firstScope // has a twentieth of all work
 )
 
-// layout says what the database holds. All of it follows from the flags, so
-// that a kept database fits.
+// layout describes the data of the database. The flags determine all of it, so a kept database
+// matches.
 type layout struct {
 	assets, versions int
-	items            []item // work, by id from firstItem
+	items            []item // work, by id from firstItem on
 }
 
-// item is one asset of work. References that are zero are null.
+// item is one asset of work. A zero reference is null.
 type item struct {
 	typ, state, status            int
 	scope, parent, super, timebox int64
@@ -52,12 +52,12 @@ type item struct {
 
 func (l *layout) id(i int) int64 { return firstItem + int64(i) }
 
-// shares are how many of a thousand items are of a type.
+// shares is how many of a thousand items have a type, as running totals.
 var shares = []struct{ typ, upTo int }{
 	{typeStory, 350}, {typeDefect, 500}, {typeTask, 805}, {typeTest, 970}, {typeEpic, 1000},
 }
 
-// newLayout draws the assets, the same ones every time.
+// newLayout draws the assets. They are the same every time.
 func newLayout(o options) *layout {
 	l := &layout{assets: o.assets, versions: o.versions}
 	n := o.assets - members - scopes - timeboxes
@@ -74,8 +74,9 @@ func newLayout(o options) *layout {
 	return l
 }
 
-// drawScope gives a twentieth of the work to one scope, most to the busy ones, which fill
-// one after the other, and the rest to any. So far is the data, from 0 to 1.
+// drawScope gives a twentieth of the work to one scope, most to the busy ones, which fill one
+// after the other, and the rest to any. so is the share of the data written so far, from 0 to
+// 1.
 func drawScope(r *rand.Rand, so float64) int64 {
 	switch n := r.IntN(100); {
 	case n < 5:
@@ -87,7 +88,7 @@ func drawScope(r *rand.Rand, so float64) int64 {
 	return bigScope + 1 + busy + r.Int64N(scopes-busy-1)
 }
 
-// branch is what new work of a scope may hang below.
+// branch has the assets that new work of a scope may be below.
 type branch struct {
 	epics, backlog []int64
 	timebox        map[int64]int64
@@ -120,7 +121,8 @@ func (b *branch) draw(r *rand.Rand, i int, scope int64, n int) item {
 	case s < 95:
 		it.status = 1
 	}
-	it.order = (int64(i)+r.Int64N(int64(n/5)))<<20 + id // new work ranks last, until it is moved
+	// New work ranks last, until it is moved.
+	it.order = (int64(i)+r.Int64N(int64(n/5)))<<20 + id
 	b.hang(r, id, &it)
 	it.own(r)
 	return it
@@ -149,7 +151,7 @@ func (b *branch) hang(r *rand.Rand, id int64, it *item) {
 	}
 }
 
-// own draws owners: three quarters have one or two, a quarter had another.
+// own draws owners. Three in five items have one or two; a quarter had another one before.
 func (it *item) own(r *rand.Rand) {
 	part := r.Float64()
 	member := firstMember + int64((members-5)*part*part*part) // some own much
@@ -164,32 +166,32 @@ func (it *item) own(r *rand.Rand) {
 	}
 }
 
-// Moments: every asset is made in the first wave and changed once in each
-// later one, in the order of the ids.
+// Every asset is made in the first wave and changed once in each later one, in the order of
+// the ids.
 const firstMoment = 2000
 
 func (l *layout) wave(version int) int64 {
 	return firstMoment + int64(version)*int64(l.assets+firstItem)
 }
 
-// moment is that of one version of an asset.
+// moment returns the moment of one version of an asset.
 func (l *layout) moment(id int64, version int) int64 { return l.wave(version) + id }
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at is the instant that ends a wave.
+// at returns the instant that ends a wave.
 func at(version int) time.Time { return began.AddDate(0, 0, version) }
 
-// asOf is an instant at which every asset has the version before its last.
+// asOf returns an instant at which every asset has its second to last version.
 func (l *layout) asOf() time.Time { return at(max(0, l.versions-2)).Add(time.Hour) }
 
-// asOfMoment is the moment asOf stands for.
+// asOfMoment returns the moment of asOf.
 func (l *layout) asOfMoment() int64 { return l.wave(max(0, l.versions-2)+1) - 1 }
 
-// busyScope is a scope with much work, another one for each n.
+// busyScope returns a scope with much work, a different one for each n.
 func busyScope(n int) int64 { return bigScope + 1 + int64(n%busy) }
 
-// scopeParent makes a tree of some four levels.
+// scopeParent makes a tree of about four levels.
 func scopeParent(i int) int64 {
 	if i < 30 {
 		return 0
@@ -197,8 +199,8 @@ func scopeParent(i int) int64 {
 	return firstScope + int64((i-30)/10)
 }
 
-// held are the scopes that the reader, the first member, has a role in: a branch of
-// the tree and some smaller ones.
+// held returns the scopes in which the reader, the first member, has a role: a branch of the
+// tree and some smaller ones.
 func held() []int64 {
 	ids := []int64{branchScope(2)}
 	for i := range int64(8) {
@@ -207,7 +209,7 @@ func held() []int64 {
 	return ids
 }
 
-// readable are the scopes that the reader sees, 199 of 3,000.
+// readable returns the scopes that the reader sees, 199 of 3,000.
 func readable() []int64 {
 	var ids []int64
 	for i := range scopes {

@@ -3,19 +3,17 @@
 //	go run ./bench/read                     100,000 assets, five versions each
 //	go run ./bench/read -assets 1000000     the same at ten times the size
 //	go run ./bench/read -only page -explain the statements of one row, and their plans
-//	go run ./bench/read -custom             custom attributes against those of the program
+//	go run ./bench/read -custom             custom attributes against built-in ones
 //	go run ./bench/read -first              the first use of the feed of changes ever
 //
-// It makes a database on MariaDB or MySQL and fills its tables directly. Each
-// row of the table is one piece of work done twice on the same data: through
-// the whole service over HTTP, and through the floor, which is hand-written SQL
-// and hand-appended JSON in a bare fiber handler. Both sides answer the same
-// bytes, which is checked before anything is measured. They run in one process,
-// are asked by one client in turn, and so share whatever else the machine does.
+// It makes a database on MariaDB or MySQL and fills its tables directly. Each row of the table
+// is one piece of work done twice on the same data. The whole service does it over HTTP. The
+// floor does it with hand-written SQL and hand-appended JSON in a bare fiber handler.
 //
-// At one client, requests go to one side and the other alternately; with eight
-// clients each side has the machine to itself in windows that alternate, and
-// the median window counts.
+// Both sides answer the same bytes, which is checked before anything is measured. They run in
+// one process and get requests from one client in turn, so other load of the machine affects
+// both. With one client, requests alternate between the sides. With eight clients, each side
+// has the machine to itself in alternating windows, and the median window counts.
 package main
 
 import (
@@ -34,10 +32,11 @@ type options struct {
 	mysql, redis, only, profile string
 
 	assets, versions, rounds int
-	pool                     int64 // innodb_buffer_pool_size in MB while it runs; 0 leaves it
-	budget, window           time.Duration
-	keep, explain, custom    bool
-	first                    bool
+	// Innodb_buffer_pool_size in MB during the run; 0: unchanged.
+	pool                  int64
+	budget, window        time.Duration
+	keep, explain, custom bool
+	first                 bool
 }
 
 func main() { rig.Main("read", run) }
@@ -113,7 +112,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return measure(ctx, o, s, rows, out)
 }
 
-// selected keeps the rows whose name holds text.
+// selected returns the rows whose name contains text.
 func selected(all []work, text string) []work {
 	var some []work
 	for _, w := range all {

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun measures for a moment only: it shows that both sides still
-// answer the same and that every row comes out.
+// TestSmallRun measures only for a moment. It checks that both sides still answer the same and
+// that every row is printed.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
@@ -32,7 +32,7 @@ func TestSmallRun(t *testing.T) {
 	}
 }
 
-// TestSmallCustomRun shows that custom attributes answer as those of the program, on
+// TestSmallCustomRun checks that custom attributes give the same answers as built-in ones, on
 // both databases.
 func TestSmallCustomRun(t *testing.T) {
 	if testing.Short() {
@@ -55,7 +55,7 @@ func TestSmallCustomRun(t *testing.T) {
 	}
 }
 
-// TestSmallFirstUse shows that every turn begins without positions and comes out.
+// TestSmallFirstUse checks that every turn begins without positions and is printed.
 func TestSmallFirstUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills a database; TestSmallRun does the works of the table")

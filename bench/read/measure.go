@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// agree makes sure that both sides answer the same bytes.
+// agree checks that both sides answer the same bytes.
 func agree(s *sides, rows []work) error {
 	service, floor, err := dialBoth(s, false)
 	if err != nil {
@@ -44,7 +44,7 @@ func agree(s *sides, rows []work) error {
 	return nil
 }
 
-// around is where text begins to differ from other.
+// around returns the part of text where it begins to differ from other.
 func around(text, other []byte) []byte {
 	i := 0
 	for i < len(text) && i < len(other) && text[i] == other[i] {
@@ -73,13 +73,13 @@ func closeAll(conns ...*rig.Conn) {
 	}
 }
 
-// result is what one row took.
+// result has the times of one row.
 type result struct {
 	bytes          int
 	service, floor side
 }
 
-// side is one side's sorted times at one client and requests per second at
+// side has the sorted times of one side with one client, and its requests per second with
 // eight, one figure for each window.
 type side struct {
 	times []time.Duration
@@ -114,11 +114,11 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
-// least is how many times a row takes at least, however slow it is.
+// least is how many times a row runs at least, even if it is slow.
 const least = 7
 
-// alone asks both sides in turn; who is first alternates, since the second
-// finds the pages of the first in memory.
+// alone sends requests to both sides in turn. The side that comes first alternates, since the
+// second finds the pages of the first in memory.
 func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
 	service, floor, err := dialBoth(s, w.compares())
 	if err != nil {
@@ -169,7 +169,8 @@ func (s *side) time(c *rig.Conn, request []byte, keep bool, size *int) error {
 
 const clients = 8
 
-// crowd lets eight clients ask one side, then the other, in alternating windows.
+// crowd lets eight clients send requests to one side, then to the other, in alternating
+// windows.
 func crowd(ctx context.Context, o options, s *sides, w work, r *result) error {
 	if o.profile != "" {
 		f, err := os.Create(o.profile)

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// readerName is the login of the member who sees a part of the scopes only.
+// readerName is the login of the member who sees only some of the scopes.
 const readerName = "reader"
 
 // sides are the two servers that do the same work.

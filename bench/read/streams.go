@@ -11,20 +11,20 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// What the rows of activity streams read: stories of 500 versions each, all in one
-// project, which has all of their changes. Only administrators see it.
+// The data for activity streams: stories with 500 versions each, all in one project that has
+// all of their changes. Only administrators see it.
 const (
 	streamScope    = 9000
 	streamVersions = 500
 	firstAudit     = 10_000
 )
 
-// streams is how many such stories there are: 200 in 100,000 assets and more.
+// streams returns the number of these stories: 200 for 100,000 assets and more.
 func (l *layout) streams() int { return min(l.assets/500, 200) }
 
 func (l *layout) streamStory(n int) int64 { return l.id(len(l.items)) + int64(n) }
 
-// change is the number of a change of the stories: their versions are made in turn.
+// change returns the number of a change of the stories. Their versions are made in turn.
 func (l *layout) change(n, version int) int64 { return int64(version*l.streams() + n) }
 
 func (l *layout) streamMoment(n, version int) int64 {
@@ -38,8 +38,8 @@ func (l *layout) streamAt(n, version int) time.Time {
 	return at(l.versions).Add(time.Duration(l.change(n, version)) * time.Second)
 }
 
-// Every version has another estimate, every third another name; an owner comes with
-// each fifth of ten and goes with the next first.
+// Every version has a new estimate, and every third a new name. An owner is added with each
+// version whose number ends in 5, and removed with the next one whose number ends in 0.
 func streamName(n, version int) string {
 	return fmt.Sprintf("Let the gardener order seeds of kind %d, draft %d", n, version/3)
 }
@@ -48,7 +48,7 @@ func streamOwner(version int) int64 { return firstMember + int64(version/10) }
 
 func streamLinked(version int) bool { return version%10 == 5 || version > 0 && version%10 == 0 }
 
-// streamColumns are the columns from name on that a version has values in.
+// streamColumns are the columns from name on in which a version has values.
 var streamColumns = strings.Fields("name number description scope_id order_key estimate attrs")
 
 func streamValues(n, version int) []any {
@@ -97,7 +97,7 @@ func (s *store) activity(ctx context.Context, l *layout) error {
 	})
 }
 
-// streamWorks are the rows of activity streams.
+// streamWorks returns the rows about activity streams.
 func streamWorks(l *layout) []work {
 	return []work{
 		{name: "25 items of a story with 500 versions", variants: l.streams(), url: func(n int) string {

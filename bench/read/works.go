@@ -11,25 +11,26 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// work is one row of the table: the same work in two hands, in variants that
-// differ in the assets they ask for.
+// work is one row of the table: the same work done by both sides, in variants that differ in
+// their assets.
 type work struct {
 	name     string
 	variants int
-	reader   bool // asked as the member who sees a part of the scopes
+	reader   bool // sent as the member who sees only some of the scopes
 
-	url   func(n int) string // what is asked, or
-	path  func(n int) string // what is asked of rest-1.v1/Data, or
-	body  func(n int) string // of query.v1
+	url   func(n int) string // the whole URL, or
+	path  func(n int) string // the path below rest-1.v1/Data, or
+	body  func(n int) string // the body for query.v1
 	floor answer             // the same by hand, or
-	other func(n int) string // another body of query.v1 to compare with, asked as the administrator
-	xml   bool               // path in XML, compared with itself in JSON
+	// Another body for query.v1 to compare with, sent as the administrator.
+	other func(n int) string
+	xml   bool // path in XML, compared with itself in JSON
 }
 
 // compares reports whether the service is compared with itself.
 func (w work) compares() bool { return w.other != nil || w.xml }
 
-// answer appends what a variant of some work answers.
+// answer appends the answer of a variant of some work.
 type answer func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error)
 
 const pageSelect = `"select": ["Name", "Estimate", "Status.Name", "Timebox.Name", "Owners.Name"]`
@@ -120,8 +121,8 @@ func byID(scope func(int) int64) func(int) string {
 	}
 }
 
-// branchScope is a scope with some hundred below it, one of the thirty at the
-// top of the tree.
+// branchScope returns a scope with some hundred scopes below it, one of the thirty at the top
+// of the tree.
 func branchScope(n int) int64 { return firstScope + int64(n) }
 
 func treeBody(scope func(int) int64) func(int) string {
@@ -131,7 +132,7 @@ func treeBody(scope func(int) int64) func(int) string {
 	}
 }
 
-// scopesWithEpics are the busy scopes that have an epic which is not deleted.
+// scopesWithEpics returns the busy scopes that have an epic that is not deleted.
 func (l *layout) scopesWithEpics() []int64 {
 	has := map[int64]bool{}
 	for _, it := range l.items {
@@ -146,7 +147,7 @@ func (l *layout) scopesWithEpics() []int64 {
 	return ids
 }
 
-// stories are the ids of some stories that are not deleted.
+// stories returns the ids of some stories that are not deleted.
 func (l *layout) stories() []int64 {
 	var ids []int64
 	for i := 0; i < len(l.items) && len(ids) < 1000; i += 37 {
@@ -157,7 +158,7 @@ func (l *layout) stories() []int64 {
 	return ids
 }
 
-// requests are those of a variant for both sides.
+// requests returns the requests of a variant for both sides.
 func (w work) requests(s *sides, n int) (service, floor []byte) {
 	token := s.token
 	if w.reader {

@@ -13,11 +13,11 @@ import (
 	"strconv"
 )
 
-// Conn is one keep-alive connection. It does little more than move bytes, so
-// that its own cost does not blur the difference between the sides.
+// Conn is one keep-alive connection. It does little more than copy bytes, so that its own cost
+// does not hide the difference between the sides.
 type Conn struct {
 	net.Conn
-	Ended bool // the other side ends it after the last answer
+	Ended bool // the other side closes it after the last answer
 
 	in   *bufio.Reader
 	body []byte
@@ -44,8 +44,8 @@ var (
 	errNoStatus = errors.New("the answer has no status line")
 )
 
-// Ask sends a request and returns the body of the answer, good until the next.
-// An answer other than 200 is an error.
+// Ask sends a request and returns the body of the answer, which is valid until the next
+// request. An answer other than 200 is an error.
 func (c *Conn) Ask(request []byte) ([]byte, error) {
 	status, body, err := c.Do(request)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *Conn) Ask(request []byte) ([]byte, error) {
 	return body, nil
 }
 
-// Do sends a request and returns status and body of the answer, the body good
-// until the next.
+// Do sends a request and returns the status and body of the answer. The body is valid until
+// the next request.
 func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	if _, err := c.Write(request); err != nil {
 		return 0, nil, err
@@ -90,7 +90,7 @@ func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	return status, body, err
 }
 
-// headers reads up to the body, whose size is -1 without Content-Length.
+// headers reads up to the body. The size is -1 without Content-Length.
 func (c *Conn) headers() (size int, chunked bool, err error) {
 	for size = -1; ; {
 		line, err := c.in.ReadSlice('\n')
@@ -113,7 +113,7 @@ func (c *Conn) headers() (size int, chunked bool, err error) {
 	}
 }
 
-// chunks reads a body that comes in chunks.
+// chunks reads a chunked body.
 func (c *Conn) chunks() ([]byte, error) {
 	b := bytes.NewBuffer(c.body[:0])
 	_, err := b.ReadFrom(httputil.NewChunkedReader(c.in))
@@ -124,20 +124,20 @@ func (c *Conn) chunks() ([]byte, error) {
 	return c.body, err
 }
 
-// Get is a GET request with a bearer token.
+// Get returns a GET request with a bearer token.
 func Get(path, token string) []byte { return request("GET", path, bearer(token), "") }
 
-// GetXML is a GET request with a bearer token that asks for XML.
+// GetXML returns a GET request for XML with a bearer token.
 func GetXML(path, token string) []byte {
 	return bytes.Replace(Get(path, token), []byte("Accept: application/json"), []byte("Accept: text/xml"), 1)
 }
 
-// GetAs is a GET request with a username and password.
+// GetAs returns a GET request with a username and password.
 func GetAs(path, username, password string) []byte {
 	return request("GET", path, "Basic "+base64.StdEncoding.EncodeToString([]byte(username+":"+password)), "")
 }
 
-// Post is a POST request with a bearer token and a JSON body.
+// Post returns a POST request with a bearer token and a JSON body.
 func Post(path, token, body string) []byte { return request("POST", path, bearer(token), body) }
 
 func bearer(token string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/meta"
 )
 
-// Public is the address of the service that its answers name, whatever its port.
+// Public is the address of the service in its answers, for any port.
 const Public = "http://bench.example/alds"
 
 // Database is the database of a run.
@@ -23,8 +23,8 @@ type Database struct {
 	keep             bool
 }
 
-// Open makes a migrated database, or takes up one that an earlier run kept.
-// redis is the queue of the service.
+// Open makes a migrated database, or opens one that an earlier run kept. redis is the queue of
+// the service.
 func Open(ctx context.Context, server, redis, name string, keep bool) (*Database, error) {
 	d := &Database{name: name, url: server + "/" + name, redis: redis, keep: keep}
 	var err error
@@ -37,7 +37,7 @@ func Open(ctx context.Context, server, redis, name string, keep bool) (*Database
 	return d, nil
 }
 
-// OpenFile makes a migrated database of SQLite, which stays when it is closed.
+// OpenFile makes a migrated SQLite database, which stays after it is closed.
 func OpenFile(ctx context.Context, path, redis string) (*Database, error) {
 	d := &Database{url: "sqlite:" + path, redis: redis, keep: true}
 	if err := d.prepare(ctx); err != nil {
@@ -57,11 +57,12 @@ func (d *Database) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80}) // 8 of them for the single statements of a floor
+	// 8 of them for the single statements of a floor.
+	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80})
 	return err
 }
 
-// getenv gives the settings of the service.
+// getenv returns the settings of the service.
 func (d *Database) getenv(addr string) func(string) string {
 	settings := map[string]string{
 		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,
@@ -79,7 +80,7 @@ func (d *Database) Token(ctx context.Context, username string) (string, error) {
 	return logins.CreateToken(ctx, username, auth.TokenOptions{Name: "bench"})
 }
 
-// Close drops the database unless it is to be kept.
+// Close drops the database, unless it should be kept.
 func (d *Database) Close() error {
 	var errs []error
 	if d.DB != nil {

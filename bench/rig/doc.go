@@ -1,4 +1,4 @@
-// Package rig is what benches share: how they start and end, and for those
-// against a floor a database of their own, the whole service in the process of
-// the bench, and a client that costs little.
+// Package rig has what benches share: how they start and end. Benches against a floor also
+// share their own database, the whole service in the process of the bench, and a client with
+// little overhead.
 package rig

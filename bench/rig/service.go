@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/app"
 )
 
-// Service is the api running in this process, as its own program would.
+// Service is the api in this process, as its own program would run it.
 type Service struct {
 	Addr string
 	Stop func()
@@ -53,7 +53,7 @@ func (s *Service) await(ended <-chan error) error {
 	}
 }
 
-// FreeAddr is an address of this machine at which nobody listens.
+// FreeAddr returns an unused address of this machine.
 func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +63,7 @@ func FreeAddr() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// Load is the machine's load average over the last minute, where it tells.
+// Load returns the machine's load average over the last minute, or "unknown".
 func Load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// Password is that of the administrator of a Site.
+// Password is the password of a Site's administrator.
 const Password = "a password for benches"
 
-// Site is an installation of its own: a database, the built commands, and the
-// processes started on them.
+// Site is a separate installation: a database, the built commands, and the processes started
+// from them.
 type Site struct {
 	Admin *db.DB // the database server; nil on SQLite
 	Name  string // of the database
-	Addr  string // the api's
+	Addr  string // of the api
 	Base  string // URL of the instance
 	URL   string // of the database
 
@@ -39,19 +39,19 @@ type Site struct {
 	client  *http.Client
 }
 
-// SiteOptions say what a Site consists of.
+// SiteOptions describes a Site.
 type SiteOptions struct {
 	Name     string   // of the bench
 	MySQL    string   // URL of the server; empty: standalone on SQLite
 	Redis    string   // URL of the queue
 	Commands []string // below cmd, to be started
 	Settings []string // NAME=value
-	Silent   bool     // what the commands log is made and dropped
-	Dir      string   // of another tree whose commands are built; empty: this one's
+	Silent   bool     // the logs of the commands are written and dropped
+	Dir      string   // of another tree whose commands are built; empty: this tree
 }
 
-// NewSite builds the commands, makes a database and starts each command under
-// its own name. The caller closes it.
+// NewSite builds the commands, makes a database and starts each command under its own name.
+// The caller closes the Site.
 func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	s = &Site{
 		Name: "alds_bench_" + o.Name + "_" + strconv.Itoa(os.Getpid()), running: map[string]*exec.Cmd{},
@@ -128,8 +128,7 @@ func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
 	return nil
 }
 
-// Start starts a command under a name of its own, with more settings, NAME=value, where
-// they are given.
+// Start starts a command under a name. settings are more settings, NAME=value.
 func (s *Site) Start(name, command string, settings ...string) error {
 	addr, err := FreeAddr()
 	if err != nil {
@@ -143,7 +142,7 @@ func (s *Site) Start(name, command string, settings ...string) error {
 	return cmd.Start()
 }
 
-// Stop ends what was started under a name.
+// Stop ends the process with a name.
 func (s *Site) Stop(name string) {
 	cmd := s.running[name]
 	delete(s.running, name)
@@ -179,10 +178,10 @@ func (s *Site) Await(ctx context.Context) error {
 	return errors.New("the api does not answer")
 }
 
-// AdminAddr is where a process that was started under a name serves its metrics.
+// AdminAddr returns the address where the process with a name serves its metrics.
 func (s *Site) AdminAddr(name string) string { return s.watched[name] }
 
-// CPU is what all processes have used so far.
+// CPU returns the processor time that all processes have used so far.
 func (s *Site) CPU() time.Duration {
 	var all time.Duration
 	for _, cmd := range s.running {
@@ -191,8 +190,8 @@ func (s *Site) CPU() time.Duration {
 	return all
 }
 
-// DatabaseCPU is what the database server has used so far, 0 where the system
-// does not say.
+// DatabaseCPU returns the processor time that the database server has used so far; 0 if the
+// system does not report it.
 func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
 	var file string
 	if s.Admin == nil || s.Admin.QueryRow(ctx, "SELECT @@pid_file").Scan(&file) != nil {
@@ -209,8 +208,8 @@ func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
 	return CPU(pid)
 }
 
-// CPU is what a process of this machine has used so far, 0 where the system does
-// not say.
+// CPU returns the processor time that a process of this machine has used so far; 0 if the
+// system does not report it.
 func CPU(pid int) time.Duration {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -226,8 +225,8 @@ func CPU(pid int) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// Memory is a line of /proc/PID/status of a process that was started under a
-// name, such as VmRSS or VmHWM, in bytes; 0 where the system does not say.
+// Memory returns a line of /proc/PID/status of the process with a name, such as VmRSS or
+// VmHWM, in bytes; 0 if the system does not report it.
 func (s *Site) Memory(name, line string) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(s.running[name].Process.Pid) + "/status")
 	if err != nil {
@@ -239,7 +238,7 @@ func (s *Site) Memory(name, line string) int64 {
 	return kib << 10
 }
 
-// ErrBusy is a 503: nothing was done, and the request may be sent again.
+// ErrBusy means a 503: nothing was done, and the request may be sent again.
 var ErrBusy = errors.New("answered 503")
 
 // Post sends a request as the administrator and decodes the answer.
@@ -270,8 +269,8 @@ func (s *Site) Post(path string, body, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// Bulk sends commands as the administrator and returns the Oid tokens of what
-// was created. A command that failed is an error.
+// Bulk sends commands as the administrator and returns the Oid tokens of the created assets. A
+// failed command is an error.
 func (s *Site) Bulk(commands any) ([]string, error) {
 	var answer struct {
 		AssetsCreated   struct{ OIDTokens []string } `json:"assetsCreated"`

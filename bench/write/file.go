@@ -16,11 +16,11 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// crowd is how many write a file at once, in turn with one.
+// crowd is how many clients write to a file at once, in turn with one.
 const crowd = 16
 
-// measureFile measures single writes on a SQLite file, which stays: by one client
-// and by many in turn, each of which creates one story after another by HTTP.
+// measureFile measures single writes on a SQLite file, which stays. One client and many
+// clients write in turn; each creates one story after another over HTTP.
 func measureFile(ctx context.Context, o options, out io.Writer) error {
 	d, err := rig.OpenFile(ctx, o.sqlite, o.redis)
 	if err != nil {
@@ -61,7 +61,7 @@ func measureFile(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// crowdOf lets so many clients write for a time, and prints a row.
+// crowdOf lets n clients write for a time, and prints a row.
 func crowdOf(n int, window time.Duration, addr string, request []byte, out io.Writer) error {
 	conns := make([]*rig.Conn, n)
 	for i := range conns {

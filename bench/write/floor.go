@@ -12,13 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/db"
 )
 
-// hand writes by hand. Its multi-row statements are those of db.InsertN, so
-// what alds gains there the floor gains, too.
+// hand writes by hand. Its multi-row statements are those of db.InsertN, so an improvement
+// there helps the floor, too.
 type hand struct {
 	db *db.DB
 
 	mu        sync.Mutex
-	next, end int64 // ids at hand
+	next, end int64 // reserved ids
 }
 
 const (
@@ -53,7 +53,7 @@ func (h *hand) ids(ctx context.Context, n int) (int64, error) {
 	return h.next - int64(n), nil
 }
 
-// advance moves a sequence and returns where it stands.
+// advance advances a sequence and returns its new value.
 func advance(ctx context.Context, tx *db.Tx, name string, n int64) (value int64, err error) {
 	r, err := tx.Exec(ctx, `UPDATE sequence SET value = LAST_INSERT_ID(value + ?) WHERE name = ?`, n, name)
 	if err != nil {
@@ -62,7 +62,7 @@ func advance(ctx context.Context, tx *db.Tx, name string, n int64) (value int64,
 	return r.LastInsertId()
 }
 
-// stamp is a range of moments and Numbers, and when they were taken.
+// stamp is a range of moments and Numbers, and the time when they were taken.
 type stamp struct{ moment, number, at int64 }
 
 // take takes moments and Numbers of stories, and stamps the moments.
@@ -86,7 +86,7 @@ func take(ctx context.Context, tx *db.Tx, moments, numbers int) (s stamp, err er
 	return s, err
 }
 
-// audit writes the outbox row of a write and returns its id.
+// audit writes the outbox row of a write.
 func (h *hand) audit(ctx context.Context, tx *db.Tx, id int64, s stamp, moments int) error {
 	_, err := tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation)
 		SELECT ?, ?, ?, ?, ?, ?, value FROM sequence WHERE name = 'webhook' LOCK IN SHARE MODE`,
@@ -94,7 +94,7 @@ func (h *hand) audit(ctx context.Context, tx *db.Tx, id int64, s stamp, moments 
 	return err
 }
 
-// create makes n stories in one transaction, with two owners each if any.
+// create makes n stories in one transaction. pair returns their two owners; nil: none.
 func (h *hand) create(ctx context.Context, n int, pair func(int) (int64, int64)) error {
 	id, err := h.ids(ctx, n)
 	if err != nil {

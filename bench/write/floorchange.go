@@ -17,8 +17,8 @@ const (
 	ended = ` AND v.until_moment = 9223372036854775807`
 )
 
-// change changes all stories of a project by statements about sets: n of them,
-// as the caller knows.
+// change changes all stories of a project with set-based statements. The caller passes their
+// number n.
 func (h *hand) change(ctx context.Context, scope int64, n int, set string, value int) error {
 	return h.db.Write(ctx, func(tx *db.Tx) error {
 		audit, err := advance(ctx, tx, "audit", 1)
@@ -49,7 +49,7 @@ func (h *hand) change(ctx context.Context, scope int64, n int, set string, value
 	})
 }
 
-// createOne makes a story, its moment taken in a transaction of its own.
+// createOne makes a story. It takes the moment in a separate transaction.
 func (h *hand) createOne(ctx context.Context) error {
 	id, err := h.ids(ctx, 1)
 	if err != nil {
@@ -71,8 +71,8 @@ func (h *hand) createOne(ctx context.Context) error {
 	})
 }
 
-// takeOne takes one moment in a short transaction. The audit's id is taken
-// from it: each belongs to one write.
+// takeOne takes one moment in a short transaction. The audit's id is derived from it, since
+// each moment belongs to one write.
 func (h *hand) takeOne(ctx context.Context, numbers int) (s stamp, audit int64, err error) {
 	err = h.db.Small(ctx, func(tx *db.Tx) error {
 		s, err = take(ctx, tx, 1, numbers)
@@ -81,10 +81,10 @@ func (h *hand) takeOne(ctx context.Context, numbers int) (s stamp, audit int64, 
 	return s, audits + s.moment, err
 }
 
-// audits is beyond the ids of audits that come from the sequence.
+// audits is above the ids of audits that come from the sequence.
 const audits = 1 << 40
 
-// updateOne changes a story, its moment taken in a transaction of its own.
+// updateOne changes a story. It takes the moment in a separate transaction.
 func (h *hand) updateOne(ctx context.Context, id int64, estimate int) error {
 	return h.db.Write(ctx, func(tx *db.Tx) error {
 		var was int64

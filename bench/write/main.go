@@ -1,22 +1,22 @@
 // Command write measures the writes of alds against a floor written by hand.
 //
 //	go run ./bench/write                 every row, five goes each
-//	go run ./bench/write -only creates   the rows whose name holds this text
+//	go run ./bench/write -only creates   the rows whose name contains this text
 //	go run ./bench/write -sqlite a.db    single writes on SQLite, by one and by many
 //
-// It makes a database on MariaDB or MySQL. Each row of the table is one piece
-// of work done in turn by both sides in the same tables: by POST api/asset to
-// the whole service, which listens in this process, and by the floor: the
-// multi-row or set-based statements that a person would write for this work
-// alone, sent from Go without HTTP, JSON or a single check. Both leave the same
-// rows in the same tables with the same durability, which is checked before
-// anything is measured. The median counts. One row has System Admin as its floor:
-// it tells what the rights of a Team Member cost.
+// It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that
+// both sides do in turn in the same tables. The service, which listens in this process, gets
+// POST api/asset. The floor is the multi-row or set-based statements that a person would write
+// for this work alone, sent from Go without HTTP, JSON or any check.
 //
-// A moment may not be held until the commit of a write, or all writers would
-// wait for one another's disk; so single writes have two floors: with the
-// moment taken in a short transaction of its own, as alds does, and with all in
-// one transaction, which is less than what must hold.
+// Both leave the same rows in the same tables with the same durability, which is checked
+// before anything is measured. The median counts. One row has System Admin as its floor: it
+// shows what the rights of a Team Member cost.
+//
+// A moment must not be held until the commit of a write, or all writers would wait for one
+// another's disk. So single writes have two floors. One takes the moment in a short
+// transaction of its own, as alds does. The other does everything in one transaction, which
+// guarantees less than alds must.
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun measures for a moment only: it shows that both sides still leave
-// the same rows behind and that every row comes out.
+// TestSmallRun measures only for a moment. It checks that both sides still leave the same rows
+// behind and that every row is printed.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
@@ -39,7 +39,7 @@ func TestSmallRun(t *testing.T) {
 	}
 }
 
-// TestSmallRunOnAFile shows that one and many write, and that no write fails.
+// TestSmallRunOnAFile checks that one and many clients write without failures.
 func TestSmallRunOnAFile(t *testing.T) {
 	var out bytes.Buffer
 	args := []string{"-sqlite", filepath.Join(t.TempDir(), "alds.db"), "-redis", testdb.Redis(t), "-goes", "1", "-window", "10ms"}
@@ -53,7 +53,7 @@ func TestSmallRunOnAFile(t *testing.T) {
 	}
 }
 
-// TestTraceSeesWhatIsMissing takes one version away from what a floor wrote.
+// TestTraceSeesWhatIsMissing removes one version of a floor's write and expects a difference.
 func TestTraceSeesWhatIsMissing(t *testing.T) {
 	d := testdb.MySQL(t)
 	s, h := &sides{db: d}, &hand{db: d}

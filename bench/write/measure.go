@@ -51,7 +51,7 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
-// inTurn lets the sides do a work in turn; who is first alternates.
+// inTurn lets the sides do a work in turn. The side that comes first alternates.
 func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) error {
 	goes := o.goes
 	if w.single {
@@ -82,7 +82,7 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 				return err
 			}
 			if !w.single {
-				runtime.GC() // nobody pays for the garbage of another
+				runtime.GC() // so that no side pays for the garbage of another
 			}
 			took, err := hands[side](a)
 			if err != nil {
@@ -103,8 +103,8 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 	return nil
 }
 
-// timed lets the service carry out a request. The client's own part, making the payload
-// and reading the answer, is not counted.
+// timed sends a request to the service and returns the time. It excludes the work of the
+// client: making the payload and reading the answer.
 func (s *sides) timed(request []byte) (time.Duration, error) {
 	start := time.Now()
 	raw, err := s.Ask(request)
@@ -135,7 +135,7 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
-// crowds measures how much more many writers get done than one.
+// crowds measures how much more many writers achieve than one.
 func crowds(ctx context.Context, o options, s *sides, w work, writers int, out io.Writer) error {
 	var rates [2][2][]float64 // by side, by one or many
 	for range o.goes {
@@ -155,7 +155,7 @@ func crowds(ctx context.Context, o options, s *sides, w work, writers int, out i
 	return nil
 }
 
-// window returns how many writes a second so many writers do on one side.
+// window returns the writes per second of n writers on one side.
 func window(ctx context.Context, length time.Duration, s *sides, w work, n int, service bool) (float64, error) {
 	all := make([]about, n)
 	conns := make([]*rig.Conn, n)

@@ -42,10 +42,10 @@ func newSides(ctx context.Context, d *rig.Database, addr string) (*sides, error)
 
 func (s *sides) close() { _ = s.Close() }
 
-// request is a bulk request of System Admin.
+// request returns a bulk request of System Admin.
 func (s *sides) request(body string) []byte { return rig.Post("/alds/api/asset", s.token, body) }
 
-// requestOf is the request of a work.
+// requestOf returns the request of a work.
 func (s *sides) requestOf(w work, a about) []byte {
 	if w.member {
 		return rig.Post("/alds/api/asset", s.asMember, w.body(a))
@@ -53,7 +53,7 @@ func (s *sides) requestOf(w work, a about) []byte {
 	return s.request(w.body(a))
 }
 
-// answer is what a bulk request answers.
+// answer is the answer to a bulk request.
 type answer struct {
 	AssetsCreated, AssetsModified, AssetsOperatedOn struct {
 		OidTokens []string
@@ -65,7 +65,7 @@ type answer struct {
 	}
 }
 
-// post sends a bulk request and returns the ids of what it made.
+// post sends a bulk request and returns the ids of the created assets.
 func (s *sides) post(body string) ([]int64, error) {
 	raw, err := s.Ask(s.request(body))
 	if err != nil {
@@ -95,7 +95,7 @@ func read(raw []byte) (a answer, err error) {
 	return a, nil
 }
 
-// ready makes what the next go of a work is about.
+// ready makes the assets for the next go of a work.
 func (s *sides) ready(ctx context.Context, w work) (about, error) {
 	a, err := w.before(ctx, s)
 	s.n++
@@ -103,7 +103,7 @@ func (s *sides) ready(ctx context.Context, w work) (about, error) {
 	return a, err
 }
 
-// agree makes sure that both sides leave the same rows behind.
+// agree checks that both sides leave the same rows behind.
 func agree(ctx context.Context, s *sides, rows []work) error {
 	for _, w := range rows {
 		a, err := s.ready(ctx, w)
@@ -133,12 +133,12 @@ func agree(ctx context.Context, s *sides, rows []work) error {
 	return nil
 }
 
-// ask lets the service do a work and expects it to be done.
+// ask lets the service do a work and checks that it is done.
 func (s *sides) ask(w work, a about) error {
 	return s.expect(w, s.requestOf(w, a))
 }
 
-// floorOf is the floor of a work: by hand, or as System Admin.
+// floorOf returns the floor of a work: by hand, or as System Admin.
 func (s *sides) floorOf(w work) func(context.Context, *hand, about) error {
 	if !w.member {
 		return w.floor
@@ -158,14 +158,14 @@ func (s *sides) expect(w work, request []byte) error {
 	return err
 }
 
-// traced are the tables that a write leaves something in, with the column that
-// tells when. How often moments are stamped is left to each side.
+// traced are the tables that a write changes, with the column of the moment. Each side may
+// stamp moments as often as it likes.
 var traced = [...]struct{ table, moment string }{
 	{"asset", "moment"}, {"asset_version", "moment"}, {"asset_link", "since_moment"}, {"audit", "first_moment"},
 }
 
-// trace tells what a write left behind: the rows of each table, how many of
-// them have a value in each column, and the versions it ended.
+// trace returns the effects of a write: the rows of each table, how many of them have a value
+// in each column, and the versions it ended.
 func (s *sides) trace(ctx context.Context, write func() error) (string, error) {
 	var before int64
 	if err := s.db.QueryRow(ctx, "SELECT value FROM sequence WHERE name = 'moment'").Scan(&before); err != nil {

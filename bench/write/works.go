@@ -7,24 +7,26 @@ import (
 	"strings"
 )
 
-// work is one row of the table: the same work in two hands.
+// work is one row of the table: the same work done by both sides.
 type work struct {
 	name   string
 	assets int // made or changed by one go
 	single bool
-	before func(ctx context.Context, s *sides) (about, error) // makes what the work is about; not measured
+	// Makes the assets of the work; not measured.
+	before func(ctx context.Context, s *sides) (about, error)
 	body   func(a about) string
 	floor  func(ctx context.Context, h *hand, a about) error
-	less   func(ctx context.Context, h *hand, a about) error // a second floor, of single writes
-	member bool                                              // a Team Member asks, and the floor is the same asked by System Admin
+	// A second floor, of single writes.
+	less   func(ctx context.Context, h *hand, a about) error
+	member bool // sent by a Team Member; the floor is the same sent by System Admin
 }
 
-// about is what one go of a work is about.
+// about has the assets of one go of a work.
 type about struct {
 	scope   int64 // a project with nothing else in it
 	stories []int64
 	owners  []int64
-	n       int // another one each time
+	n       int // different each time
 }
 
 const text = "As a member I want to know what was changed"
@@ -33,7 +35,7 @@ func story(name, more string) string {
 	return `{"AssetType":"Story","Name":"` + name + `","Scope":"Scope:0","Description":"` + text + `","Estimate":3` + more + `}`
 }
 
-// many is a payload of n commands.
+// many returns a payload of n commands.
 func many(n int, command func(i int) string) string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -112,7 +114,7 @@ func works(o options) []work {
 	}
 }
 
-// withOwners creates n stories with two owners each.
+// withOwners returns a payload that creates n stories with two owners each.
 func withOwners(n int, a about) string {
 	return many(n, func(i int) string {
 		one, two := a.pair(i)
@@ -120,7 +122,7 @@ func withOwners(n int, a about) string {
 	})
 }
 
-// pair are the two owners of the ith story.
+// pair returns the two owners of the ith story.
 func (a about) pair(i int) (one, two int64) {
 	return a.owners[i%len(a.owners)], a.owners[(i+1)%len(a.owners)]
 }

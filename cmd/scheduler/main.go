@@ -1,4 +1,4 @@
-// Command scheduler does the periodic work. Two of them running at once do no harm.
+// Command scheduler does the periodic work. Two schedulers may run at once.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command standalone runs alds in one process, on a SQLite file and an embedded queue.
+// Command standalone runs alds in one process, with a SQLite file and an embedded queue.
 package main
 
 import (
