@@ -16,13 +16,13 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// peers are attributes that have the same value on every story: a built-in one, a custom one
-// in a column or in links, and a custom one in the JSON. Built-in columns have no index,
-// unless what says so.
+// peers are attributes that have the same value on every story. One is built in, one is
+// custom in a column or in links, and one is custom in the JSON. Built-in columns have no
+// index, unless what says so.
 type peers struct {
 	what  string
 	names []string
-	// Of a variant, for a hundredth or a thousandth of the stories.
+	// filter returns the filter of a variant, for a hundredth or a thousandth of the stories.
 	filter func(name string, n int) string
 }
 
@@ -49,8 +49,8 @@ func customPeers() []peers {
 	}
 }
 
-// query returns the query of a variant with one of the peers: all stories that satisfy a
-// filter, or the first 50 of all, sorted by the attribute.
+// query returns the query of a variant with one of the peers. It is for all stories that
+// satisfy a filter, or for the first 50 of all, sorted by the attribute.
 func (p *peers) query(name string, n int) string {
 	if p.filter == nil {
 		return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "sort": ["%s"], "page": {"start": 0, "size": 50}}`, name)
@@ -127,8 +127,8 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 	return nil
 }
 
-// ratio returns the median of the ratios of a to b in the same turn, since the load of the
-// machine changes from turn to turn.
+// ratio returns the median of the ratios of a to b in the same turn. The load of the machine
+// changes from turn to turn.
 func ratio(a, b []time.Duration) float64 {
 	all := make([]float64, len(a))
 	for i := range a {

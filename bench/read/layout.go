@@ -74,9 +74,9 @@ func newLayout(o options) *layout {
 	return l
 }
 
-// drawScope gives a twentieth of the work to one scope, most to the busy ones, which fill one
-// after the other, and the rest to any. so is the share of the data written so far, from 0 to
-// 1.
+// drawScope gives a twentieth of the work to one scope, most to the busy ones, and the rest to
+// any. The busy ones fill one after the other. so is the share of the data written so far,
+// from 0 to 1.
 func drawScope(r *rand.Rand, so float64) int64 {
 	switch n := r.IntN(100); {
 	case n < 5:
@@ -128,7 +128,7 @@ func (b *branch) draw(r *rand.Rand, i int, scope int64, n int) item {
 	return it
 }
 
-// hang gives an item its place in the trees.
+// hang sets the parents and the timebox of an item.
 func (b *branch) hang(r *rand.Rand, id int64, it *item) {
 	switch it.typ {
 	case typeEpic:

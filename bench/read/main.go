@@ -32,7 +32,7 @@ type options struct {
 	mysql, redis, only, profile string
 
 	assets, versions, rounds int
-	// Innodb_buffer_pool_size in MB during the run; 0: unchanged.
+	// pool is innodb_buffer_pool_size in MB during the run; 0: unchanged.
 	pool                  int64
 	budget, window        time.Duration
 	keep, explain, custom bool

@@ -22,7 +22,7 @@ type work struct {
 	path  func(n int) string // the path below rest-1.v1/Data, or
 	body  func(n int) string // the body for query.v1
 	floor answer             // the same by hand, or
-	// Another body for query.v1 to compare with, sent as the administrator.
+	// other is another body for query.v1 to compare with, sent as the administrator.
 	other func(n int) string
 	xml   bool // path in XML, compared with itself in JSON
 }

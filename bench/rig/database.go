@@ -57,7 +57,7 @@ func (d *Database) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	// 8 of them for the single statements of a floor.
+	// 8 of the connections are for the single statements of a floor.
 	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80})
 	return err
 }

@@ -7,7 +7,7 @@
 // It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that
 // both sides do in turn in the same tables. The service, which listens in this process, gets
 // POST api/asset. The floor is the multi-row or set-based statements that a person would write
-// for this work alone, sent from Go without HTTP, JSON or any check.
+// for this work alone. They are sent from Go without HTTP, JSON or any check.
 //
 // Both leave the same rows in the same tables with the same durability, which is checked
 // before anything is measured. The median counts. One row has System Admin as its floor: it

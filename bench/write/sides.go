@@ -164,8 +164,8 @@ var traced = [...]struct{ table, moment string }{
 	{"asset", "moment"}, {"asset_version", "moment"}, {"asset_link", "since_moment"}, {"audit", "first_moment"},
 }
 
-// trace returns the effects of a write: the rows of each table, how many of them have a value
-// in each column, and the versions it ended.
+// trace returns the effects of a write. These are the rows of each table, how many of them
+// have a value in each column, and the versions that it ended.
 func (s *sides) trace(ctx context.Context, write func() error) (string, error) {
 	var before int64
 	if err := s.db.QueryRow(ctx, "SELECT value FROM sequence WHERE name = 'moment'").Scan(&before); err != nil {

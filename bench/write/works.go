@@ -12,11 +12,11 @@ type work struct {
 	name   string
 	assets int // made or changed by one go
 	single bool
-	// Makes the assets of the work; not measured.
+	// before makes the assets of the work; it is not measured.
 	before func(ctx context.Context, s *sides) (about, error)
 	body   func(a about) string
 	floor  func(ctx context.Context, h *hand, a about) error
-	// A second floor, of single writes.
+	// less is a second floor, of single writes.
 	less   func(ctx context.Context, h *hand, a about) error
 	member bool // sent by a Team Member; the floor is the same sent by System Admin
 }

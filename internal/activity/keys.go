@@ -174,8 +174,9 @@ func nearest(forward bool) string {
 	return " ORDER BY 2 DESC LIMIT ?"
 }
 
-// statement returns the statement for the n nearest changes of each kind: of the asset, of its
-// parts by columns and relations, and of its relations by other assets.
+// statement returns the statement for the n nearest changes of each kind. The kinds are
+// changes of the asset, of its parts by columns and relations, and of its relations by other
+// assets.
 func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query string, args []any) {
 	order := nearest(forward)
 	var all []string

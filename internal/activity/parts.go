@@ -121,7 +121,7 @@ func leadsBack(a *meta.Attr, t *meta.Type) bool {
 	})
 }
 
-// has reports whether a version lies in the whole by a column.
+// has reports whether a column of a version refers to the whole.
 func (w *whole) has(v *change.Version) bool {
 	return slices.ContainsFunc(w.columns, func(c column) bool { return v.Columns[c.slot] == w.id })
 }

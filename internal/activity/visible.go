@@ -16,8 +16,8 @@ type question struct {
 	to *bool
 }
 
-// visible sets which versions of entries the caller sees with an as-of query: with current
-// rights, in the project that had the asset at that time.
+// visible sets which versions of entries the caller sees with an as-of query. Such a query
+// uses current rights, and the project that had the asset at that time.
 func (x *reader) visible(ctx context.Context, all []entry) error {
 	open := map[*meta.Type][]question{}
 	ask := func(v *change.Version, to *bool) {

@@ -38,7 +38,8 @@ type layout struct {
 	width, height            float64
 	left, right, top, bottom float64
 	labels                   int // below the drawing, at most
-	// Names of series in each row below; 0: names are at the right, where the series end.
+	// inRow is how many names of series are in each row below the drawing. 0: names are at
+	// the right, where the series end.
 	inRow int
 }
 

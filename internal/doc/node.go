@@ -37,9 +37,11 @@ const (
 	MaxYAML     = 16 << 20  // bytes of a YAML body
 	MaxAliased  = 100_000   // values that the aliases of a YAML body repeat
 	MaxRepeated = 8 << 20   // bytes of the texts among them
-	// Indicator characters of a YAML body: bounds its parser's memory.
+	// maxIndicators bounds the indicator characters of a YAML body, and so the memory of its
+	// parser.
 	maxIndicators = 2_000_000
-	// Lines of a YAML body that begin with %: its parser compares each with all.
+	// maxDirectives bounds the lines of a YAML body that begin with %, since its parser
+	// compares each with all others.
 	maxDirectives = 16
 	indexedMap    = 16 // keys from which on an index finds repeated keys of a map
 )

@@ -67,8 +67,8 @@ func TestAMistakeInYAMLIsOnItsLine(t *testing.T) {
 	}
 }
 
-// TestAMistakeInLongYAML checks that a body that is too long to be parsed again has the line
-// of the parser: that of the mistake, or of the beginning of the construct around it.
+// TestAMistakeInLongYAML checks a body that is too long to be parsed again. The error has the
+// line of the parser: that of the mistake, or of the beginning of the construct around it.
 func TestAMistakeInLongYAML(t *testing.T) {
 	long := "# " + strings.Repeat("x", maxSearched) + "\n"
 	for _, c := range []struct {

@@ -1,7 +1,7 @@
-// Package fault is the error type of alds: a kind that says who can fix the failure, a message
-// for the caller, and the position in the caller's input.
+// Package fault is the error type of alds. A fault has a kind that says who can fix the
+// failure, a message for the caller, and the position in the caller's input.
 //
 // Engines return faults. Three edges interpret them: the HTTP error writer converts a kind to
-// a status, the bulk result converts it to the failure of a command, and the queue retries or
+// a status, and the bulk result converts it to the failure of a command. The queue retries or
 // archives a task. An error without a kind is Internal, and is never shown to a caller.
 package fault

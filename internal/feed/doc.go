@@ -2,9 +2,9 @@
 // webhooks.
 //
 // The order is that of positions. A write gets its position when a client reads, not when it
-// is committed: a Log gives positions, under a lock, to committed writes that have none. So a
-// write that is committed late comes behind every cursor in use. If no client reads, nothing
-// is done.
+// is committed. A Log then gives positions, under a lock, to the committed writes that have
+// none. So a write that is committed late comes behind every cursor in use. If no client
+// reads, nothing is done.
 //
 //	audit 71, last moment 1260 -> position 1260
 //	audit 73, last moment 1271 -> position 1271

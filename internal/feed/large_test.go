@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/testdb"
 )
 
-// writeLarge writes stories with descriptions of the given sizes in bytes, and returns the
-// moments of their versions.
+// writeLarge writes stories and returns the moments of their versions. sizes are the sizes of
+// their descriptions in bytes.
 func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	t.Helper()
 	model := meta.Default()

@@ -98,9 +98,9 @@ func tableOf(sql, alias string) string {
 	return ""
 }
 
-// fill writes 40,000 assets with two versions each: scopes 1000 to 1099, members 1100 to 1199,
-// timeboxes 1900 to 1949, statuses 1950 to 1959, epics from 2000, stories from 20,000, tasks
-// from 40,000.
+// fill writes 40,000 assets with two versions each. Scopes have the ids 1000 to 1099, members
+// 1100 to 1199, timeboxes 1900 to 1949, and statuses 1950 to 1959. Epics begin at 2000,
+// stories at 20,000, tasks at 40,000.
 func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	t.Helper()
 	code := func(name string) int {

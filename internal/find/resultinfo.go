@@ -113,8 +113,8 @@ type explained struct {
 // is the table that MariaDB also returns.
 var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sqlite": "EXPLAIN QUERY PLAN "}
 
-// explain returns the plans of the statements of a query: of the rows, of the total if it has
-// its own statement, and of the branches. Branches are explained for a block of one parent.
+// explain returns the plans of the statements of a query: of the rows, of the branches, and of
+// the total if it has its own statement. Branches are explained for a block of one parent.
 func (x *executor) explain(ctx context.Context) ([]explained, error) {
 	all := []sqlgen.Statement{x.page()}
 	switch {

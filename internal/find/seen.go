@@ -12,7 +12,7 @@ import (
 )
 
 // Seen returns which of some assets, including deleted ones, who sees now. ids are stored ids;
-// all assets are of the given types.
+// types has the types of all these assets.
 func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error) {
 	seen := make(map[int64]bool, len(ids))
 	if who.All || !query.Restricted(types) {

@@ -103,7 +103,7 @@ func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 	return l.existsRelated(t, tm, s, rest)
 }
 
-// lookup recognizes the condition that a row lies in a scope at or below named scopes, such as
+// lookup recognizes the condition that a row is in a scope at or below named scopes, such as
 // Scope.ParentMeAndUp='Scope:0'. It returns the statement that finds these scopes, or nil.
 func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	if t != l.top || tm.Test != token.Eq || len(steps) != 2 || !tm.Path.IsRelation() || hasNoValue(tm.Values) {

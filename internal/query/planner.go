@@ -64,8 +64,8 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 
 // chooseAccess decides how a page is read, where servers often choose badly.
 //
-// Reading ids first is faster in three cases, since a key contains the ids: rows of one scope
-// that must be sorted, rows below a scope, and rank order over several scopes.
+// Reading ids first is faster in three cases, since a key contains the ids. These are rows of
+// one scope that must be sorted, rows below a scope, and rank order over several scopes.
 //
 // A key by rank begins with all assets without a rank, such as members. If all types of the
 // rows have ranks, all their assets have one, and the read starts after the others.
@@ -174,7 +174,7 @@ func fixedCells(t *Table) []Expr {
 	return []Expr{ColumnOf{t, "id"}, ColumnOf{t, "type"}, ColumnOf{t, "moment"}}
 }
 
-// notDeleted returns the condition that an asset is not deleted and lies in no hidden project.
+// notDeleted returns the condition that an asset is not deleted and is in no hidden project.
 func notDeleted(t *Table) []Expr {
 	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{meta.StateDeleted}}}
 	if some, every := Secured(t.Of); some {
@@ -240,8 +240,8 @@ func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 	return col
 }
 
-// reference adds the cells of a to-one relation: the id, the type code if the relation allows
-// several types, and the moment if it is shown.
+// reference adds the cells of a to-one relation. These are the id, the type code if the
+// relation allows several types, and the moment if it is shown.
 func (l *level) reference(b *Body, col *Column, t *Table, steps []Step) {
 	col.Cell = len(b.Cells)
 	if n := len(steps); n > 0 {

@@ -120,7 +120,7 @@ func (l *level) ruled(t *Table, r *Right, rule rightRule) Expr {
 	return x
 }
 
-// liesIn returns the condition that the row lies in a project where the member has one of some
+// liesIn returns the condition that the row is in a project where the member has one of some
 // roles.
 func (l *level) liesIn(t *Table, rule rightRule, roles meta.RoleSet) Expr {
 	switch {
@@ -132,7 +132,7 @@ func (l *level) liesIn(t *Table, rule rightRule, roles meta.RoleSet) Expr {
 	return Any{}
 }
 
-// liesNowhere returns the condition that the row lies in no project.
+// liesNowhere returns the condition that the row is in no project.
 func (l *level) liesNowhere(t *Table, rule rightRule) Expr {
 	switch {
 	case rule.lies != nil:

@@ -28,8 +28,8 @@ type Shape struct {
 const MaxShape = 4 << 10
 
 // ShapeOf returns the shape of r. all means that the member sees everything. It returns false
-// for a request whose plan depends on more: one that is too long, follows a cursor, is about
-// an instant, or has aliases.
+// for a request whose plan depends on more. Such a request is too long, follows a cursor, is
+// about an instant, or has aliases.
 func ShapeOf(r Request, all bool) (Shape, bool) {
 	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil {
 		return Shape{}, false
@@ -188,8 +188,8 @@ func (s *shaper) mark(t *Text) {
 	}
 }
 
-// slots records the values of a request while it is bound for all requests of its shape: where
-// each value is, and how it was typed. A nil *slots has no values.
+// slots records the values of a request while it is bound for all requests of its shape. It
+// has the place of each value, and how it was typed. A nil *slots has no values.
 type slots struct {
 	first map[*Text]int
 	with  map[string]int

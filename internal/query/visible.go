@@ -62,7 +62,7 @@ func (s sight) seen(t *Table, from []*meta.Seen) Expr {
 	return oneOrAny(alts)
 }
 
-// readable returns the condition that rows of the types lie in a readable scope; nil if none
+// readable returns the condition that rows of the types are in a readable scope; nil if none
 // of them has a scope.
 func (s sight) readable(t *Table, types []*meta.Type) Expr {
 	some, every := Secured(types)

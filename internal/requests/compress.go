@@ -15,7 +15,8 @@ import (
 
 const (
 	compressFrom = 1 << 20 // bytes from which on requests and answers are stored compressed
-	// Bytes of one column: servers with default settings accept 16 MiB at once.
+	// maxStored bounds the bytes of one column. Servers with default settings accept 16 MiB
+	// at once.
 	maxStored = 15 << 20
 )
 
@@ -83,7 +84,7 @@ type storedFault struct {
 }
 
 func encodeFault(err error) []byte {
-	// Cannot fail.
+	// Marshal cannot fail here.
 	b, _ := json.Marshal(storedFault{fault.KindOf(err), fault.Public(err), fault.Place(err)})
 	return b
 }

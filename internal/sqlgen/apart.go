@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Bounds of a page that is merged from the first rows of each of its scopes: the number of
-// scopes, and the number of rows of each.
+// Bounds of a page that is merged from the first rows of each of its scopes: how many scopes,
+// and how many rows of each.
 const (
 	maxApart     = 50
 	maxApartRows = 1000

@@ -5,10 +5,15 @@
 // only from the model; text of a client is always an argument. A joined table that nothing
 // reads is left out.
 //
-// Writer has one method for each statement. Page reads the rows with all their cells, IDs only
-// which rows there are, in order. Total counts them, and Block reads the rows of a list of
-// ids. IDsFirst, Lookup, Together, Children and Among serve special cases.
+// Writer has one method for each statement:
 //
-// Common tables stand in a WITH clause in front of a statement. They hold values that many
-// rows share (once.go).
+//   - Page reads the rows of a page with all their cells. IDsFirst is another form of it.
+//   - IDs reads only which rows there are, in order. Among does so for some versions.
+//   - Total counts the rows.
+//   - Block reads the rows of a list of ids, and Children those of a branch.
+//   - Together reads one asset with the rows of its branches.
+//   - Lookup runs before the others and finds scopes.
+//
+// Common tables are those of the WITH clause of a statement. They have the ids of a page, and
+// values that many rows share (once.go).
 package sqlgen

@@ -46,7 +46,7 @@ func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
 	return &st
 }
 
-// IDsFirst writes the statement of Page in another form: the database finds and sorts only
+// IDsFirst writes the statement of Page in another form. The database finds and sorts only
 // ids, and reads whole rows only for those of the page.
 func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 	page := w.pageIDs(p)

@@ -307,8 +307,8 @@ func TestStatementsRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) { run(t, cases, d) })
 }
 
-// TestStatementsForTiDB runs the statements as TiDB gets them: unchanged, for a member whose
-// scopes no statement lists, at one moment, and at the moments of versions.
+// TestStatementsForTiDB runs the statements as TiDB gets them. It runs them unchanged, for a
+// member whose scopes no statement lists, at one moment, and at the moments of versions.
 func TestStatementsForTiDB(t *testing.T) {
 	d, recorded := testdb.OpenAsTiDB(t)
 	for cases := range loadEach(t) {

@@ -23,8 +23,8 @@ func (e *emitter) apart(on []query.Expr) (plain, asking []query.Expr) {
 }
 
 // row writes a table and its alias. If the dialect allows no sub-selects in ON, the row also
-// has the ids of joined rows that only a sub-select finds, such as the member who closed an
-// asset.
+// has the ids of joined rows that only a sub-select finds. An example is the member who closed
+// an asset.
 func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
 	var found [][]*query.Table
 	if !e.Dialect.QueriesInON {
@@ -71,8 +71,8 @@ func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query
 	return found
 }
 
-// isFound reports whether the id at the end of a path needs a sub-select, and one that reads
-// only a row of t can find it. A path that a nearer table can find does not count.
+// isFound reports whether the id at the end of a path needs a sub-select that reads only a row
+// of t. A path that a nearer table can find does not count.
 func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
 	j := way[len(way)-1]
 	if _, asking := e.apart(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {

@@ -30,7 +30,7 @@ func (w Writer) listsScopes(p *query.Plan) bool {
 	return slices.ContainsFunc(query.Conjuncts(slices.Concat(p.From.On, p.Where)), isList)
 }
 
-// inLookup writes the condition that a row lies in a scope that a lookup found. If there were
+// inLookup writes the condition that a row is in a scope that a lookup found. If there were
 // too many to list, most rows satisfy it. Then a page that stops when it is full tests each
 // row.
 func (e *emitter) inLookup(x query.InLookup) {

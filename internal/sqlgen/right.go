@@ -98,7 +98,7 @@ func (v Visibility) scopesWith(roles meta.RoleSet) []int64 {
 	return scopes
 }
 
-// roleIn writes the condition that a row lies in a scope where the member's role is one of a
+// roleIn writes the condition that a row is in a scope where the member's role is one of a
 // set. If there are many scopes, the statement reads them from the member's roles, of which
 // the nearest decides. Package auth has the same rule.
 func (e *emitter) roleIn(x query.RoleIn) {

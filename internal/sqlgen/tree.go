@@ -117,8 +117,8 @@ func (e *emitter) starts(t *query.Table) []any {
 	return []any{" IN ", e.seeds}
 }
 
-// edge is one step of a hierarchy as SQL: the table of the pairs (start, next), and the moment
-// or the span of time for which they are read.
+// edge is one step of a hierarchy as SQL. It has the table of the pairs (start, next), and the
+// moment or the span of time for which they are read.
 type edge struct {
 	from        string
 	start, next string

@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// used returns the tables that a statement needs: tables that an expression reads, tables on
-// the path to these, and inner joins that leave rows out.
+// used returns the tables that a statement needs: those that an expression reads, those on the
+// path to them, and inner joins that leave rows out.
 func (e *emitter) used(from *query.Table, cells, where []query.Expr, order []query.Order) map[*query.Table]bool {
 	u := &usage{e: e, read: map[*query.Table]bool{}, parent: map[*query.Table]*query.Table{}}
 	u.tree(from)

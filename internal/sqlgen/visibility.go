@@ -40,7 +40,7 @@ type Hidden struct {
 	Ever bool    // some may have been hidden at some time
 }
 
-// none reports whether no row of t can lie in a hidden project.
+// none reports whether no row of t can be in a hidden project.
 func (h *Hidden) none(t *query.Table) bool {
 	if h == nil {
 		return false
@@ -73,7 +73,7 @@ func (v Visibility) alwaysHolds(x query.Expr) bool {
 // statement reads them from the member's roles.
 const MaxInlineScopes = 200
 
-// visible writes the condition that a row lies in a readable scope.
+// visible writes the condition that a row is in a readable scope.
 func (e *emitter) visible(x query.Visible) {
 	scope := e.aliasOf(x.T) + ".scope_id"
 	closing := e.nullOr(scope, x.Strict)
@@ -188,7 +188,7 @@ func (e *emitter) readScopes(member query.Expr) {
 	}
 }
 
-// notHidden writes the condition that a row lies in no hidden project. Projects hidden now are
+// notHidden writes the condition that a row is in no hidden project. Projects hidden now are
 // listed if they are known; otherwise the statement reads scope_hidden.
 func (e *emitter) notHidden(x query.NotHidden) {
 	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When

@@ -17,16 +17,16 @@ import (
 // Options has the functions and values that a Service gets from others.
 type Options struct {
 	Version string // of this process
-	// The commit it was built from.
+	// Commit is the commit that this process was built from; empty: unknown.
 	Commit string
-	// The date of that commit; empty: unknown.
+	// CommitDate is the date of that commit; empty: unknown.
 	CommitDate string
-	// Its name in the table of processes.
+	// Process is the name of this process in the table of processes.
 	Process    string
 	Dashboards string // their address; empty: unknown
-	// The queued work in the database.
+	// Work returns the queued work in the database.
 	Work    func(ctx context.Context, q db.Querier) (Work, error)
-	Queue   func(ctx context.Context) (Tasks, error) // the tasks in the queue
+	Queue   func(ctx context.Context) (Tasks, error) // returns the tasks in the queue
 	Check   Checking
 	Changed func(ctx context.Context) // applies new settings to this process; may be nil
 	Log     *slog.Logger

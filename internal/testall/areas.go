@@ -9,7 +9,8 @@ import (
 // An area is a group of packages that are tested together.
 type area struct {
 	name string
-	// Folders below internal/, or bench for all below that; empty for all others.
+	// packages are folders below internal/, or bench for all below that. It is empty for all
+	// others.
 	packages []string
 	quick    bool // part of the quick tier; else of the gate
 	about    string

@@ -35,8 +35,8 @@ func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	return u.String(), trips
 }
 
-// forward counts the commands of a client by the header of MySQL's protocol: three bytes of
-// length, and a number that is 0 at the start of a command.
+// forward counts the commands of a client by the header of MySQL's protocol. It has three
+// bytes of length, and a number that is 0 at the start of a command.
 func forward(client net.Conn, server string, trips *atomic.Int64) {
 	const closeStatement = 0x19 // has no answer
 	to, err := net.Dial("tcp", server)

@@ -73,7 +73,7 @@ func newStatement(tokens []string) Statement {
 type lexeme int
 
 const (
-	// Space, a comment, or the delimiter of one that some server executes.
+	// nothing is space, a comment, or the delimiter of one that some server executes.
 	nothing lexeme = iota
 	value
 	word // also a name in backquotes

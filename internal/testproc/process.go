@@ -149,7 +149,7 @@ func BuildTree(t testing.TB, root string, names ...string) string {
 type Options struct {
 	Dir string   // of the command; "" for that of this tree, which is built once
 	Env []string // all of it, as os.Environ returns it
-	// Also receives stderr, besides the log of a failed test; nil: nothing does.
+	// Log receives stderr, in addition to the log of a failed test; nil: only that log does.
 	Log   io.Writer
 	Files int // file descriptors it may have; 0 for as many as the test
 }

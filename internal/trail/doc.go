@@ -1,5 +1,6 @@
-// Package trail is the audit trail for people: who signed in, whose sign-in was refused, and
-// who changed the rights of others, when and from where. Each event is a row of audit_trail.
+// Package trail is the audit trail for people. It records who signed in, whose sign-in was
+// refused, and who changed the rights of others, when and from where. Each event is a row of
+// audit_trail.
 // Changes of assets are in the table audit and in their versions, not here.
 //
 // An event that belongs to a change is written in the transaction of that change. So neither

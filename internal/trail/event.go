@@ -14,7 +14,7 @@ type Kind string
 const (
 	SignIn        Kind = "SignIn"
 	SignInRefused Kind = "SignInRefused"
-	// A username, a password, or whether the member may log in.
+	// LoginChanged: a username, a password, or whether the member may log in.
 	LoginChanged        Kind = "LoginChanged"
 	TokenCreated        Kind = "TokenCreated"
 	TokenRevoked        Kind = "TokenRevoked"

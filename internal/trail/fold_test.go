@@ -32,8 +32,8 @@ func expectRows(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestEqualEventsAreOneRowAMinute checks that the first of equal events is written at once,
-// those that follow as one row each minute, and the last ones at the end.
+// TestEqualEventsAreOneRowAMinute checks that the first of equal events is written at once.
+// Those that follow are one row each minute, and the last ones are written at the end.
 func TestEqualEventsAreOneRowAMinute(t *testing.T) {
 	f := newNotes()
 	at := start
@@ -63,7 +63,8 @@ func TestEqualEventsAreOneRowAMinute(t *testing.T) {
 }
 
 // TestTheEventsOfOneSourceAreBounded checks that only some different events of one source are
-// kept apart: of the whole network of an IPv6 client, and of all requests of a member.
+// kept apart. A source is the whole network of an IPv6 client, or a member with all its
+// requests.
 func TestTheEventsOfOneSourceAreBounded(t *testing.T) {
 	f := newNotes()
 	for i := range 1000 {
