@@ -45,7 +45,7 @@ var visibilities = withRoles(map[string]sqlgen.Visibility{
 	"many":          {Member: 1003, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), NoRead: []int64{-1000, -990}},
 })
 
-// withRoles adds the model data that the roles of Viewers need.
+// withRoles adds the model data that statements about Viewers need.
 func withRoles(all map[string]sqlgen.Visibility) map[string]sqlgen.Visibility {
 	m := meta.Default()
 	role, _ := m.Type("Role")
