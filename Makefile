@@ -16,16 +16,16 @@ TIER ?= quick
 # that takes fifteen times as long, and a race in it is not ours.
 RACE := -timeout 20m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
-# Packages where goroutines meet, besides internal/db: those that meet there do so on
+# Packages where goroutines meet, besides internal/store/db: those that meet there do so on
 # each database in another way, and above it in the same.
-RACED := ./internal/webhook/... ./internal/jobs/... ./internal/app/... \
-	./internal/asset/... ./internal/auth/... ./internal/bulk/... ./internal/httpapi/... \
-	./internal/inbound/... ./internal/admission/... ./internal/memory/...
+RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
+	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
+	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...
 
 # Packages whose answers depend on the database server: .ci/run tests these on
 # every server that is supported.
-ON_EACH := ./internal/db ./internal/sqlgen ./internal/find ./internal/asset ./internal/requests \
-	./internal/webhook ./internal/history ./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
+ON_EACH := ./internal/store/db ./internal/query/sqlgen ./internal/query/find ./internal/write/asset ./internal/write/requests \
+	./internal/events/webhook ./internal/query/history ./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
 
 FUZZTIME ?= 30s
 URL ?= http://127.0.0.1:8080/alds
@@ -36,32 +36,32 @@ help: ## list the targets
 
 .PHONY: test
 test: ## the quick tests, about 3 minutes
-	go run ./internal/testall
+	go run ./internal/test/testall
 
 .PHONY: check
 check: ## the gate: all that must be green before a change lands, a quarter of an hour
 	.ci/run
 
 .PHONY: long
-long: ## everything at full depth; AREA=rights for one area, of `go run ./internal/testall list`, or race
+long: ## everything at full depth; AREA=rights for one area, of `go run ./internal/test/testall list`, or race
 	@case "$(AREA)" in \
 		race) $(MAKE) --no-print-directory race TIER=long ;; \
-		"") REQUIRE_SERVICES=1 go run ./internal/testall long -count=1 && $(MAKE) --no-print-directory race TIER=long ;; \
-		*) REQUIRE_SERVICES=1 go run ./internal/testall long $(AREA) -count=1 ;; \
+		"") REQUIRE_SERVICES=1 go run ./internal/test/testall long -count=1 && $(MAKE) --no-print-directory race TIER=long ;; \
+		*) REQUIRE_SERVICES=1 go run ./internal/test/testall long $(AREA) -count=1 ;; \
 	esac
 
 .PHONY: race
 race: ## the race detector on the packages where goroutines meet
-	go run ./internal/testall $(TIER) -count=1 $(RACE) ./internal/db
-	go run ./internal/testall $(TIER) -count=1 $(RACE) -skip '/^sqlite$$' $(RACED)
+	go run ./internal/test/testall $(TIER) -count=1 $(RACE) ./internal/store/db
+	go run ./internal/test/testall $(TIER) -count=1 $(RACE) -skip '/^sqlite$$' $(RACED)
 
 .PHONY: on-server
 on-server: ## what depends on the database server, on that of ALDS_TEST_MYSQL
-	go run ./internal/testall $(TIER) -count=1 -skip '/^sqlite$$|TiDB$$' $(ON_EACH)
+	go run ./internal/test/testall $(TIER) -count=1 -skip '/^sqlite$$|TiDB$$' $(ON_EACH)
 
 .PHONY: golden
 golden: ## rewrite the golden cases of the query stages; the diff is the review
-	go test ./internal/token ./internal/query ./internal/sqlgen -update
+	go test ./internal/query/token ./internal/query ./internal/query/sqlgen -update
 	git diff --stat -- '*.txtar'
 
 .PHONY: fuzz

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/base/folding"
 )
 
 // scanAsset reads an asset or a version. What is stored is a JSON object of the

@@ -1,6 +1,6 @@
 package sql
 
-import "github.com/alds-dev/alds/internal/release"
+import "github.com/alds-dev/alds/internal/base/release"
 
 // RecordsOldest is the migration that gives schema_migration the column for the oldest
 // release; the rows of later ones have it.

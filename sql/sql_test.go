@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/base/release"
 )
 
 func TestDialectsHaveTheSameSteps(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 const (

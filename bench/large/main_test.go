@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }

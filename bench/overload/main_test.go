@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // What is there beside the stories and logins that the flags say.

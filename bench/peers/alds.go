@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // alds is the product of this repository, its commands running as processes of their

@@ -15,7 +15,7 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // directus is Directus on MariaDB or MySQL, as npm installed it into a folder.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // run runs a command of Directus to its end.

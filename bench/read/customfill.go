@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // Type codes of lists and of definitions.

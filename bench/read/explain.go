@@ -7,13 +7,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/encode"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/encode"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // explainer forwards statements and records them.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // filledAudit is the audit written last. It shows that a kept database is complete.

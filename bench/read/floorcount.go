@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 func floorCount(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 const feedAudits = `SELECT id, request_id, feed, at, actor_id, first_moment, last_moment FROM audit WHERE feed > ? ORDER BY feed LIMIT ?`

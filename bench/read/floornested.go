@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // node is an asset with the assets below it.

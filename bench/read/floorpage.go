@@ -6,7 +6,7 @@ import (
 	"database/sql"
 	"strconv"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // storyRow is a story as the pages show it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // The places of the changes of a story, of its parts and of its relations that other assets

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // store is the database of the run.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // The data for activity streams: stories with 500 versions each, all in one project that has

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // work is one row of the table: the same work done by both sides, in variants that differ in

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // age spreads what was written over the year that ends now, by its moments: the stories

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // sizes are the rows and bytes of the tables at a stage of the run.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 
+	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/app"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // Public is the address of the service in its answers, for any port.

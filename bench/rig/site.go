@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // Password is the password of a Site's administrator.

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // sides are the service, as its client sees it, and the floor.

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/alds-dev/alds/internal/app"
-	"github.com/alds-dev/alds/internal/embedded"
+	"github.com/alds-dev/alds/internal/app/embedded"
 )
 
 func main() { os.Exit(app.Main(app.StandaloneWith(embedded.Start))) }

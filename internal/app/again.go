@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/feed"
-	"github.com/alds-dev/alds/internal/rest"
-	"github.com/alds-dev/alds/internal/tags"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/feed"
+	"github.com/alds-dev/alds/internal/events/webhook"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/tags"
 )
 
 // maxTries is how often a request is executed while the model changes again and

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // freeAddr returns an address that nobody listens at.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/httpapi"
-	"github.com/alds-dev/alds/internal/inbound"
-	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/limits/inbound"
+	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
 // Defaults that depend on the machine.

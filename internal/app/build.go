@@ -14,29 +14,29 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/alds-dev/alds/internal/admin"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/blob"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/config"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/feed"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/secret"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/app/config"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/events/feed"
+	"github.com/alds-dev/alds/internal/events/webhook"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
-	"github.com/alds-dev/alds/internal/localization"
-	"github.com/alds-dev/alds/internal/localizer"
-	"github.com/alds-dev/alds/internal/memory"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/pages"
-	"github.com/alds-dev/alds/internal/processes"
-	"github.com/alds-dev/alds/internal/secret"
-	"github.com/alds-dev/alds/internal/system"
-	"github.com/alds-dev/alds/internal/tracing"
-	"github.com/alds-dev/alds/internal/trail"
-	"github.com/alds-dev/alds/internal/ui"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/model/localizer"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/admin"
+	"github.com/alds-dev/alds/internal/operate/localization"
+	"github.com/alds-dev/alds/internal/operate/system"
+	"github.com/alds-dev/alds/internal/store/blob"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/processes"
+	"github.com/alds-dev/alds/internal/web/pages"
+	"github.com/alds-dev/alds/internal/web/ui"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 // service is all parts of a process, built once.
@@ -146,7 +146,7 @@ func (s *service) openDB(ctx context.Context) (err error) {
 	return nil
 }
 
-// build builds the engines and edges, floor by floor.
+// build builds the engines and edges, from the database up.
 func (s *service) build(ctx context.Context, l listeners) error {
 	s.public = s.cfg.BaseURL(s.cfg.Addr)
 	if l.http != nil {

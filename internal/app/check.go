@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/check"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/operate/check"
 )
 
 // errEnough ends a check that has reported enough.

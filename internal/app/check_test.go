@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestCheckCommand(t *testing.T) {

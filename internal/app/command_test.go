@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // commandCase is a command line, and what comes of it.

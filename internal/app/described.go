@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/base/doc"
 )
 
 // news says that there is something new, however often it is said before somebody

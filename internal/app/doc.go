@@ -1,4 +1,4 @@
-// Package app builds the service, floor by floor, and runs the roles of a process
+// Package app builds the service, from the database up, and runs the roles of a process
 // until it is stopped.
 //
 //	Run: settings → database → model → auth → engines → queue → listeners → roles

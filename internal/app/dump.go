@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/alds-dev/alds/internal/dump"
+	"github.com/alds-dev/alds/internal/operate/dump"
 )
 
 // exportCommand writes all data.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/encode"
-	"github.com/alds-dev/alds/internal/feed"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/events/feed"
 	"github.com/alds-dev/alds/internal/httpapi"
 	"github.com/alds-dev/alds/internal/jobs"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/encode"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // reader implements httpapi.Queries: it reads all rows of a request in one

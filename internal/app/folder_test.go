@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestAFirstStartThatRefusesMakesNothing: neither a folder nor tables. Where the database

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/app/config"
 )
 
 // healthLimit is how long a process may take to say how it is.

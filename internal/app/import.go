@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/app/config"
 	"github.com/alds-dev/alds/internal/importer"
 )
 

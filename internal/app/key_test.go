@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/embedded"
-	"github.com/alds-dev/alds/internal/secret"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/access/secret"
+	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 const otherKey = "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA="

@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/access/trail"
 )
 
 // Main runs the roles, or the command in the arguments, and returns the exit

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // newRegistry returns a registry with the metrics of the process itself.

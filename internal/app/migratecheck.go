@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/processes"
-	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/processes"
 )
 
 // errStop is a migration that running processes do not survive; the exit status is 3.

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/processes"
-	"github.com/alds-dev/alds/internal/release"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/processes"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestMigrationReport(t *testing.T) {

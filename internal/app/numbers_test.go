@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestErrorsOfServersAreNoDefects has the database answer the errors of clusters to the

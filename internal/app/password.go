@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // maxInput bounds what is read of standard input, in bytes.

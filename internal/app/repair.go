@@ -7,12 +7,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/check"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/processes"
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/processes"
 )
 
 // repairCommand mends what can be derived from other rows.

@@ -5,15 +5,15 @@ import (
 	"net"
 	"time"
 
-	"github.com/alds-dev/alds/internal/admin"
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/delivery"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/history"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/delivery"
 	"github.com/alds-dev/alds/internal/jobs"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/requests"
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/admin"
+	"github.com/alds-dev/alds/internal/query/history"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/requests"
 )
 
 // Role is what a process runs.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
 // rotateCommand makes a new key that of all stored secrets.

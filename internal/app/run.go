@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/config"
-	"github.com/alds-dev/alds/internal/dump"
-	"github.com/alds-dev/alds/internal/tracing"
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/app/config"
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/operate/dump"
 )
 
 // Run builds the service from the settings in getenv and runs the roles until ctx

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/dump"
-	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/operate/dump"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
 )
 
 // The administrator's login in a new database.

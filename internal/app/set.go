@@ -1,22 +1,22 @@
 package app
 
 import (
-	"github.com/alds-dev/alds/internal/activity"
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/attachment"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/describe"
-	"github.com/alds-dev/alds/internal/feed"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/events/activity"
+	"github.com/alds-dev/alds/internal/events/feed"
+	"github.com/alds-dev/alds/internal/events/webhook"
 	"github.com/alds-dev/alds/internal/httpapi"
-	"github.com/alds-dev/alds/internal/localization"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/rest"
-	"github.com/alds-dev/alds/internal/roles"
-	"github.com/alds-dev/alds/internal/tags"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/localization"
+	"github.com/alds-dev/alds/internal/query/describe"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/attachment"
+	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/roles"
+	"github.com/alds-dev/alds/internal/write/tags"
 )
 
 // engines is everything that depends on the model: built of one model, never

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/system"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/operate/system"
 )
 
 // settingsCommand shows the settings that are set while the service runs, or sets some.

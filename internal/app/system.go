@@ -4,12 +4,12 @@ import (
 	"context"
 	"os"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/delivery"
-	"github.com/alds-dev/alds/internal/processes"
-	"github.com/alds-dev/alds/internal/requests"
-	"github.com/alds-dev/alds/internal/system"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/events/delivery"
+	"github.com/alds-dev/alds/internal/events/webhook"
+	"github.com/alds-dev/alds/internal/operate/system"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/processes"
+	"github.com/alds-dev/alds/internal/write/requests"
 )
 
 // buildSystem builds what administrators ask about the installation.

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
 )
 
 // createToken makes an access token.

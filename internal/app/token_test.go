@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestExpiry(t *testing.T) {

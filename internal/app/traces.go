@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/alds-dev/alds/internal/tracing"
+	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
 // logTracesEvery is how often an endpoint that takes no traces is logged.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/app/config"
 )
 
 // TestWithoutAnEndpointNothingRunsForTraces: no goroutine is of their library. With one

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestRoundTripsOfRequests holds how often a request waits for the database, from its

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/base/release"
 )
 
 // build is what was built, as far as the toolchain noted it. All is empty where it did

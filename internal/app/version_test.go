@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/alds-dev/alds/internal/release"
+	"github.com/alds-dev/alds/internal/base/release"
 )
 
 // TestVersions: a version names the commit and its day, of a checkout as well as of a

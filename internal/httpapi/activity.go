@@ -4,8 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/alds-dev/alds/internal/activity"
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/events/activity"
 )
 
 // Activity tells what happened to assets.

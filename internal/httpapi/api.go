@@ -17,11 +17,11 @@ import (
 	"github.com/gofiber/fiber/v2/middleware/recover"
 	"github.com/valyala/fasthttp"
 
-	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/describe"
-	"github.com/alds-dev/alds/internal/inbound"
-	"github.com/alds-dev/alds/internal/memory"
-	"github.com/alds-dev/alds/internal/tracing"
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/limits/admission"
+	"github.com/alds-dev/alds/internal/limits/inbound"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/query/describe"
 )
 
 // Engines are called by the handlers of routes. They work by one model: a request

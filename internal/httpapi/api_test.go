@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/describe"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/query/describe"
+	"github.com/alds-dev/alds/internal/query/find"
 )
 
 const maxBody = 1 << 10

@@ -11,11 +11,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/attachment"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/blob"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/rest"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/blob"
+	"github.com/alds-dev/alds/internal/write/attachment"
+	"github.com/alds-dev/alds/internal/write/rest"
 )
 
 // Attachments are the assets with a content, and the bytes of those. A File that

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/alds-dev/alds/internal/attachment"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/blob"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/blob"
+	"github.com/alds-dev/alds/internal/write/attachment"
 )
 
 // stored is the content of every attachment that engines finds.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // Audit is the audit that people read.

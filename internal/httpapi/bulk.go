@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 // Bulk executes the commands of POST api/asset. Every answer is the JSON to send.

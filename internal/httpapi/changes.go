@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/feed"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/feed"
 )
 
 // Changes is the feed of all changes.

@@ -3,8 +3,8 @@ package httpapi
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
 )
 
 // configuration serves GET config.v1. Spec: interface 4.11.

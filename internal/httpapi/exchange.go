@@ -12,14 +12,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/inbound"
-	"github.com/alds-dev/alds/internal/memory"
-	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/tracing"
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/limits/inbound"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 const (

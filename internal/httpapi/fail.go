@@ -11,10 +11,10 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/value"
 )
 
 // statuses is the only place where a fault becomes an HTTP status.

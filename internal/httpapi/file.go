@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/alds-dev/alds/internal/blob"
+	"github.com/alds-dev/alds/internal/store/blob"
 )
 
 // span is a part of a content, or all of it.

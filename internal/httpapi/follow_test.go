@@ -17,10 +17,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/feed"
-	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/feed"
+	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
 // script is a feed that answers with pages by their number, and moves when told.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/encode"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/query/encode"
 )
 
 // mimeXML is the Content-Type of XML as existing clients look for it.

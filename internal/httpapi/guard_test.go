@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/inbound"
-	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/limits/admission"
+	"github.com/alds-dev/alds/internal/limits/inbound"
+	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
 // TestAmbiguousRequests sends requests that two servers may read differently. Each

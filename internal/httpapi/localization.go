@@ -8,14 +8,14 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/describe"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/localization"
-	"github.com/alds-dev/alds/internal/localizer"
-	"github.com/alds-dev/alds/internal/memory"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/model/localizer"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/operate/localization"
+	"github.com/alds-dev/alds/internal/query/describe"
+	"github.com/alds-dev/alds/internal/query/find"
 )
 
 // Localization gives the texts that people read for tags.

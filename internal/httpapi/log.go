@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // record counts an exchange and logs its line, and one more with the cause of a

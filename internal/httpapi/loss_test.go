@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // TestALossOfRightsIsAnswered: whatever failed because the rights are lost is

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
 // TestDescriptionsAreKeptByClients: a client gets a description once, in the form

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/admission"
+	"github.com/alds-dev/alds/internal/limits/admission"
 )
 
 // Of the requests that run at the same time, visitors have a share, and so has

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
 )
 
 // opened is an API with an open route that answers with the caller, and one that

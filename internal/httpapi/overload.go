@@ -7,7 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/inbound"
+	"github.com/alds-dev/alds/internal/limits/inbound"
 )
 
 // refusalDelay is the least time to a refusal for overload. Most programs that

@@ -3,11 +3,11 @@ package httpapi
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/encode"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/encode"
+	"github.com/alds-dev/alds/internal/query/find"
 )
 
 // Queries reads assets.

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/base/doc"
 )
 
 // TestNamedInHeaders: a word counts wherever it stands in a list, in whichever header of

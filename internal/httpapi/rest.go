@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/encode"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
-	"github.com/alds-dev/alds/internal/rest"
+	"github.com/alds-dev/alds/internal/query/encode"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/write/rest"
 )
 
 // Writes changes one asset at a time. Every answer is the JSON or XML to send.

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
 )
 
 // Roles reports who has which role where. Every answer is the JSON to send.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/admission"
 )
 
 // scrapePath is where monitoring reads metrics, beside the instance.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/memory"
-	"github.com/alds-dev/alds/internal/trail"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/limits/admission"
+	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
 // serve returns the fiber handler of a route, for callers that prove let pass.

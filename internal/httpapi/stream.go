@@ -12,9 +12,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/inbound"
-	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/inbound"
+	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
 // chunk is a part of a streamed answer.

@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/memory"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/query/find"
 )
 
 // part is one part of the streams in these tests.

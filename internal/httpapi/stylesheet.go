@@ -4,7 +4,7 @@ import (
 	"context"
 	_ "embed" // the stylesheet
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
 )
 
 // stylesheet is the path, and the value of the parameter xsl, of what shows answers in XML

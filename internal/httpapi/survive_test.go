@@ -12,9 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/alds-dev/alds/internal/feed"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/tracing"
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/events/feed"
+	"github.com/alds-dev/alds/internal/query/find"
 )
 
 // breaking is a log that panics at the lines of requests: outside of all routes, where

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/system"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/operate/system"
 )
 
 // System tells how the installation is, and checks its database.

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
 )
 
 // Tags counts tags and changes them on all assets. Every answer is the JSON to

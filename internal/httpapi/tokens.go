@@ -3,7 +3,7 @@ package httpapi
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
 )
 
 // Tokens manages access tokens and sessions for the member who signed in.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/inbound"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/admission"
+	"github.com/alds-dev/alds/internal/limits/inbound"
 )
 
 // ui is the first segment of the paths of pages.

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/admission"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/inbound"
+	"github.com/alds-dev/alds/internal/limits/admission"
+	"github.com/alds-dev/alds/internal/limits/inbound"
+	"github.com/alds-dev/alds/internal/query/find"
 )
 
 // withPages is an API of pages that say what they were asked, or answer with what the

@@ -3,10 +3,10 @@ package httpapi
 import (
 	"context"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/delivery"
-	"github.com/alds-dev/alds/internal/value"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/events/delivery"
+	"github.com/alds-dev/alds/internal/events/webhook"
+	"github.com/alds-dev/alds/internal/model/value"
 )
 
 // Webhooks manages subscriptions.

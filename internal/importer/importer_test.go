@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/importer"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 func TestMain(m *testing.M) { testproc.Main(m) }

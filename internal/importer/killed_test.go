@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/importer"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // gate stands before a service. The nth write is held: held is closed when it has come,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/base/folding"
 )
 
 // resolver finds what records name: projects, members, values of lists.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/folding"
+	"github.com/alds-dev/alds/internal/base/folding"
 )
 
 // present is what an asset has that an update compares with its record.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 func TestDepth(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
 // await returns a task from the queue's tools once it is in a state.

@@ -14,10 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/alds-dev/alds/internal/embedded"
-	"github.com/alds-dev/alds/internal/requests"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/events/webhook"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/write/requests"
 )
 
 func TestMain(m *testing.M) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"github.com/alds-dev/alds/internal/tracing"
+	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
 // Periodic is work that is done repeatedly. Run may run in several processes at the same

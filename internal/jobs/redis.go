@@ -17,7 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/alds-dev/alds/internal/tlsmode"
+	"github.com/alds-dev/alds/internal/base/tlsmode"
 )
 
 // Queue is the connection to Redis that the clients and workers of a process share.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestTLS tests each mode with a Redis whose certificate no system authority has signed,

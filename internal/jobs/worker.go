@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/alds-dev/alds/internal/requests"
-	"github.com/alds-dev/alds/internal/webhook"
+	"github.com/alds-dev/alds/internal/events/webhook"
+	"github.com/alds-dev/alds/internal/write/requests"
 )
 
 // Changes fans out changes and delivers them. Every method may be called at any time,

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // The bounds of one query; package token has others.

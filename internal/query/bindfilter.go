@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // cond binds a filter on an asset of type on.

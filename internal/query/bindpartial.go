@@ -1,8 +1,8 @@
 package query
 
 import (
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // partial adds an attribute that only some of the concrete types have.

@@ -3,9 +3,9 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // path binds a parsed token that starts at an asset of type on.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // columns binds select. The rest-1 form adds the default attributes if nothing is selected,

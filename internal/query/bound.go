@@ -3,8 +3,8 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // Bound is a request with its names resolved against the model and its values typed.

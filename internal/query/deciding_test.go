@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // TestDeciding checks that one of several numbers decides an order comparison.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 func parse(t *testing.T, body string, yaml bool) []doc.Node {

@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // LikeOp is the operator of CompareAny that matches patterns.

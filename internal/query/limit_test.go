@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 func TestLimitsAreNamed(t *testing.T) {

@@ -1,9 +1,9 @@
 package query
 
 import (
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // operator is a comparison with values. A new one needs a row here, a test in package token,

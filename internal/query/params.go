@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // Address is the parsed path of the data interface.

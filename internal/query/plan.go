@@ -1,7 +1,7 @@
 package query
 
 import (
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // Plan is a bound query as tables, conditions and cells: one statement, and one more for each

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // list adds a to-many column to its branch. Columns over the same relation share a branch.

@@ -3,9 +3,9 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // oneOf returns the condition that x is in a list, as at most one term.

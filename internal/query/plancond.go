@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // cond plans a condition on a row of t.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // usesContext reports whether a filter of the steps has "$", the asset around it.

@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // byRankUpwards reports whether rows are sorted by rank in ascending order.

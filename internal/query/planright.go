@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // right plans the condition that the member has a right to a row of t. Types with the same

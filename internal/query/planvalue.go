@@ -1,8 +1,8 @@
 package query
 
 import (
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
 )
 
 // value is the value a path has on a row of t. For printing, what lies in the

@@ -1,6 +1,6 @@
 package query
 
-import "github.com/alds-dev/alds/internal/doc"
+import "github.com/alds-dev/alds/internal/base/doc"
 
 // Request is one query as the client wrote it. Only its form has been checked.
 //

@@ -3,8 +3,8 @@ package query
 import (
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // Right is the condition that the member who runs the query has a right to the asset. Package

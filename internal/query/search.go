@@ -4,10 +4,10 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/token"
-	"github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // search binds find and findin: one of the attributes must contain the text.

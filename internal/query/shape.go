@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // Shape is a request without its values. One plan serves all requests that differ only in

@@ -1,9 +1,9 @@
 package query
 
 import (
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // Slot stands in a shared plan for an argument of each request. It is the index into the

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/model/oid"
 )
 
 // placeholder replaces a value.

@@ -3,7 +3,7 @@ package query
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/doc"
+	"github.com/alds-dev/alds/internal/base/doc"
 )
 
 func TestValueless(t *testing.T) {

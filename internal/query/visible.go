@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // visible adds the condition that the member sees a row.

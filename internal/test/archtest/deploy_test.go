@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/app/config"
 )
 
 // compose is as much of docker-compose.yml as is checked here.

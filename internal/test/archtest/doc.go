@@ -1,5 +1,5 @@
-// Package archtest holds what no compiler checks: the floors and the keepers
-// of libraries, a doc.go in every package, dashboards that name all metrics
+// Package archtest holds what no compiler checks: which folders
+// import which, the keepers of libraries, a doc.go in every package, dashboards that name all metrics
 // and only those, deployment files that name only commands and settings that
 // exist, and documents whose links resolve.
 //

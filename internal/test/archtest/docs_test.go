@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/app/config"
 )
 
 // documents are the texts people read.

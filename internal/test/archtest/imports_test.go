@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // root is the repository as seen from this package.
@@ -20,39 +23,32 @@ const root = "../../.."
 
 const module = "github.com/alds-dev/alds/"
 
-// floors is the import rule: a package may import only packages on a lower
-// floor. Packages on the same floor do not know each other.
-var floors = [][]string{
-	0: {"internal/fault", "internal/folding", "internal/release", "internal/tracing", "internal/tlsmode", "internal/embedded"},
-	1: {"internal/oid", "internal/config", "internal/secret", "internal/doc", "internal/meta", "internal/memory", "internal/admission", "internal/inbound", "internal/importer", "internal/chart", "internal/ui", "sql"},
-	2: {"internal/token", "internal/value", "internal/db", "internal/localizer"},
-	3: {"internal/query", "internal/change", "internal/catalog", "internal/check", "internal/dump", "internal/lease", "internal/trail", "internal/blob", "internal/processes", "internal/history"},
-	4: {"internal/sqlgen", "internal/auth", "internal/encode", "internal/describe"},
-	5: {"internal/find", "internal/memfilter", "internal/delivery", "internal/requests", "internal/localization", "internal/system"},
-	6: {"internal/roles", "internal/asset", "internal/event", "internal/activity"},
-	7: {
-		"internal/attachment", "internal/bulk", "internal/feed", "internal/rest", "internal/tags", "internal/webhook",
-		"internal/pages/account", "internal/pages/assets", "internal/pages/console", "internal/pages/members", "internal/pages/models",
-		"internal/pages/projects", "internal/pages/sample", "internal/pages/system", "internal/pages/webhooks",
+// may is the import rule: the packages of a folder import each other and packages of the
+// folders named here. A package outside of internal is a folder of its own.
+var may = map[string][]string{
+	"base":     {},
+	"limits":   {"base"},
+	"store":    {"limits", "base", "sql"},
+	"model":    {"store", "base"},
+	"importer": {"base"},
+	"access":   {"model", "store", "limits", "base"},
+	"operate":  {"access", "model", "store", "base"},
+	"query":    {"access", "model", "store", "limits", "base"},
+	"write":    {"query", "access", "model", "store", "limits", "base"},
+	"events":   {"write", "query", "access", "model", "store", "limits", "base"},
+	"jobs":     {"events", "write", "base"},
+	"web":      {"model", "base"},
+	"httpapi":  {"events", "write", "query", "operate", "access", "model", "store", "limits", "base"},
+	"app": {
+		"httpapi", "web", "jobs", "events", "write", "query", "operate", "access", "importer", "model", "store", "limits", "base",
 	},
-	8: {"internal/httpapi", "internal/jobs", "internal/admin", "internal/pages"},
-	9: {"internal/app"},
-	10: {
-		"cmd/api", "cmd/worker", "cmd/scheduler", "cmd/standalone", "bench/receiver", "bench/storage",
-		"bench/rig", "dashboards", "examples/client", "internal/testdb",
-	},
-	11: {"internal/testproc", "internal/test/testseed"},
-	12: {
-		"bench/load", "bench/hooks", "bench/read", "bench/pages", "bench/peers", "bench/shapes", "bench/words", "bench/write", "bench/overload", "bench/retention", "bench/ceiling", "bench/versions", "bench/large",
-		"internal/testall",
-		"internal/test/archtest", "internal/test/attack", "internal/test/clienttest", "internal/test/costtest", "internal/test/deploytest", "internal/test/difftest",
-		"internal/test/doctest", "internal/test/faulttest", "internal/test/hiddentest", "internal/test/modeltest", "internal/test/pagetest",
-		"internal/test/rightstest", "internal/test/spectest", "internal/test/torture", "internal/test/watchtest",
-	},
+	"test": {"app", "access", "model", "store", "base", "sql"},
+	"sql":  {"base"},
 }
 
-// appFloor is the highest floor of the map in docs/architecture.md.
-const appFloor = 9
+// clients are the folders above: commands, programs that measure, and examples. They import
+// what they need.
+var clients = []string{"cmd", "bench", "dashboards", "examples"}
 
 // keepers names the only packages that may import a library, or a package of
 // ours that must not spread. A name that ends in a slash covers all below it.
@@ -61,26 +57,26 @@ var keepers = map[string][]string{
 	"github.com/valyala/":                   {"internal/httpapi"},
 	"github.com/hibiken/asynq":              {"internal/jobs", "bench/hooks"},
 	"github.com/redis/":                     {"internal/jobs", "bench/hooks"},
-	"github.com/alicebob/":                  {"internal/embedded"},
-	"gorm.io/":                              {"internal/db", "internal/auth", "internal/requests", "internal/webhook", "internal/delivery"},
-	"github.com/go-sql-driver/":             {"internal/db", "internal/testdb"},
-	"modernc.org/":                          {"internal/db"},
-	"github.com/minio/":                     {"internal/blob"},
+	"github.com/alicebob/":                  {"internal/app/embedded"},
+	"gorm.io/":                              {"internal/store/db", "internal/access/auth", "internal/write/requests", "internal/events/webhook", "internal/events/delivery"},
+	"github.com/go-sql-driver/":             {"internal/store/db", "internal/test/testdb"},
+	"modernc.org/":                          {"internal/store/db"},
+	"github.com/minio/":                     {"internal/store/blob"},
 	"github.com/alecthomas/":                {"internal/app"},
 	"golang.org/x/term":                     {"internal/app"},
-	"github.com/johannesboyne/":             {"internal/blob"},
-	"github.com/prometheus/":                {"internal/admin", "internal/app"},
-	"go.yaml.in/":                           {"internal/meta", "internal/doc", "internal/importer", "internal/test/rightstest"},
-	"golang.org/x/crypto/argon2":            {"internal/auth", "internal/secret"},
-	"github.com/go-logr/":                   {"internal/tracing"},
-	"go.opentelemetry.io/":                  {"internal/tracing"},
-	"golang.org/x/text/":                    {"internal/folding", "internal/localizer"},
-	module + "internal/config":              {"internal/app"},
-	module + "internal/embedded":            {"cmd/standalone", "internal/testproc"}, // the other commands do not link it
-	module + "internal/testdb":              {"internal/testall", "internal/testproc"},
-	module + "sql":                          {"internal/db", "internal/testdb"},
-	"github.com/microcosm-cc/":              {"internal/ui"},
-	"github.com/standard-webhooks/":         {"internal/webhook", "internal/test/spectest"},
+	"github.com/johannesboyne/":             {"internal/store/blob"},
+	"github.com/prometheus/":                {"internal/operate/admin", "internal/app"},
+	"go.yaml.in/":                           {"internal/model/meta", "internal/base/doc", "internal/importer", "internal/test/rightstest"},
+	"golang.org/x/crypto/argon2":            {"internal/access/auth", "internal/access/secret"},
+	"github.com/go-logr/":                   {"internal/base/tracing"},
+	"go.opentelemetry.io/":                  {"internal/base/tracing"},
+	"golang.org/x/text/":                    {"internal/base/folding", "internal/model/localizer"},
+	module + "internal/app/config":          {"internal/app"},
+	module + "internal/app/embedded":        {"cmd/standalone", "internal/test/testproc"}, // the other commands do not link it
+	module + "internal/test/testdb":         {"internal/test/testall", "internal/test/testproc"},
+	module + "sql":                          {"internal/store/db", "internal/test/testdb"},
+	"github.com/microcosm-cc/":              {"internal/web/ui"},
+	"github.com/standard-webhooks/":         {"internal/events/webhook", "internal/test/spectest"},
 	"github.com/chromedp/":                  {}, // tests alone
 	"github.com/stretchr/":                  {},
 	"github.com/golang/mock":                {},
@@ -92,17 +88,11 @@ var keepers = map[string][]string{
 const metricsFile = "metrics.go"
 
 func TestImports(t *testing.T) {
-	floor := map[string]int{}
-	for n, pkgs := range floors {
-		for _, p := range pkgs {
-			floor[p] = n
-		}
-	}
 	sources(t, func(file string, parsed *ast.File) {
 		pkg := path.Dir(file)
-		at, known := floor[pkg]
-		if !known {
-			t.Errorf("%s is on no floor: add it to floors", pkg)
+		folder := folderOf(pkg)
+		if _, known := may[folder]; !known && !slices.Contains(clients, folder) {
+			t.Errorf("%s is in no folder of the rule: add it to may", pkg)
 			return
 		}
 		for _, spec := range parsed.Imports {
@@ -111,23 +101,54 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s: import %s: %v", file, spec.Path.Value, err)
 				continue
 			}
-			checkFloor(t, floor, pkg, at, imp)
+			checkFolder(t, pkg, imp)
 			checkKeeper(t, file, pkg, imp)
 		}
 	})
 }
 
-func checkFloor(t *testing.T, floor map[string]int, pkg string, at int, imp string) {
+// folderOf returns the folder that a package is in: the first below internal, or the first
+// of the repository.
+func folderOf(pkg string) string {
+	folder, _, _ := strings.Cut(strings.TrimPrefix(pkg, "internal/"), "/")
+	return folder
+}
+
+func checkFolder(t *testing.T, pkg, imp string) {
 	t.Helper()
 	dep, ours := strings.CutPrefix(imp, module)
 	if !ours {
 		return
 	}
-	under, known := floor[dep]
-	if !known {
-		t.Errorf("%s imports %s, which is on no floor", pkg, dep)
-	} else if under >= at {
-		t.Errorf("%s (floor %d) must not import %s (floor %d)", pkg, at, dep, under)
+	from, to := folderOf(pkg), folderOf(dep)
+	if from == to || slices.Contains(clients, from) && !slices.Contains(clients, to) {
+		return
+	}
+	if !slices.Contains(may[from], to) {
+		t.Errorf("%s must not import %s: packages of %s import those of %v", pkg, dep, from, may[from])
+	}
+}
+
+// TestImportsGoDown fails when the rule itself has a circle.
+func TestImportsGoDown(t *testing.T) {
+	done, open := map[string]bool{}, map[string]bool{}
+	var visit func(folder string)
+	visit = func(folder string) {
+		if open[folder] {
+			t.Fatalf("the rule lets %s import itself by way of others", folder)
+		}
+		if done[folder] {
+			return
+		}
+		open[folder] = true
+		for _, below := range may[folder] {
+			visit(below)
+		}
+		delete(open, folder)
+		done[folder] = true
+	}
+	for folder := range may {
+		visit(folder)
 	}
 }
 
@@ -172,62 +193,37 @@ func TestExamplesStandAlone(t *testing.T) {
 	}
 }
 
-// mapRow is a row of the map in docs/architecture.md: the floor, empty if it is
-// that of the row before, and the package.
-var mapRow = regexp.MustCompile("^\\| ([0-9]*) ?\\| `([a-z/]+)` \\|")
+// mapRow is a row of the map in docs/architecture.md: a folder, and the packages in it.
+var mapRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| (.*?) \\|$")
 
-// TestMap: the map in docs/architecture.md has each package of the floors below
-// the commands once, on its floor, and no other; no package is on two floors.
+// mapped is a package in a row of the map.
+var mapped = regexp.MustCompile("`([a-z/]+)`:")
+
+// TestMap: the map in docs/architecture.md has each folder of internal, with each of its
+// packages, and no other; there are at most sixteen folders.
 func TestMap(t *testing.T) {
-	want := map[string]int{}
-	for n, pkgs := range floors {
-		for _, p := range pkgs {
-			if other, doubled := want[p]; doubled {
-				t.Errorf("%s is on floors %d and %d", p, other, n)
-			}
-			want[p] = n
+	want, got := map[string]bool{}, map[string]bool{}
+	sources(t, func(file string, _ *ast.File) {
+		pkg := path.Dir(file)
+		inFolder, ours := strings.CutPrefix(pkg, "internal/")
+		if ours && folderOf(pkg) != "test" {
+			want[inFolder] = true
+		}
+	})
+	theMap, _, _ := strings.Cut(string(read(t, "docs/architecture.md")), "Above `internal`")
+	folders := map[string]bool{}
+	for _, row := range mapRow.FindAllStringSubmatch(theMap, -1) {
+		got[row[1]], folders[row[1]] = true, true
+		for _, m := range mapped.FindAllStringSubmatch(row[2], -1) {
+			got[row[1]+"/"+m[1]] = true
 		}
 	}
-	floor, rows := 0, map[string]bool{}
-	for line := range strings.Lines(string(read(t, "docs/architecture.md"))) {
-		m := mapRow.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		if m[1] != "" {
-			floor, _ = strconv.Atoi(m[1])
-		}
-		pkg := "internal/" + m[2]
-		if m[2] == "sql" {
-			pkg = m[2]
-		}
-		if n, known := want[pkg]; !known || n != floor {
-			t.Errorf("docs/architecture.md has %s on floor %d, archtest on %d (known: %t)", pkg, floor, n, known)
-		}
-		if rows[pkg] {
-			t.Errorf("docs/architecture.md has %s twice", pkg)
-		}
-		rows[pkg] = true
+	delete(got, "test")
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("docs/architecture.md differs from the packages (-packages +document):\n%s", diff)
 	}
-	for n, pkgs := range floors[:appFloor+1] {
-		for _, p := range pkgs {
-			if !rows[p] {
-				t.Errorf("docs/architecture.md lacks %s on floor %d", p, n)
-			}
-		}
-	}
-}
-
-// TestFloorsExist fails when a package named here does not exist.
-func TestFloorsExist(t *testing.T) {
-	exists := map[string]bool{}
-	sources(t, func(file string, _ *ast.File) { exists[path.Dir(file)] = true })
-	for n, pkgs := range floors {
-		for _, p := range pkgs {
-			if !exists[p] {
-				t.Errorf("floor %d names %s, which has no sources", n, p)
-			}
-		}
+	if len(folders) > 16 {
+		t.Errorf("internal has %d folders", len(folders))
 	}
 }
 

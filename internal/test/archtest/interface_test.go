@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 var (

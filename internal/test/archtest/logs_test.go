@@ -21,10 +21,10 @@ type logged struct {
 var components = map[string]string{
 	"internal/app/":             "",
 	"internal/app/traces.go":    "tracing",
-	"internal/delivery/":        "webhook",
-	"internal/inbound/":         "httpapi",
+	"internal/events/delivery/": "webhook",
+	"internal/limits/inbound/":  "httpapi",
 	"internal/jobs/periodic.go": "scheduler",
-	"internal/ui/":              "pages",
+	"internal/web/ui/":          "pages",
 }
 
 // ofHandler are the fields that the handler of the log adds.

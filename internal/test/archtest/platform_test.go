@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/config"
+	"github.com/alds-dev/alds/internal/app/config"
 )
 
 // TestBuildpack: go.mod tells the Go buildpack the version of Go that the module wants,

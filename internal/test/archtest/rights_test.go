@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // TestInterfaceRights: docs/interface.md prints the rights of the model.

@@ -24,7 +24,9 @@ func TestDocumentsNameTests(t *testing.T) {
 		if !ours || !strings.HasSuffix(file, "_test.go") {
 			return
 		}
-		pkg = strings.TrimPrefix(pkg, "test/")
+		if _, inFolder, found := strings.Cut(pkg, "/"); found {
+			pkg = inFolder
+		}
 		for _, m := range declared.FindAllSubmatch(read(t, file), -1) {
 			tests[pkg+"."+string(m[1])] = true
 		}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // senders is how many clients send and read attachments at the same time.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 var (

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 func TestMain(m *testing.M) { testproc.Main(m) }

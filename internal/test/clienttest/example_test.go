@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // theyPrint is what every program prints, numbers of Oids left out.

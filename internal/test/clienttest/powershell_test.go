@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // TestPowerShellParses: the syntax of the PowerShell program is right. It says nothing

@@ -3,7 +3,7 @@ package clienttest
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 const password = "known to the client"

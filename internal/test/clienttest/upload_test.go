@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // Sizes of contents, in bytes, with the status that a client reads in the end.

@@ -3,7 +3,7 @@ package costtest
 import (
 	"strings"
 
-	"github.com/alds-dev/alds/internal/ui"
+	"github.com/alds-dev/alds/internal/web/ui"
 )
 
 // kind is a kind of request, and how often it is taken.

@@ -1,6 +1,6 @@
 package costtest
 
-import "github.com/alds-dev/alds/internal/meta"
+import "github.com/alds-dev/alds/internal/model/meta"
 
 // products are requests in which two things repeat, one for each of the other, or one for each
 // of what is stored.

@@ -1,6 +1,6 @@
 package costtest
 
-import "github.com/alds-dev/alds/internal/meta"
+import "github.com/alds-dev/alds/internal/model/meta"
 
 // query is a query as a body has it.
 func (g *maker) query() any {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // server is a database server in the place of SQLite, which nobody else may use meanwhile: its

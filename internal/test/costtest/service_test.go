@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/app"
-	"github.com/alds-dev/alds/internal/embedded"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // showsSQL is the variable that makes the service print its statements.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 const (

@@ -1,6 +1,6 @@
 package costtest
 
-import "github.com/alds-dev/alds/internal/meta"
+import "github.com/alds-dev/alds/internal/model/meta"
 
 // operations, those that make something repeated.
 const operations = `Delete Undelete Inactivate Reactivate Close Activate MakeFuture QuickClose QuickSignup Copy Copy Copy DeepCopy ShallowCopy MakeTemplate Split

@@ -16,10 +16,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/alds-dev/alds/internal/config"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/release"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/app/config"
+	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 const manifests = root + "/deploy/kubernetes"

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // neighbour is the address of a client; a proxy has 127.0.0.1.

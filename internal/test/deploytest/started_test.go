@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/config"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/app/config"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // started is a process as a file for those who deploy starts it.

@@ -3,7 +3,7 @@ package difftest
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // custom are attributes of every kind: numbers, dates and texts in columns and in the

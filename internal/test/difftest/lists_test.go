@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/auth"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/query/token"
+	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/test/testseed"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/token"
 )
 
 // TestLongLists asks with lists of as many values as there may be, of every

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/oid"
 )
 
 // moments asks what webhooks ask: which of some versions satisfy filters, and

@@ -13,15 +13,15 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/test/testseed"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 var pairsFlag = flag.Int("difftest.pairs", 6000, "how many pairs of texts to compare on each database")

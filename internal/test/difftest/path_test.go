@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/token"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // path is a token whose names are found in the model.

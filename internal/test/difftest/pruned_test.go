@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/check"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/dump"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/feed"
-	"github.com/alds-dev/alds/internal/history"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/feed"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/operate/dump"
+	"github.com/alds-dev/alds/internal/query/history"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/test/testseed"
-	"github.com/alds-dev/alds/internal/testdb"
 )
 
 // TestDifferenceAfterPruning lets history be removed while assets change. The evaluator

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // filter makes a filter over t, of some terms, with parentheses to a depth.

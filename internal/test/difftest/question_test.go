@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
 )
 
 // questioner makes random asks about a world. They are valid, and most of

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // shape says which paths are wanted.

@@ -3,7 +3,7 @@ package difftest
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // mayChange reports whether the member may change some attribute of an asset.

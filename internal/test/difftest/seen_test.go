@@ -3,7 +3,7 @@ package difftest
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // Roles that read nothing, by the number in their Oid.

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/catalog"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/doc"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 // server is one database with its engines.

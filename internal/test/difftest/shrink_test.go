@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/token"
+	"github.com/alds-dev/alds/internal/query/token"
 )
 
 // shrink returns the smallest ask it finds that still differs: it leaves out

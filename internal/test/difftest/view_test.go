@@ -3,8 +3,8 @@ package difftest
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // current is the moment of the view of what is current.

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	values "github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/test/testseed"
-	"github.com/alds-dev/alds/internal/testdb"
-	values "github.com/alds-dev/alds/internal/value"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 // writtenAttrs has an attribute of every kind that can be written and compared,

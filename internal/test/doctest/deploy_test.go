@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestDeploy: what deploytest runs from the files themselves is not run here again.

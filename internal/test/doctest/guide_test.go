@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // guidePrelude are functions for the tables of the guide. SCHEMA is the database of

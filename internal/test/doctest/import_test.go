@@ -5,7 +5,7 @@ package doctest
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 func TestImport(t *testing.T) {

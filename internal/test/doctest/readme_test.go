@@ -5,8 +5,8 @@ package doctest
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 func TestReadme(t *testing.T) {
@@ -15,7 +15,7 @@ func TestReadme(t *testing.T) {
 	created := `"oidTokens":\["Scope:1001","Story:1002","Story:1003","Task:1004"\]`
 	follow(t, root+"/README.md", []row{
 		{begins: "go run -v ./cmd/standalone", beside: true, after: "until_ok curl -sf http://" + service + "/alds/ui"},
-		{begins: "go run ./internal/testall", not: "it runs this test"},
+		{begins: "go run ./internal/test/testall", not: "it runs this test"},
 		{begins: "make check", not: "it runs this test"},
 		{begins: "make long", not: "it runs this test"},
 		{begins: "curl", prints: created},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // TestProcessesWaitForTheirDatabase starts every role while MariaDB is down.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // TestDeliveriesDoNotWaitForABacklog writes while no worker runs and Redis is away. The

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // bulk is the part of a bulk answer that is looked at.

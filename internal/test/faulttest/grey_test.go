@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 var greyMost = flag.Duration("grey", 0, "the longest grey failure; 0: 2 s with -short, else 60 s")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // notes is a receiver that keeps all events of each asset, with what changed.

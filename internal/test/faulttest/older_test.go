@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/release"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -84,7 +84,7 @@ func olderCommits(t *testing.T) []string {
 			commits = append(commits, tag)
 		}
 	}
-	ofNumber := git(t, "log", "--format=%H", `-SNumber = "`+release.Number+`"`, "--", "internal/release/release.go")
+	ofNumber := git(t, "log", "--format=%H", `-SNumber = "`+release.Number+`"`, "--", "internal/base/release/release.go")
 	if len(ofNumber) == 0 {
 		t.Fatalf("no commit has the number %s", release.Number)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // quietIn is how long after the last fault everything must have arrived.

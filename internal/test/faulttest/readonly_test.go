@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // TestAServerThatBecomesReadOnly: as the primary does in a failover. Processes are not

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // goneIn is generous: what is aimed at is logged beside what was measured.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 func TestMain(m *testing.M) {

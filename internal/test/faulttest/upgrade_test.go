@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/release"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // later returns the release n minor numbers behind this one.
@@ -42,8 +42,8 @@ func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	t.Helper()
 	named := "var oldest = map[int]string{"
 	files := map[string]string{
-		"internal/release/release.go": edit(t, "internal/release/release.go", `Number = "`+release.Number+`"`, `Number = "`+number+`"`),
-		"internal/meta/model.yaml": strings.Replace(edit(t, "internal/meta/model.yaml", "      Benefits: LongText\n", "      Benefits: LongText\n      NextRelease: Text\n"),
+		"internal/base/release/release.go": edit(t, "internal/base/release/release.go", `Number = "`+release.Number+`"`, `Number = "`+number+`"`),
+		"internal/model/meta/model.yaml": strings.Replace(edit(t, "internal/model/meta/model.yaml", "      Benefits: LongText\n", "      Benefits: LongText\n      NextRelease: Text\n"),
 			"  GoalCategory: {190: ", "  GoalCategory: {499: Next Release, 190: ", 1),
 	}
 	by := named + "\n"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // ask is a query as clients write it.

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/app"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/embedded"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 func TestMain(m *testing.M) {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/find"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 // script is commands that fill a service, in order.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // made are the types of new assets, the frequent ones repeated.

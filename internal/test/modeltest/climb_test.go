@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // steepest is how many requests one member sends to rise.

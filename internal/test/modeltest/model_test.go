@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/check"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/folding"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // processAll is the second phase for steps. Those that belong together are carried out

@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/activity"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/fault"
-	"github.com/alds-dev/alds/internal/find"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/activity"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 // TestReplay reads the activity stream of every asset that random sequences made, and

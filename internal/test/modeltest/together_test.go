@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/bulk"
-	"github.com/alds-dev/alds/internal/check"
-	"github.com/alds-dev/alds/internal/fault"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
 var together = flag.Duration("modeltest.together", 0, "for how long requests are sent at once; 0: some seconds")

@@ -3,10 +3,10 @@ package modeltest
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/asset"
-	"github.com/alds-dev/alds/internal/auth"
-	"github.com/alds-dev/alds/internal/meta"
-	"github.com/alds-dev/alds/internal/oid"
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/write/asset"
 )
 
 // update holds CanUpdate and IsReadOnly against what happens to an ordinary update

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // axePackage is the package of npm that has the rules.

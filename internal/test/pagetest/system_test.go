@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // installation is a service whose database the test writes to, as other processes do.

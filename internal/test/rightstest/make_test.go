@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // attrs are the attributes of a command. A text that begins with $ stands for

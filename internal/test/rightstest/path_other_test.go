@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // nests are the assets in whose relation an asset of a type is made, in an update

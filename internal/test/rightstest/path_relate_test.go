@@ -3,7 +3,7 @@ package rightstest
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // relation is one that an asset of a type can be given from its side, though

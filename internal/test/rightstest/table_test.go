@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/alds-dev/alds/internal/meta"
+	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // The verbs of rights.yaml.
@@ -42,7 +42,7 @@ type table struct {
 
 func readTable(t *testing.T) *table {
 	t.Helper()
-	text, err := os.ReadFile("../../meta/rights.yaml")
+	text, err := os.ReadFile("../../model/meta/rights.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

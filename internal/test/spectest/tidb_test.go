@@ -3,7 +3,7 @@ package spectest
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestAsForTiDB runs every case on a server that says it is a TiDB: what alds sends then

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 // twoMigrations migrates a new database through two nodes at the same time, as two

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/testdb"
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // proxy forwards connections to the node that is written to, and lets go of those to

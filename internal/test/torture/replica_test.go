@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/testdb"
-	"github.com/alds-dev/alds/internal/testproc"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
 var pairs = flag.Int("torture.pairs", 0, "at least how many pairs there are of a write and a read with a replica that lags, and of a write and one on another node that names what it made; 0: 64 with -short, else 500")

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alds-dev/alds/internal/db"
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // fault is what an alert is about.

@@ -1,0 +1,90 @@
+package auth
+
+import (
+	"context"
+	"sync"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// batch reads keys together: those that are asked for while a read runs are read by the
+// next one. So reads need one connection, and a round trip or two, for any number of
+// callers. It is safe for concurrent use.
+type batch[K comparable, V any] struct {
+	read func(context.Context, []K) (map[K]V, error)
+
+	mu   sync.Mutex
+	busy bool        // a read runs
+	next *step[K, V] // what waits for it; nil for nothing
+}
+
+// step is one read.
+type step[K comparable, V any] struct {
+	keys map[K]struct{}
+	done chan struct{}
+	v    map[K]V // like err, set when done is closed
+	err  error
+}
+
+// do returns what is read for k by a read that begins after the call.
+// Errors: those of read; fault.NotFound for a key that is not there; fault.Transient
+// when ctx ends before.
+func (b *batch[K, V]) do(ctx context.Context, k K) (V, error) {
+	s := b.join(ctx, k)
+	var none V
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		return none, fault.Transientf(ctx.Err(), "the login took too long")
+	}
+	if s.err != nil {
+		return none, s.err
+	}
+	v, ok := s.v[k]
+	if !ok {
+		return none, fault.NotFoundf("no such member or token")
+	}
+	return v, nil
+}
+
+func (b *batch[K, V]) join(ctx context.Context, k K) *step[K, V] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next == nil {
+		b.next = &step[K, V]{keys: map[K]struct{}{}, done: make(chan struct{})}
+	}
+	s := b.next
+	s.keys[k] = struct{}{}
+	if !b.busy {
+		b.busy = true
+		go b.run(context.WithoutCancel(ctx))
+	}
+	return s
+}
+
+// run reads until nothing waits.
+func (b *batch[K, V]) run(ctx context.Context) {
+	for s := b.take(); s != nil; s = b.take() {
+		s.run(ctx, b.read)
+	}
+}
+
+// take takes the keys that wait.
+func (b *batch[K, V]) take() *step[K, V] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.next
+	b.next, b.busy = nil, s != nil
+	return s
+}
+
+func (s *step[K, V]) run(ctx context.Context, read func(context.Context, []K) (map[K]V, error)) {
+	defer close(s.done)
+	ctx, cancel := context.WithTimeout(ctx, proveTimeout)
+	defer cancel()
+	keys := make([]K, 0, len(s.keys))
+	for k := range s.keys {
+		keys = append(keys, k)
+	}
+	s.v, s.err = read(ctx, keys)
+}

@@ -1,0 +1,122 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+// flood calls try from many goroutines without pause, each time with another
+// number, until the test ends; it returns once some came back.
+func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var n, back atomic.Int64
+	going := make(chan struct{})
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				try(ctx, n.Add(1))
+				if back.Add(1) == int64(callers) {
+					close(going)
+				}
+			}
+		})
+	}
+	t.Cleanup(func() {
+		stop()
+		wg.Wait()
+		t.Logf("%d logins in the flood", back.Load())
+	})
+	select {
+	case <-going:
+	case <-time.After(time.Minute):
+		t.Fatal("the flood does not come on")
+	}
+}
+
+// hashTime is how long the machine takes for a hash beside what it does already. So many
+// can log in at once as have their turn within the longest wait.
+func hashTime(cost cost) time.Duration {
+	began := time.Now()
+	hashPassword("secret", cost)
+	return time.Since(began)
+}
+
+// cheapInShort makes hashes cheap in the short form, so that the longest wait is far from
+// what a busy machine needs.
+func cheapInShort(w *fixture) {
+	if testing.Short() {
+		w.s.cost, w.s.dummy = cheap, hashPassword("nobody's", cheap)
+	}
+}
+
+// Wrong logins with random names, all from the address that the members come
+// from too, refuse no member the first login.
+func TestRandomNamesLockNobodyOut(t *testing.T) {
+	const most = 15 // members
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newFixtureAt(t, d, time.Now)
+		cheapInShort(w)
+		sealed, err := w.s.Seal(t.Context(), "secret")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(most) {
+			w.member(1001+i, 64, 4)
+			name := fmt.Sprintf("member%d", i)
+			if err := w.d.Write(t.Context(), func(tx *db.Tx) error { return w.s.Set(t.Context(), tx, 1001+i, &name, &sealed) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flood(t, 300, func(ctx context.Context, n int64) {
+			_, _ = w.s.Basic(ctx, fmt.Sprintf("nobody%d", n), "guess", "192.0.2.1")
+		})
+		members := min(most, max(2, int64(maxQueueWait/2/hashTime(w.s.cost))))
+		var wg sync.WaitGroup
+		var longest atomic.Int64
+		for i := range members {
+			wg.Go(func() {
+				began := time.Now()
+				a, err := w.s.Basic(t.Context(), fmt.Sprintf("member%d", i), "secret", "192.0.2.1")
+				if err != nil || a.Member != 1001+i {
+					t.Errorf("member%d: %+v, %v", i, a, err)
+				}
+				for took := int64(time.Since(began)); ; {
+					was := longest.Load()
+					if took <= was || longest.CompareAndSwap(was, took) {
+						break
+					}
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("the slowest of %d right logins took %v", members, time.Duration(longest.Load()))
+	})
+}
+
+// Wrong passwords for one name, without pause, do not keep its owner out who
+// comes from another address, even for the first time.
+func TestWrongPasswordsFromElsewhereDoNotLockTheOwnerOut(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newFixtureAt(t, d, time.Now)
+		cheapInShort(w)
+		w.member(20, 64, 1)
+		w.mustSet(20, "admin", "secret")
+		flood(t, 50, func(ctx context.Context, n int64) {
+			_, _ = w.s.Basic(ctx, "admin", fmt.Sprintf("guess %d", n), "198.51.100.7")
+		})
+		for _, addr := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"} {
+			if a, err := w.s.Basic(t.Context(), "admin", "secret", addr); err != nil || a.Member != 20 {
+				t.Errorf("the owner from %s: %+v, %v", addr, a, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// maxHidden is the most hidden projects that are cached.
+const maxHidden = 200
+
+// cachedHidden is the hidden projects at the time of a read.
+type cachedHidden struct {
+	*Hidden
+	changes int64 // of hidden projects by this process before the read
+	at      time.Time
+}
+
+// hidden returns the hidden projects, at most maxAge old; changes by this process
+// count at once. It is nil where they are too many or could not be read: the
+// queries of the caller then read the table themselves.
+func (s *Service) hidden(ctx context.Context) *Hidden {
+	changes := s.hiddenChanges.Load()
+	if h := s.hiddenNow.Load(); h != nil && h.changes == changes && s.now().Sub(h.at) < maxAge {
+		return h.Hidden
+	}
+	began := s.now()
+	h, err := readHidden(ctx, s.db)
+	if err != nil {
+		return nil
+	}
+	s.hiddenNow.Store(&cachedHidden{h, changes, began})
+	return h
+}
+
+// ScopesHidden is called after this process has committed a write that hid
+// projects or showed them again.
+func (s *Service) ScopesHidden() { s.hiddenChanges.Add(1) }
+
+// readHidden reads the hidden projects; nil for too many.
+func readHidden(ctx context.Context, q db.Querier) (*Hidden, error) {
+	h := &Hidden{}
+	err := db.Each(ctx, q, `SELECT scope_id, until_moment FROM scope_hidden ORDER BY until_moment DESC, scope_id LIMIT ?`,
+		[]any{maxHidden + 1}, func(row db.Scanner) error {
+			var scope, until int64
+			err := row.Scan(&scope, &until)
+			if h.Ever = true; until == db.Forever {
+				h.Now = append(h.Now, scope)
+			}
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	if len(h.Now) > maxHidden {
+		return nil, nil //nolint:nilnil // too many to know is an answer
+	}
+	return h, nil
+}

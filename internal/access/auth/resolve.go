@@ -1,0 +1,91 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// cachedActor is an actor and what this process had changed before it was read.
+type cachedActor struct {
+	Actor
+	changes int64  // writes that changed roles
+	scopes  string // see keyOfScopes
+}
+
+// ActorOf resolves a member, by stored id, to what they may see now. The answer
+// may be half a second old; what this process changed counts at once, so that the
+// creator of a project sees it. Errors: fault.NotFound.
+func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
+	a, ok := s.actors.get(member)
+	if !ok || !a.All && a.changes != s.roleChanges.Load() {
+		var err error
+		if a, err = s.actorReads.do(ctx, member); err != nil {
+			return Actor{}, err
+		}
+	}
+	a.Hidden, a.Members = s.hidden(ctx), s.membersOf(ctx, a)
+	return a.Actor, nil
+}
+
+// readActors reads and caches what members may see now; deleted ones are not among
+// them.
+func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]cachedActor, error) {
+	changes, began := s.roleChanges.Load(), s.now()
+	read, err := s.readRights(ctx, members, db.Forever-1)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[int64]cachedActor, len(read))
+	for member, has := range read {
+		a := s.roles.actor(member, has)
+		c := cachedActor{Actor: a, changes: changes, scopes: keyOfScopes(a.Scopes)}
+		s.actors.put(member, c, began)
+		found[member] = c
+	}
+	return found, nil
+}
+
+// Proven is ActorOf for a login. One that was proven before a long body or a wait
+// for the request's turn is checked again.
+// Errors: fault.Unproven when it no longer counts.
+func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
+	if s.now().Sub(l.provenAt) >= shortWait {
+		if err := s.checkLogin(ctx, l, watchEvery); err != nil {
+			return Actor{}, err
+		}
+	}
+	a, err := s.ActorOf(ctx, l.Member)
+	return a, gone(err)
+}
+
+// ActorAt resolves a member to what they were allowed to see at a moment.
+// Errors: fault.NotFound when there was no such member then.
+func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
+	read, err := s.readRights(ctx, []int64{member}, moment)
+	if err != nil {
+		return Actor{}, err
+	}
+	has, ok := read[member]
+	if !ok {
+		return Actor{}, fault.NotFoundf("no such member")
+	}
+	a := s.roles.actor(member, has)
+	if a.At = moment; a.AllMembers() {
+		return a, nil
+	}
+	list, err := s.readMembers(ctx, a.Scopes, moment)
+	a.Members = withMember(list, member)
+	return a, err
+}
+
+// Steady reports whether a member's rights were the same at every moment from
+// one to another.
+func (s *Service) Steady(ctx context.Context, member, from, to int64) (bool, error) {
+	if from >= to {
+		return true, nil
+	}
+	changed, err := rightsChanged(ctx, s.db, member, from, to)
+	return !changed, err
+}

@@ -1,0 +1,209 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// maxAge is how long a read of the database may be used. With watchEvery it keeps
+// a loss of rights below a second.
+const maxAge = 500 * time.Millisecond
+
+// Bounds of caches and tables, in entries.
+const (
+	maxVerified    = 10_000
+	maxCredentials = 10_000
+	maxActors      = 10_000
+	maxThrottled   = 10_000 // pairs of members, and as many of unknown names
+	maxDelayed     = 500    // logins that wait for a backoff, of each of the two
+)
+
+// reader is the database as logins read it.
+type reader interface {
+	db.Querier
+	Gorm(ctx context.Context) *gorm.DB
+}
+
+// Service proves credentials and resolves actors. It is safe for concurrent
+// use; make it with New.
+type Service struct {
+	db    reader // reads
+	store *db.DB // writes
+	roles roles
+
+	mayLogin string // SQL condition, see mayLogin
+	audit    *trail.Log
+	m        *metrics
+	now      func() time.Time
+
+	key   []byte // of keyed; new in every process
+	cost  cost   // of new passwords
+	dummy string // the password hash of unknown users
+
+	slots           *hashSlots               // of password hashes
+	lastCheck       atomic.Int64             // how long the last password check of a member took with its wait, in nanoseconds
+	verifying       singleflight[key, Login] // passwords, by login and pair
+	verified        *cache[key, proof]
+	credentials     *cache[string, credential]
+	tokens          *cache[string, cachedToken]
+	credentialReads singleflight[string, credential] // by folded username
+	tokenReads      batch[string, cachedToken]       // by hash
+	actorReads      batch[int64, cachedActor]
+	memberReads     singleflight[memberRead, cachedMembers]
+	signedIn        *cache[signIn, struct{}] // sign-ins that are in the audit
+	usage           *usageRecorder           // of tokens
+	actors          *cache[int64, cachedActor]
+	hiddenChanges   atomic.Int64 // writes of this process that hid projects or showed them
+	roleChanges     atomic.Int64 // writes that changed members, roles or the tree of projects
+	loginChanges    atomic.Int64 // writes that may have ended tokens
+
+	members *cache[string, cachedMembers] // that are seen, by keyOfScopes
+
+	hiddenNow atomic.Pointer[cachedHidden]
+
+	memberThrottle  *throttle // logins of members
+	unknownThrottle *throttle // logins with unknown names
+	proofThrottle   *throttle // old passwords
+}
+
+// Options are the parts of a Service that have a default.
+type Options struct {
+	Audit   *trail.Log       // of sign-ins and refused ones; may be nil
+	Metrics Registerer       // may be nil
+	Now     func() time.Time // nil: time.Now
+}
+
+// New builds the Service. It fails when the model has no members or roles.
+func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
+	r, err := rolesOf(m)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	secret := make([]byte, sha256.Size)
+	_, _ = rand.Read(secret)
+	began := time.Now()
+	dummy := hashPassword(newToken(), standard)
+	took := time.Since(began)
+	s := &Service{
+		db: d, store: d, roles: r, mayLogin: mayLogin(d.Dialect, r.disabledKey),
+		audit: o.Audit, m: newMetrics(o.Metrics), now: o.Now,
+		key: secret, cost: standard, dummy: dummy,
+		slots:       newHashSlots(max(1, runtime.GOMAXPROCS(0)/2), o.Now),
+		verified:    newCache[key, proof](maxVerified, 0, o.Now),
+		credentials: newCache[string, credential](maxCredentials, maxAge, o.Now),
+		tokens:      newCache[string, cachedToken](maxCredentials, maxAge, o.Now),
+		signedIn:    newCache[signIn, struct{}](maxSignIns, signInEvery, o.Now),
+		usage:       newUsageRecorder(d, o.Now),
+		actors:      newCache[int64, cachedActor](maxActors, maxAge, o.Now),
+		members:     newMemberCache(o.Now),
+
+		memberThrottle:  newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
+		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
+		proofThrottle:   newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
+	}
+	s.tokenReads.read, s.actorReads.read = s.readTokens, s.readActors
+	s.lastCheck.Store(int64(took))
+	return s, nil
+}
+
+// Seal returns the stored form of a password. It takes tens of milliseconds and
+// 19 MiB, so it is called before anything is locked, and waits for a hash slot.
+// Errors: fault.Invalid for one that is empty or too long; fault.Transient when
+// ctx ends.
+func (s *Service) Seal(ctx context.Context, password string) (string, error) {
+	if err := checkPassword(password); err != nil {
+		return "", err
+	}
+	var hash string
+	err := s.inSlot(ctx, func() { hash = hashPassword(password, s.cost) })
+	return hash, err
+}
+
+// Digest returns a hash of a text that contains passwords, always the same for the
+// same text and salt, in 64 characters. It costs as much as that of a password.
+// Errors: fault.Transient when ctx ends.
+func (s *Service) Digest(ctx context.Context, text, salt string) (string, error) {
+	var hash []byte
+	sum := sha256.Sum256([]byte(salt))
+	err := s.inSlot(ctx, func() { hash = s.cost.key(text, sum[:], hashBytes) })
+	return hex.EncodeToString(hash), err
+}
+
+// inSlot runs a hash that is no login's in a hash slot.
+func (s *Service) inSlot(ctx context.Context, hash func()) error {
+	w := &waiter{queue: hashQueue}
+	if err := s.slots.acquire(ctx, w); err != nil {
+		return err
+	}
+	defer s.slots.release(w)
+	hash()
+	return nil
+}
+
+// Set stores the username and the sealed password of a member, each only when
+// not nil, inside the caller's transaction. An empty username deletes the
+// credential. Every process accepts the new ones, and no longer the old, within a
+// second of the commit.
+// Errors: fault.Invalid, fault.Conflict when another member has the username.
+func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error {
+	if username != nil {
+		if err := checkUsername(*username); err != nil {
+			return err
+		}
+		if *username == "" && sealed == nil {
+			if err := dropCredential(ctx, tx, member); err != nil {
+				return err
+			}
+			return trail.Record(ctx, tx, loginChanged(member, username, nil))
+		}
+		if *username == "" {
+			return fault.Invalidf(fault.NoPlace, "Violation'Required'Member.Username")
+		}
+	}
+	if username == nil && sealed == nil {
+		return nil
+	}
+	if err := storeCredential(ctx, tx, member, username, sealed); err != nil {
+		return err
+	}
+	return trail.Record(ctx, tx, loginChanged(member, username, sealed))
+}
+
+// HaveLogin reports, in a transaction, whether one of some members has a username and a
+// password.
+func (s *Service) HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error) {
+	for in, args := range db.InChunks(members) {
+		n, err := db.Column[int64](ctx, tx, `SELECT COUNT(*) FROM credential WHERE password_hash IS NOT NULL AND member_id IN `+in, args...)
+		if err != nil || n[0] > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// HasPassword reports whether a password is the member's.
+func (s *Service) HasPassword(ctx context.Context, member int64, password string) (bool, error) {
+	hash, err := readHash(s.db.Gorm(ctx), member)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return matches(hash, password), nil
+}

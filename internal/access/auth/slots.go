@@ -1,0 +1,262 @@
+package auth
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// queue is what a hash slot is acquired for.
+type queue uint8
+
+// Logins of members go first. The other two queues share half of the slots in
+// alternation, so that neither a flood of unknown names nor a request that sets a
+// thousand passwords blocks members.
+const (
+	memberQueue  queue = iota // logins of members
+	unknownQueue              // logins with unknown names
+	hashQueue                 // new passwords
+	queues
+)
+
+// Bounds of the queues.
+const (
+	maxMembersQueued   = 256             // logins of members
+	maxUnknownQueued   = 64              // logins with unknown names
+	maxQueuedPerMember = 64              // logins of one member
+	memberShare        = 3               // slots that members get in a row while another queue waits
+	maxQueueWait       = 3 * time.Second // the longest wait of a login
+	queueRetry         = 2 * time.Second
+)
+
+// waiter is an entry of a queue.
+type waiter struct {
+	queue   queue
+	rank    int  // among members: the lower goes first
+	account key  // of the login; one account alone never has all slots
+	decoy   bool // takes no slot when it is reached
+
+	ready      chan struct{} // closed when it has its slot, or is refused
+	refused    bool          // others were to have its place; set before ready is closed
+	acquiredAt time.Time     // when ready was closed
+}
+
+// hashSlots bounds the concurrent password hashes, each of which takes a core and
+// 19 MiB. It is safe for concurrent use.
+type hashSlots struct {
+	size, shared int
+	now          func() time.Time
+
+	mu        sync.Mutex
+	waiting   [queues][]*waiter
+	queued    map[key]int // waiting, by account
+	active    map[key]int // with a slot, by account
+	served    map[key]int // of accounts that wait: the slot that they got last
+	slots     int         // given so far
+	used      [queues]int
+	memberRun int   // slots that members got since another queue got one
+	last      queue // of the queues that share a half, the one that got the last slot
+}
+
+func newHashSlots(n int, now func() time.Time) *hashSlots {
+	return &hashSlots{size: n, shared: max(1, n/2), now: now, queued: make(map[key]int), active: make(map[key]int), served: make(map[key]int)}
+}
+
+// acquire waits for a slot. Errors: *SlowDownError when the queue is full, and
+// when a login has waited too long; fault.Transient when ctx ends.
+func (t *hashSlots) acquire(ctx context.Context, w *waiter) error {
+	if !t.enqueue(w) {
+		return &SlowDownError{After: queueRetry}
+	}
+	var late <-chan time.Time
+	if w.queue != hashQueue {
+		timer := time.NewTimer(maxQueueWait)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-w.ready:
+		if w.refused {
+			return &SlowDownError{After: queueRetry}
+		}
+		return nil
+	case <-late:
+		t.cancel(w)
+		return &SlowDownError{After: queueRetry}
+	case <-ctx.Done():
+		t.cancel(w)
+		return fault.Transientf(ctx.Err(), "too many logins at once")
+	}
+}
+
+// decoy queues with the unknown names without taking a slot. It is nil when that
+// queue is full.
+func (t *hashSlots) decoy() *waiter {
+	w := &waiter{queue: unknownQueue, decoy: true}
+	if !t.enqueue(w) {
+		return nil
+	}
+	return w
+}
+
+func (t *hashSlots) enqueue(w *waiter) bool {
+	w.ready = make(chan struct{})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isFull(w) && !t.makeRoom(w) {
+		return false
+	}
+	t.waiting[w.queue] = append(t.waiting[w.queue], w)
+	t.queued[w.account]++
+	t.assign()
+	return true
+}
+
+func (t *hashSlots) isFull(w *waiter) bool {
+	n := len(t.waiting[w.queue])
+	switch w.queue {
+	case memberQueue:
+		return n >= maxMembersQueued || t.queued[w.account] >= maxQueuedPerMember
+	case unknownQueue:
+		return n >= maxUnknownQueued
+	}
+	return false
+}
+
+// makeRoom refuses the last login of the member for whom most wait, where fewer wait for
+// that of w: those who guess the passwords of some members refuse each other.
+func (t *hashSlots) makeRoom(w *waiter) bool {
+	own := t.queued[w.account]
+	if w.queue != memberQueue || own >= maxQueuedPerMember {
+		return false
+	}
+	last := -1
+	for i, other := range t.waiting[memberQueue] {
+		if last < 0 || t.queued[other.account] >= t.queued[t.waiting[memberQueue][last].account] {
+			last = i
+		}
+	}
+	if t.queued[t.waiting[memberQueue][last].account] <= own+1 {
+		return false
+	}
+	out := t.remove(memberQueue, last)
+	out.refused = true
+	close(out.ready)
+	return true
+}
+
+// cancel removes w from its queue, or releases its slot.
+func (t *hashSlots) cancel(w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.waiting[w.queue], w); i >= 0 {
+		t.remove(w.queue, i)
+	} else if !w.decoy && !w.refused {
+		t.free(w)
+	}
+	t.assign()
+}
+
+// release releases a slot.
+func (t *hashSlots) release(w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.free(w)
+	t.assign()
+}
+
+func (t *hashSlots) free(w *waiter) {
+	t.used[w.queue]--
+	count(t.active, w.account, -1)
+}
+
+// assign gives the free slots to waiters.
+func (t *hashSlots) assign() {
+	for t.used[memberQueue]+t.nonMembers() < t.size {
+		l, i := t.next()
+		if i < 0 {
+			return
+		}
+		w := t.remove(l, i)
+		if !w.decoy {
+			t.used[l]++
+			count(t.active, w.account, 1)
+			t.slots++
+			if t.queued[w.account] > 0 {
+				t.served[w.account] = t.slots
+			}
+		}
+		w.acquiredAt = t.now()
+		close(w.ready)
+	}
+}
+
+func (t *hashSlots) nonMembers() int { return t.used[unknownQueue] + t.used[hashQueue] }
+
+// next returns the queue and index of the next waiter, -1 for none.
+func (t *hashSlots) next() (queue, int) {
+	member := t.nextMember()
+	other, l := t.nextOther()
+	if member < 0 || other >= 0 && t.memberRun >= memberShare {
+		if other >= 0 {
+			t.memberRun, t.last = 0, l
+		}
+		return l, other
+	}
+	t.memberRun++
+	return memberQueue, member
+}
+
+// nextMember returns the index of the waiter with the lowest rank; of several, that of the
+// account that has waited longest for a slot, which must have fewer than half of them.
+func (t *hashSlots) nextMember() int {
+	best := -1
+	for i, w := range t.waiting[memberQueue] {
+		if t.active[w.account] < t.shared && (best < 0 || t.before(w, t.waiting[memberQueue][best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+func (t *hashSlots) before(w, other *waiter) bool {
+	if w.rank != other.rank {
+		return w.rank < other.rank
+	}
+	return t.served[w.account] < t.served[other.account]
+}
+
+func (t *hashSlots) nextOther() (int, queue) {
+	if t.nonMembers() >= t.shared {
+		return -1, unknownQueue
+	}
+	first, second := unknownQueue, hashQueue
+	if t.last == unknownQueue {
+		first, second = hashQueue, unknownQueue
+	}
+	for _, l := range []queue{first, second} {
+		if len(t.waiting[l]) > 0 {
+			return 0, l
+		}
+	}
+	return -1, unknownQueue
+}
+
+func (t *hashSlots) remove(l queue, i int) *waiter {
+	w := t.waiting[l][i]
+	t.waiting[l] = slices.Delete(t.waiting[l], i, i+1)
+	if count(t.queued, w.account, -1); t.queued[w.account] == 0 {
+		delete(t.served, w.account)
+	}
+	return w
+}
+
+// count adds to the number of an account, and deletes a count of zero.
+func count(m map[key]int, account key, by int) {
+	if m[account] += by; m[account] == 0 {
+		delete(m, account)
+	}
+}

@@ -1,0 +1,228 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+// hashing is what a turn takes in these tests.
+const hashing = 10 * time.Millisecond
+
+// desk serves turns in a bubble and writes down who had one, in order.
+type slotTest struct {
+	*hashSlots
+	wg sync.WaitGroup
+
+	mu    sync.Mutex
+	order []int
+}
+
+func newSlotTest(n int) *slotTest { return &slotTest{hashSlots: newHashSlots(n, time.Now)} }
+
+// come lets a waiter come, hash and go; it has come when come returns.
+func (d *slotTest) arrive(n int, w *waiter) {
+	d.wg.Go(func() {
+		if err := d.acquire(context.Background(), w); err != nil {
+			return
+		}
+		d.mu.Lock()
+		d.order = append(d.order, n)
+		d.mu.Unlock()
+		time.Sleep(hashing)
+		d.release(w)
+	})
+	synctest.Wait()
+}
+
+func TestHashSlots(t *testing.T) {
+	member := func(who, rank int) *waiter { return &waiter{queue: memberQueue, rank: rank, account: pairOf(who)} }
+	stranger := func() *waiter { return &waiter{queue: unknownQueue} }
+	seal := func() *waiter { return &waiter{queue: hashQueue} }
+	for _, c := range []struct {
+		why   string
+		turns int
+		come  []*waiter
+		want  []int // in the order in which they had their turn
+	}{
+		{"strangers leave half of the turns to members", 2, []*waiter{stranger(), stranger(), stranger(), member(1, 0), member(2, 0)}, []int{0, 3, 4, 1, 2}},
+		{"new passwords and strangers take turns in one half", 2, []*waiter{seal(), seal(), seal(), stranger(), stranger(), member(1, 0)}, []int{0, 5, 3, 1, 4, 2}},
+		{"members leave a turn in four", 2, []*waiter{member(1, 0), member(2, 0), member(3, 0), member(4, 0), member(5, 0), member(6, 0), seal()}, []int{0, 1, 2, 6, 3, 4, 5}},
+		{"so they do where one runs at a time", 1, []*waiter{stranger(), stranger(), member(1, 0), member(2, 0), member(3, 0), member(4, 0)}, []int{0, 2, 3, 4, 1, 5}},
+		{"who has had fewer wrong ones goes first", 2, []*waiter{member(1, 0), member(2, 0), member(3, 4), member(4, 4), member(5, 0), member(6, -1)}, []int{0, 1, 5, 4, 2, 3}},
+		{"one name does not take all turns", 2, []*waiter{member(1, 0), member(1, 0), member(1, 0), member(2, 0)}, []int{0, 3, 1, 2}},
+		{"names take turns", 1, []*waiter{member(1, 0), member(1, 0), member(1, 0), member(2, 0), member(2, 0), member(3, 0)}, []int{0, 1, 3, 5, 2, 4}},
+		{"with eight, four", 8, []*waiter{stranger(), stranger(), stranger(), seal(), seal(), seal(), member(1, 0), member(1, 0), member(1, 0), member(1, 0), member(1, 0)}, []int{0, 1, 2, 3, 6, 7, 8, 9, 4, 5, 10}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newSlotTest(c.turns)
+			for i, w := range c.come {
+				d.arrive(i, w)
+			}
+			d.wg.Wait()
+			// Who has a turn at the same time writes in any order.
+			if len(d.order) != len(c.want) || !sameSets(d.order, c.want, c.turns) {
+				t.Errorf("%s: %v, want %v", c.why, d.order, c.want)
+			}
+			if len(d.queued)+len(d.active) != 0 || d.used != [queues]int{} {
+				t.Errorf("%s: left over: %v, %v, %v", c.why, d.queued, d.active, d.used)
+			}
+		})
+	}
+}
+
+// sameSets compares what had its turn within each stretch of n, the first apart.
+func sameSets(got, want []int, n int) bool {
+	for i := 0; i < len(want); i += n {
+		end := min(i+n, len(want))
+		a, b := slices.Clone(got[i:end]), slices.Clone(want[i:end])
+		slices.Sort(a)
+		slices.Sort(b)
+		if !slices.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestQueuesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSlotTest(2)
+		ctx, leave := context.WithCancel(t.Context())
+		full, left := 0, 0
+		come := func(n int, w func(i int) *waiter) {
+			for i := range n {
+				d.wg.Go(func() {
+					v := w(i)
+					switch err := d.acquire(ctx, v); {
+					case err == nil:
+						<-ctx.Done()
+						d.release(v)
+					case fault.KindOf(err) == fault.Transient:
+						d.mu.Lock()
+						left++
+						d.mu.Unlock()
+					default:
+						if _, ok := errors.AsType[*SlowDownError](err); ok {
+							d.mu.Lock()
+							full++
+							d.mu.Unlock()
+						}
+					}
+				})
+			}
+			synctest.Wait()
+		}
+		come(1000, func(int) *waiter { return &waiter{queue: unknownQueue} })
+		if full != 1000-1-maxUnknownQueued || d.decoy() != nil {
+			t.Errorf("%d strangers refused", full)
+		}
+		full = 0
+		come(100, func(int) *waiter { return &waiter{queue: memberQueue, account: pairOf(1)} })
+		if full != 100-1-maxQueuedPerMember {
+			t.Errorf("%d logins of one member refused", full)
+		}
+		full = 0
+		come(1000, func(i int) *waiter { return &waiter{queue: memberQueue, account: pairOf(i + 2)} })
+		if full != 1000-(maxMembersQueued-maxQueuedPerMember) {
+			t.Errorf("%d members refused", full)
+		}
+		leave()
+		d.wg.Wait()
+		// Who is granted a turn and sees its end at once gives it back.
+		if left == 0 || len(d.queued)+len(d.active) != 0 || d.used != [queues]int{} {
+			t.Errorf("%d left; left over: %v, %v, %v", left, d.queued, d.active, d.used)
+		}
+	})
+}
+
+// TestGuessersMakeRoom: where the queue is full of guesses at the passwords of a few
+// members, another one gets a place of theirs, and is next but for one of each.
+func TestGuessersMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newSlotTest(1)
+		const guessed = 8
+		for i := range 2 * maxMembersQueued {
+			d.arrive(i, &waiter{queue: memberQueue, account: pairOf(i % guessed)})
+		}
+		const innocent = -1
+		d.arrive(innocent, &waiter{queue: memberQueue, account: pairOf(guessed + 1)})
+		d.wg.Wait()
+		if at := slices.Index(d.order, innocent); at < 0 || at > guessed+1 {
+			t.Errorf("the other member is the %dth of %d", at, len(d.order))
+		}
+		if len(d.order) != 1+maxMembersQueued || len(d.queued)+len(d.active)+len(d.served) != 0 {
+			t.Errorf("%d had a turn; left over: %v, %v, %v", len(d.order), d.queued, d.active, d.served)
+		}
+	})
+}
+
+// Under a flood of names that nobody has, a wrong password is answered as late
+// as if nobody had the name either.
+func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
+	w := newFixtureAt(t, testdb.SQLite(t), time.Now)
+	w.member(20, 64, 1)
+	w.mustSet(20, "admin", "secret")
+	w.s.slots = newHashSlots(2, time.Now)
+	// The half of the strangers is taken.
+	first := &waiter{queue: unknownQueue}
+	if err := w.s.slots.acquire(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	w.wantLogin("a right password does not wait", "admin", "secret", 20)
+	w.s.lastCheck.Store(0)
+	answered := make(chan error)
+	go func() {
+		_, err := w.s.Basic(t.Context(), "admin", "wrong", "192.0.2.9")
+		answered <- err
+	}()
+	for w.s.lastCheck.Load() == 0 {
+		runtime.Gosched()
+	}
+	select {
+	case err := <-answered:
+		t.Fatalf("answered before the strangers in front: %v", err)
+	default:
+	}
+	w.s.slots.release(first)
+	if err := <-answered; fault.Public(err) != "Unknown username or wrong password" {
+		t.Error(err)
+	}
+}
+
+// A login waits for its turn no longer than it may; a new password waits on.
+func TestALoginThatWaitsTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newHashSlots(1, time.Now)
+		first := &waiter{queue: memberQueue, account: pairOf(1)}
+		if err := turns.acquire(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		sealed := make(chan error)
+		seal := &waiter{queue: hashQueue}
+		go func() { sealed <- turns.acquire(t.Context(), seal) }()
+		for _, l := range []queue{memberQueue, unknownQueue} {
+			began := time.Now()
+			err := turns.acquire(t.Context(), &waiter{queue: l, account: pairOf(2)})
+			if _, slow := errors.AsType[*SlowDownError](err); !slow || time.Since(began) != maxQueueWait {
+				t.Errorf("line %d: %v after %s", l, err, time.Since(began))
+			}
+		}
+		turns.release(first)
+		if err := <-sealed; err != nil {
+			t.Error(err)
+		}
+		turns.release(seal)
+		if turns.used != [queues]int{} || len(turns.queued)+len(turns.active) != 0 {
+			t.Errorf("left over: %v, %v, %v", turns.used, turns.queued, turns.active)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"time"
+
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+const (
+	tokenPrefix = "1."
+	tokenBytes  = 32
+	maxToken    = 256 // bytes of what a caller may send as a token
+	maxName     = 255
+)
+
+// newToken returns 256 random bits in the form existing clients know.
+//
+// Shape: 1.<base64>, such as "1.oP0wSvmE…Xk=".
+func newToken() string {
+	b := make([]byte, tokenBytes)
+	_, _ = rand.Read(b)
+	return tokenPrefix + base64.StdEncoding.EncodeToString(b)
+}
+
+// hashToken returns the stored form of a token. A token has 256 random bits, so it
+// needs no salt and no slow hash.
+func hashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// cachedToken is an access token whose member may log in.
+type cachedToken struct {
+	id          string
+	member      int64
+	expires     time.Time // zero: never
+	lastUsed    time.Time // zero: never
+	lastAddress string    // of the last use; empty: not known
+	session     bool
+	changes     int64 // of logins by this process before the read
+}
+
+func (t cachedToken) hasExpired(now time.Time) bool {
+	return !t.expires.IsZero() && !now.Before(t.expires)
+}
+
+// Bearer verifies an access token. A revoked one is refused within a second, one that expires from that instant on.
+// Errors: fault.Unproven. Spec: interface 5.3.
+func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {
+	if token == "" || len(token) > maxToken {
+		return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))
+	}
+	hash, outcome := hashToken(token), remembered
+	t, ok := s.knownToken(hash, maxAge)
+	if !ok {
+		t, err = s.tokenReads.do(ctx, hash)
+		if fault.KindOf(err) == fault.NotFound {
+			return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))
+		}
+		if err != nil {
+			return Login{}, s.refuse(ctx, bearer, 0, err)
+		}
+		outcome = verified
+	}
+	now := s.now()
+	if t.hasExpired(now) {
+		return Login{}, s.refuse(ctx, bearer, t.member, errWrongToken(reasonExpired))
+	}
+	from := network(trail.OriginOf(ctx).Address)
+	s.usage.record(t, from, now)
+	s.m.logins.WithLabelValues(bearer, outcome).Inc()
+	s.entered(ctx, bearer, signIn{t.member, from, t.id})
+	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, session: t.session}, nil
+}
+
+// knownToken returns a cached token that was read less than an age ago, and since this
+// process changed logins last.
+func (s *Service) knownToken(hash string, age time.Duration) (cachedToken, bool) {
+	t, ok := s.tokens.getWithin(hash, age)
+	return t, ok && t.changes == s.loginChanges.Load()
+}
+
+// LoginsChanged is called after this process has committed a write that may have ended
+// tokens: it refuses them at once.
+func (s *Service) LoginsChanged() { s.loginChanges.Add(1) }
+
+// readTokens reads and caches tokens by their hashes.
+func (s *Service) readTokens(ctx context.Context, hashes []string) (map[string]cachedToken, error) {
+	changes, began := s.loginChanges.Load(), s.now()
+	found, err := s.findTokens(ctx, hashes)
+	for hash, t := range found {
+		t.changes = changes
+		found[hash] = t
+		s.tokens.put(hash, t, began)
+	}
+	return found, err
+}
+
+func errWrongToken(reason string) error {
+	return refusal{fault.Unprovenf("The access token is not valid"), refused, reason}
+}

@@ -1,0 +1,116 @@
+package auth
+
+import (
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/model/value"
+)
+
+// TokenView is a token or a session as clients see it. Spec: interface 5.9.
+type TokenView struct {
+	ID               string  `json:"id"`
+	Member           string  `json:"member"` // Oid
+	Name             string  `json:"name"`
+	Session          bool    `json:"session"`
+	Created          string  `json:"created"`  // UTC, like the others
+	Expires          *string `json:"expires"`  // null: never
+	LastUsed         *string `json:"lastUsed"` // null: never
+	LastAddress      *string `json:"lastAddress"`
+	EndsWithPassword bool    `json:"endsWithPassword"`
+	Current          bool    `json:"current"`         // the request was made with it
+	Token            string  `json:"token,omitempty"` // only of one that was just made
+}
+
+// TokenList is a list of tokens.
+type TokenList struct {
+	Tokens []TokenView `json:"tokens"`
+}
+
+func (s *Service) view(r *tokenRow, l Login) TokenView {
+	created := r.CreatedAt
+	return TokenView{
+		ID: r.ID, Member: oid.OID{Type: s.roles.member.Name, ID: s.roles.member.Shown(r.MemberID)}.String(), Name: r.Name, Session: r.IsSession,
+		Created: *shownInstant(&created), Expires: shownInstant(r.ExpiresAt), LastUsed: shownInstant(r.LastUsedAt), LastAddress: r.LastAddress,
+		EndsWithPassword: r.EndsWithPassword, Current: r.ID == l.tokenID,
+	}
+}
+
+func shownInstant(micros *int64) *string {
+	if micros == nil {
+		return nil
+	}
+	text := string(value.AppendInstant(nil, *micros))
+	return &text
+}
+
+// sessionName is the name of a session that is given none.
+const sessionName = "Session"
+
+// parseToken reads what token to make; null is as good as absent. When a session
+// expires is left to the caller. Errors: fault.Invalid.
+func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
+	docs, err := doc.Parse(body, yaml)
+	if err != nil {
+		return o, err
+	}
+	if len(docs) != 1 || docs[0].Kind != doc.Map {
+		return o, fault.Invalidf(0, `A token is made of one object: {"name", "expires", "endsWithPassword", "session"}`)
+	}
+	n := &docs[0]
+	for i, key := range n.Keys {
+		if err := o.set(key, &n.Items[i]); err != nil {
+			return o, err
+		}
+	}
+	if !o.session {
+		return o, nil
+	}
+	if v, ok := n.Get("expires"); ok && v.Kind != doc.Null {
+		return o, fault.Invalidf(v.At, "A session has an end of its own: it takes no expires")
+	}
+	if v, ok := n.Get("endsWithPassword"); ok && v.Text == "false" {
+		return o, fault.Invalidf(v.At, "A session ends with the password")
+	}
+	if v, ok := n.Get("name"); !ok || v.Kind == doc.Null {
+		o.Name = sessionName
+	}
+	o.EndsWithPassword = true
+	return o, nil
+}
+
+// set sets one member of a body.
+func (o *TokenOptions) set(key string, v *doc.Node) error {
+	var want doc.Kind
+	switch key {
+	case "name", "expires":
+		want = doc.String
+	case "endsWithPassword", "session":
+		want = doc.Bool
+	default:
+		return fault.Invalidf(v.At, "Invalid key at node(s): root->%s", key)
+	}
+	if v.Kind == doc.Null {
+		return nil
+	}
+	if v.Kind != want {
+		return fault.Invalidf(v.At, "%s must be a %s", key, want)
+	}
+	switch key {
+	case "name":
+		o.Name = v.Text
+	case "endsWithPassword":
+		o.EndsWithPassword = v.Text == "true"
+	case "session":
+		o.session = v.Text == "true"
+	case "expires":
+		at, ok := value.Instant(v.Text)
+		if !ok || at <= 0 { // of the zero time that means never, too
+			return fault.Invalidf(v.At, "Invalid expires: %s (wanted: a day or an instant)", v.Text)
+		}
+		o.Expires = time.UnixMicro(at).UTC()
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/alds-dev/alds/internal/base/tlsmode"
+)
+
+// Warning is something that an operator should know of settings that are not wrong.
+type Warning struct {
+	Text       string   // a constant phrase
+	Setting    string   // whose value it is about
+	Parameters []string // of the address; no values of unknown ones
+}
+
+// The texts of warnings.
+const (
+	warnNoGRPC     = "traces are sent by http/protobuf, not by gRPC, which has another port"
+	warnIgnored    = "parameters of the address are ignored"
+	warnUnverified = "the server's certificate is not verified"
+)
+
+// server is what the settings say of a server beside its address.
+type server struct {
+	setting  string // of the address
+	password string // in place of the one in the address
+	tls, ca  string // likewise
+	modes    []string
+}
+
+func (r *reader) server(setting, prefix string, modes ...string) server {
+	s := server{setting: setting, password: r.password(prefix + "_PASSWORD"), ca: r.text("ALDS_TLS_CA"), modes: modes}
+	if r.text(prefix+"_TLS") != "" {
+		s.tls = r.oneOf(prefix+"_TLS", modes)
+	}
+	return s
+}
+
+// database reads the address of the database, and returns it as db reads it:
+// mysql://user:password@host:port/name[?tls=…&tls-ca=…] or sqlite:path.
+func (r *reader) database(s server) string {
+	v := r.text(s.setting)
+	path, ok := strings.CutPrefix(v, sqliteScheme)
+	switch {
+	case v == "":
+		return ""
+	case !ok:
+		return r.mysql(s, v)
+	case strings.TrimPrefix(path, "//") == "":
+		r.problem(s.setting, "names no file; want sqlite:path")
+	}
+	return v
+}
+
+// sqliteScheme begins the address of a database in a file.
+const sqliteScheme = "sqlite:"
+
+// replicas reads the addresses of other servers with the same database. inFile: it is
+// SQLite.
+func (r *reader) replicas(s server, inFile bool) (all []string) {
+	for _, v := range strings.FieldsFunc(r.text(s.setting), func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
+		all = append(all, r.mysql(s, v))
+	}
+	if len(all) > 0 && inFile {
+		r.problem(s.setting, "is for MySQL and MariaDB: the database is SQLite, of which there are no replicas")
+	}
+	return all
+}
+
+// mysql returns the address of a MySQL or MariaDB as db reads it.
+func (r *reader) mysql(s server, v string) string {
+	rest, jdbc := strings.CutPrefix(v, "jdbc:")
+	u, err := url.Parse(rest)
+	if err != nil || !slices.Contains([]string{"mysql", "mysql2", "mariadb"}, u.Scheme) || u.Hostname() == "" || strings.Trim(u.Path, "/") == "" || splitPassword(u) {
+		r.problem(s.setting, "is not mysql://user:pass@host:3306/name (or mysql2://, mariadb://, jdbc:mysql://) or sqlite:path"+escapes)
+		return v
+	}
+	u.Scheme = "mysql"
+	if jdbc {
+		takeUser(u)
+	}
+	return r.canonical(s, u)
+}
+
+// takeUser moves user and password to where a URL has them; JDBC has them among the
+// parameters.
+func takeUser(u *url.URL) {
+	all := u.Query()
+	if u.User == nil && all.Has("user") {
+		u.User = url.UserPassword(all.Get("user"), all.Get("password"))
+	}
+	all.Del("user")
+	all.Del("password")
+	u.RawQuery = all.Encode()
+}
+
+// redis reads the address of Redis and returns it as jobs reads it.
+func (r *reader) redis(name string) string {
+	s := r.server(name, "ALDS_REDIS", tlsmode.Off, tlsmode.SkipVerify, tlsmode.VerifyCA, tlsmode.Verify)
+	v := r.text(name)
+	if v == "" {
+		return ""
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Host == "" || splitPassword(u) || !slices.Contains(redisSchemes, u.Scheme) {
+		r.problem(name, "is not a redis://, redis+sentinel:// or redis+cluster:// URL, or one of these with rediss for TLS"+escapes)
+		return v
+	}
+	if address := r.canonical(s, u, "master", "db"); impliedTLS(u) == "" || u.Query().Has("tls") {
+		return address
+	}
+	r.problem(name, "says rediss and no TLS at once; without TLS write redis")
+	return v
+}
+
+var redisSchemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
+
+// canonical returns an address in the one form that its client reads: with the
+// parameters tls, tls-ca and those in keep.
+func (r *reader) canonical(s server, u *url.URL, keep ...string) string {
+	if s.password != "" {
+		u.User = url.UserPassword(u.User.Username(), s.password)
+	}
+	all, kept := u.Query(), url.Values{}
+	for _, key := range keep {
+		if all.Has(key) {
+			kept.Set(key, all.Get(key))
+			all.Del(key)
+		}
+	}
+	mode, ca := r.takeTLS(s, all).resolve(s, impliedTLS(u))
+	if mode != "" && !slices.Contains(s.modes, mode) {
+		r.problem(s.setting, "has a parameter for TLS that stands for none of tls=%s", strings.Join(s.modes, ", "))
+	}
+	if mode != "" && mode != tlsmode.Off {
+		kept.Set("tls", mode)
+		if ca != "" {
+			kept.Set("tls-ca", ca)
+		}
+	}
+	if mode == tlsmode.SkipVerify || mode == tlsmode.Preferred {
+		r.warn(warnUnverified, s.setting, "tls="+mode)
+	}
+	if len(all) > 0 {
+		r.warn(warnIgnored, s.setting, parameterNames(all)...)
+	}
+	u.RawQuery = kept.Encode()
+	return u.String()
+}
+
+func (r *reader) warn(text, setting string, parameters ...string) {
+	r.warnings = append(r.warnings, Warning{Text: text, Setting: setting, Parameters: parameters})
+}
+
+var parameterName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,40}$`)
+
+// parameterNames returns the names of parameters in order. What does not look like one
+// may be a part of a password and is not told.
+func parameterNames(all url.Values) (names []string) {
+	for name := range all {
+		if !parameterName.MatchString(name) {
+			name = redacted
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

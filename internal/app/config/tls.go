@@ -1,0 +1,118 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/tlsmode"
+)
+
+// impliedTLS is the mode of an address whose scheme stands for TLS.
+func impliedTLS(u *url.URL) string {
+	if strings.HasPrefix(u.Scheme, "rediss") {
+		return tlsmode.Verify
+	}
+	return ""
+}
+
+// required is TLS as most clients mean it: verified where authorities are named, and
+// with any certificate else.
+const required = "required"
+
+// strength orders what several parameters say: the strongest counts.
+var strength = []string{"", tlsmode.Off, tlsmode.Preferred, required, tlsmode.SkipVerify, tlsmode.VerifyCA, tlsmode.Verify}
+
+// tlsParameters are the parameters by which other clients put TLS into an address, by
+// their names in lower case without - and _, and what their values mean there.
+var tlsParameters = map[string]map[string]string{
+	"sslmode": { // MySQL, MariaDB, libpq
+		"disabled": tlsmode.Off, "disable": tlsmode.Off,
+		"preferred": tlsmode.Preferred, "prefer": tlsmode.Preferred, "allow": tlsmode.Preferred,
+		"required": required, "require": required, "trust": tlsmode.SkipVerify,
+		"verifyca": tlsmode.VerifyCA, "verifyidentity": tlsmode.Verify, "verifyfull": tlsmode.Verify,
+	},
+	"usessl":                  {"true": required, "false": tlsmode.Off}, // Connector/J
+	"requiressl":              {"true": required, "false": ""},
+	"verifyservercertificate": {"true": tlsmode.VerifyCA, "false": ""},
+	"ssl": { // Node
+		"true": tlsmode.Verify, "1": tlsmode.Verify, "false": tlsmode.Off, "0": tlsmode.Off,
+		`{"rejectunauthorized":true}`: tlsmode.Verify, `{"rejectunauthorized":false}`: tlsmode.SkipVerify,
+	},
+	"sslverify":   {"true": tlsmode.Verify, "false": ""},                                                                                                                                                // Ruby
+	"sslaccept":   {"strict": tlsmode.Verify, "acceptinvalidcerts": tlsmode.SkipVerify},                                                                                                                 // Prisma
+	"sslcertreqs": {"none": tlsmode.SkipVerify, "certnone": tlsmode.SkipVerify, "required": tlsmode.Verify, "certrequired": tlsmode.Verify, "optional": tlsmode.Verify, "certoptional": tlsmode.Verify}, // Python
+}
+
+// caParameters name a file of authorities, in the same form.
+var caParameters = []string{"sslca", "sslrootcert", "sslcacerts"}
+
+var withoutDashes = strings.NewReplacer("-", "", "_", "", " ", "")
+
+// tlsWishes are what an address says of TLS.
+type tlsWishes struct {
+	own    string // the parameter tls
+	others string // the strongest of other clients
+	ca     string
+}
+
+// takeTLS reads the parameters about TLS and removes them from all. Those of the forms
+// of other clients mean what they mean to them.
+func (r *reader) takeTLS(s server, all url.Values) (t tlsWishes) {
+	if all.Has("tls") {
+		t.own = all.Get("tls")
+		all.Del("tls")
+	}
+	if ca := all.Get("tls-ca"); ca != "" {
+		t.ca, t.others = ca, tlsmode.Verify
+		all.Del("tls-ca")
+	}
+	for key, values := range all {
+		form := withoutDashes.Replace(strings.ToLower(key))
+		if slices.Contains(caParameters, form) && values[0] != "" {
+			t.ca, t.others = values[0], stronger(t.others, tlsmode.VerifyCA)
+			delete(all, key)
+		}
+		meanings, ok := tlsParameters[form]
+		if !ok {
+			continue
+		}
+		meaning, ok := meanings[withoutDashes.Replace(strings.ToLower(values[0]))]
+		if !ok {
+			r.problem(s.setting, "has a parameter %s with a value that is not understood; in its place write tls= and one of %s", key, strings.Join(s.modes, ", "))
+		}
+		t.others = stronger(t.others, meaning)
+		delete(all, key)
+	}
+	return t
+}
+
+func stronger(a, b string) string {
+	if slices.Index(strength, a) > slices.Index(strength, b) {
+		return a
+	}
+	return b
+}
+
+// resolve returns the mode and the file of authorities: settings outrank the parameter
+// tls, that outranks those of other clients, and those what is implied.
+func (t tlsWishes) resolve(s server, implied string) (mode, ca string) {
+	if ca = t.ca; ca == "" {
+		ca = s.ca
+	}
+	switch {
+	case s.tls != "":
+		mode = s.tls
+	case t.own != "":
+		mode = t.own
+	case t.others == required && ca != "":
+		mode = tlsmode.VerifyCA
+	case t.others == required:
+		mode = tlsmode.SkipVerify
+	case t.others != "":
+		mode = t.others
+	default:
+		mode = implied
+	}
+	return mode, ca
+}

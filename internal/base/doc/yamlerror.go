@@ -1,0 +1,166 @@
+package doc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// Errors of the YAML parser name a line, but only some name that of the mistake:
+//
+//   - Errors of its grammar count lines from 0, those of its scanner from 1. Neither names
+//     the first line.
+//   - Some mistakes are inside a construct, such as a mapping or a quoted text. The error
+//     names the line where that begins, or the line of the mistake if that is the first.
+//   - Errors about a forbidden character or an alias without an anchor have no line.
+//
+// So the text is parsed again: once after an empty line, which finds where the construct
+// begins, and once from there on, which finds the mistake.
+
+// grammarErrors are the errors of the parser's grammar. All other errors with a line are those
+// of its scanner.
+var grammarErrors = []string{
+	"did not find expected <stream-start>", "did not find expected <document start>", "did not find expected node content",
+	"did not find expected '-' indicator", "did not find expected key", "did not find expected ',' or ']'", "did not find expected ',' or '}'",
+	"found undefined tag handle", "found duplicate %YAML directive", "found incompatible YAML document", "found duplicate %TAG directive",
+}
+
+// innerErrors are those of a mistake inside something that may begin on an earlier line. The
+// mistake of something that is not closed is at its beginning.
+var innerErrors = []string{
+	"did not find expected '-' indicator", "did not find expected key", "did not find expected ',' or ']'", "did not find expected ',' or '}'",
+	"found unknown escape character", "did not find expected hexdecimal number", "found invalid Unicode character escape code",
+	"found a tab character where an indentation space is expected", "found a tab character that violates indentation",
+}
+
+// Bounds of the search for a mistake: the bytes of the body that are parsed again, and the
+// places of an alias that are tried.
+const (
+	maxSearched = 128 << 10
+	maxAliases  = 4
+)
+
+// yamlError is an error of the parser: its message, and its line from 0.
+type yamlError struct {
+	says string
+	line int // also 0 if the parser names none
+}
+
+func newYAMLError(err error) yamlError {
+	e := yamlError{says: strings.TrimPrefix(err.Error(), "yaml: ")}
+	rest, ok := strings.CutPrefix(e.says, "line ")
+	if !ok {
+		return e
+	}
+	number, says, _ := strings.Cut(rest, ": ")
+	line, err := strconv.Atoi(number)
+	if err != nil {
+		return e
+	}
+	e.says = says
+	if e.line = line; !slices.Contains(grammarErrors, says) {
+		e.line--
+	}
+	return e
+}
+
+// errorOf returns the error of a text; ok is false if it has none.
+func errorOf(text []byte) (e yamlError, ok bool) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var d yaml.Node
+		if err := dec.Decode(&d); errors.Is(err, io.EOF) {
+			return e, false
+		} else if err != nil {
+			return newYAMLError(err), true
+		}
+	}
+}
+
+// fail converts an error of the parser to a fault at its mistake.
+func (p *yamlParser) fail(err error) error {
+	e := newYAMLError(err)
+	at, begin := p.search(e)
+	if at < 0 {
+		return fault.Invalidf(0, "Invalid YAML: %s.", e.says)
+	}
+	inside, lines := "", Positions(p.offsets.body, []int{begin, at})
+	if lines[0].Line != lines[1].Line {
+		inside = fmt.Sprintf(", in what begins on line %d", lines[0].Line)
+	}
+	return fault.Invalidf(at, "Invalid YAML: line %d: %s%s.", lines[1].Line, e.says, inside)
+}
+
+// search returns the offset of a mistake, and where the construct around it begins. at is
+// negative if the mistake is not found. Both are starts of lines, except for characters and
+// aliases.
+func (p *yamlParser) search(e yamlError) (at, begin int) {
+	body, first := p.offsets.body, p.offsets.line(1)
+	if strings.HasPrefix(e.says, "control characters") {
+		if at = bytes.IndexFunc(body[first:], isRefused); at >= 0 {
+			at += first
+		}
+		return at, at
+	}
+	if name, ok := strings.CutPrefix(e.says, "unknown anchor '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		at = p.alias(name, e.says)
+		return at, at
+	}
+	if len(body) > maxSearched {
+		at = p.offsets.line(e.line + 1)
+		return at, at
+	}
+	line := e.line
+	if again, ok := errorOf(append([]byte("\n"), body[first:]...)); ok && again.says == e.says {
+		line = again.line - 1
+	}
+	begin = p.offsets.line(line + 1)
+	if inner, ok := errorOf(body[begin:]); ok && inner.says == e.says && slices.Contains(innerErrors, e.says) {
+		line += inner.line
+	}
+	return p.offsets.line(line + 1), begin
+}
+
+// isRefused reports whether the parser refuses a character in any place.
+func isRefused(r rune) bool {
+	return r != '\t' && r != '\n' && r != '\r' && r != 0x85 && (unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF)
+}
+
+// alias finds the alias without an anchor: the first of its name for which the text up to it
+// has the error. It is negative if that alias is not among the first ones, or if the body is
+// too long.
+func (p *yamlParser) alias(name, says string) int {
+	body, first, at := p.offsets.body, p.offsets.line(1), 0
+	if len(body) > maxSearched {
+		return -1
+	}
+	for range maxAliases {
+		i := bytes.Index(body[at:], []byte("*"+name))
+		if i < 0 {
+			break
+		}
+		begin := at + i
+		// Skip the rest of a longer name.
+		for at = begin + len("*"+name); at < len(body) && isAnchor(body[at]); at++ {
+		}
+		if e, ok := errorOf(body[first:at]); ok && e.says == says {
+			return begin
+		}
+	}
+	return -1
+}
+
+// isAnchor reports whether the name of an anchor may contain a byte.
+func isAnchor(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || c == '-'
+}

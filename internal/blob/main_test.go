@@ -1,9 +1,0 @@
-package blob_test
-
-import (
-	"testing"
-
-	"github.com/alds-dev/alds/internal/testdb"
-)
-
-func TestMain(m *testing.M) { testdb.Judged(m) }

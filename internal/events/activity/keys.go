@@ -1,0 +1,279 @@
+package activity
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/events/change"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// how is the way a change belongs to a stream.
+type how int
+
+const (
+	inColumn how = iota // a change of the asset, or of a part by a column
+	byLink              // a change of a part by a relation
+	linked              // the part got the relation
+	unlinked            // the part lost the relation
+	far                 // another asset began or ended a many-to-many relation
+)
+
+// The same numbers in a statement.
+const (
+	howLink = "CASE v.moment WHEN l.since_moment THEN 2 WHEN l.until_moment THEN 3 ELSE 1 END"
+	howFar  = "4"
+)
+
+// found is a change with the version that it made. For a change of another asset, it is the
+// moment at which the asset changed without a version of its own.
+type found struct {
+	change.At
+	how   how
+	now   change.Version
+	was   *change.Version // the previous version; nil: none
+	audit *audit          // nil: none
+}
+
+// audit is the write that made a change.
+type audit struct {
+	actor, at int64
+	request   string
+}
+
+// The bounds of the search for changes.
+const (
+	// maxLinked is how many relations of a kind are followed: those of parts, and many-to-many
+	// relations from each end.
+	maxLinked = 5000
+	// maxLeft is how many of the latest versions in a whole are searched for assets that left
+	// it.
+	maxLeft = 4000
+)
+
+// spare is how many more places than requested are read. Places of one moment are read
+// together, and a place that is found twice counts once.
+const spare = 4
+
+// find returns the next n changes of the stream in a window, and whether there may be more.
+// Changes of one moment are never separated, since a change of one asset may also be one of
+// another's relations.
+func (x *reader) find(ctx context.Context, in window, n int) (list []found, more bool, err error) {
+	if in.from > in.to {
+		return nil, false, nil
+	}
+	for most := n + spare; ; most *= 2 {
+		query, args := x.root.statement(x.tx.Dialect(), x.ask.forward, in, most)
+		if list, err = x.collect(ctx, query, args); err != nil {
+			return nil, false, err
+		}
+		if more = len(list) == most; !more {
+			break
+		}
+		last := list[most-1].Moment // there may be others at this moment
+		if list = slices.DeleteFunc(list, func(f found) bool { return f.Moment == last }); len(list) > 0 {
+			break
+		}
+	}
+	if more { // changes of assets that left in the same time
+		if last := list[len(list)-1].Moment; x.ask.forward {
+			in.to = last
+		} else {
+			in.from = last
+		}
+	}
+	if len(x.root.columns) > 0 {
+		var cut bool
+		if list, cut, err = x.withLeft(ctx, list, in, n+spare); err != nil {
+			return nil, false, err
+		}
+		more = more || cut
+	}
+	list = inOrder(list, x.ask.forward)
+	end := together(list, n)
+	return list[:end], more || end < len(list), x.before(ctx, list, end)
+}
+
+// withLeft adds the nearest changes by which assets left the whole, at most most. If there may
+// be others, it removes the changes that are not nearer than these, and reports that.
+func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
+	for ; ; most *= 2 {
+		query, args := x.root.left(x.tx.Dialect(), x.ask.forward, in, most)
+		gone, err := x.collect(ctx, query, args)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(gone) < most {
+			return append(list, gone...), false, nil
+		}
+		last := gone[most-1].Moment // there may be others at this moment
+		all = slices.DeleteFunc(append(slices.Clip(list), gone...), func(f found) bool {
+			return f.Moment == last || (f.Moment > last) == x.ask.forward
+		})
+		if len(all) > 0 {
+			return all, true, nil
+		}
+	}
+}
+
+// together returns the number of first changes that contain n, and all others at the moment of
+// the nth.
+func together(list []found, n int) int {
+	for n > 0 && n < len(list) && list[n].Moment == list[n-1].Moment {
+		n++
+	}
+	return min(n, len(list))
+}
+
+// collect reads the places that a statement finds, with their versions and writes. A place is
+// an asset, a moment, how it was found, and the asset that has a version of that moment.
+func (x *reader) collect(ctx context.Context, places string, args []any) ([]found, error) {
+	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, " + x.loader.Columns + " FROM (" + places +
+		") k JOIN asset_version v ON v.id = k.version_id AND v.moment = k.moment LEFT JOIN audit u ON u.id = v.audit_id ORDER BY v.moment"
+	if !x.ask.forward {
+		query += " DESC"
+	}
+	var of found
+	var actor, at sql.NullInt64
+	var request sql.NullString
+	rows := x.loader.Rows(&of.ID, &of.how, &actor, &at, &request)
+	return db.Collect(ctx, x.tx, query, args, func(row db.Scanner) (f found, err error) {
+		now, err := rows.Scan(row)
+		if err != nil {
+			return f, err
+		}
+		if f = of; actor.Valid {
+			f.audit = &audit{actor.Int64, at.Int64, request.String}
+		}
+		f.now, f.Moment = now, now.Moment
+		return f, x.take(now.Size())
+	})
+}
+
+// inOrder sorts changes and removes duplicates.
+func inOrder(list []found, forward bool) []found {
+	slices.SortFunc(list, func(a, b found) int {
+		c := cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
+		if !forward {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(a.how, b.how))
+	})
+	return slices.CompactFunc(list, func(a, b found) bool { return a.ID == b.ID && a.Moment == b.Moment })
+}
+
+// nearest returns the end of a statement that reads the nearest places.
+func nearest(forward bool) string {
+	if forward {
+		return " ORDER BY 2 LIMIT ?"
+	}
+	return " ORDER BY 2 DESC LIMIT ?"
+}
+
+// statement returns the statement for the n nearest changes of each kind. The kinds are
+// changes of the asset, of its parts by columns and relations, and of its relations by other
+// assets.
+func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query string, args []any) {
+	order := nearest(forward)
+	var all []string
+	add := func(branch string, of ...any) {
+		all = append(all, "SELECT * FROM ("+branch+order+") b"+string(rune('0'+len(all))))
+		args = append(append(args, of...), n)
+	}
+	const columns = "SELECT v.id, v.moment, 0 AS how, v.id AS version_id FROM asset_version v"
+	if !w.project {
+		add(columns+" WHERE v.id = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
+	}
+	for _, c := range w.columns {
+		add(columns+c.key(d)+" WHERE v."+c.name+" = ? AND v.moment BETWEEN ? AND ?", w.id, in.from, in.to)
+	}
+	if len(w.links) > 0 {
+		add("SELECT v.id, v.moment, "+howLink+" AS how, v.id AS version_id FROM (SELECT from_id, since_moment, until_moment FROM asset_link WHERE relation IN ("+
+			codes(w.links)+") AND to_id = ? LIMIT ?) l JOIN asset_version v ON v.id = l.from_id AND v.moment >= l.since_moment AND v.moment <= l.until_moment"+
+			" WHERE v.moment BETWEEN ? AND ?", w.id, maxLinked, in.from, in.to)
+	}
+	for _, r := range w.relations {
+		for _, end := range []string{"since_moment", "until_moment"} {
+			add("SELECT l.mine AS id, v.moment, "+howFar+" AS how, v.id AS version_id FROM (SELECT "+r.mine+" AS mine, "+r.other+" AS other, "+end+" AS moment FROM asset_link WHERE relation IN ("+
+				codes(r.codes)+")"+r.ofType+" AND "+r.mine+" = ? LIMIT ?) l JOIN asset_version v ON v.id = l.other AND v.moment = l.moment"+
+				" WHERE v.moment BETWEEN ? AND ?", w.id, maxLinked, in.from, in.to)
+		}
+	}
+	return strings.Join(all, " UNION ALL ") + order, append(args, n)
+}
+
+// left returns the statement for the changes in a window by which assets left the whole. It
+// reads the nearest by each column, and then the nearest of all.
+func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query string, args []any) {
+	order := nearest(forward)
+	all := make([]string, len(w.columns))
+	for i, c := range w.columns {
+		all[i] = "SELECT * FROM (SELECT n.id, n.moment, 0 AS how, n.id AS version_id FROM (SELECT v.id, v.moment, v.until_moment FROM asset_version v" + c.key(d) + " WHERE v." + c.name +
+			" = ? AND v.moment <= ? ORDER BY v.moment DESC LIMIT ?) k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment" +
+			" WHERE k.until_moment BETWEEN ? AND ? AND (n." + c.name + " IS NULL OR n." + c.name + " <> ?)" + order + ") b" + strconv.Itoa(i)
+		args = append(args, w.id, in.to, maxLeft, in.from, in.to, w.id, most)
+	}
+	return strings.Join(all, " UNION ALL ") + order, append(args, most)
+}
+
+// maxBefore is for how many changes one statement finds the previous version.
+const maxBefore = 64
+
+// before reads the previous versions of the first n changes. They are in the list, or found by
+// one lookup of the primary key each. A join would read all versions of each asset.
+func (x *reader) before(ctx context.Context, list []found, n int) error {
+	at := make(map[change.At]*change.Version, len(list))
+	for i := range list {
+		if f := &list[i]; f.how != far {
+			at[change.At{ID: f.ID, Moment: f.now.Until}] = &f.now
+		}
+	}
+	var missing []*found
+	for i := range n {
+		f := &list[i]
+		switch was := at[f.At]; {
+		case was != nil:
+			f.was = was
+		case f.how == far || f.now.Created != f.Moment:
+			missing = append(missing, f)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	places := make([]change.At, 0, len(missing))
+	for some := range slices.Chunk(missing, maxBefore) {
+		these, err := placesBefore(ctx, x.tx, some)
+		if err != nil {
+			return err
+		}
+		places = append(places, these...)
+	}
+	versions, err := x.loader.VersionsAt(ctx, x.tx, places, x.take)
+	for i := range versions {
+		missing[i].was = &versions[i]
+	}
+	return err
+}
+
+// placesBefore finds the previous versions of changes, all of which have one.
+func placesBefore(ctx context.Context, q db.Querier, some []*found) ([]change.At, error) {
+	const one = "(SELECT MAX(moment) FROM asset_version WHERE id = ? AND moment < ?)"
+	n := db.InSize(len(some))
+	args, into := make([]any, 0, 2*n), make([]any, n)
+	was := make([]int64, n)
+	for i := range n {
+		f := some[min(i, len(some)-1)]
+		args, into[i] = append(args, f.ID, f.Moment), &was[i]
+	}
+	err := q.QueryRow(ctx, "SELECT "+one+strings.Repeat(", "+one, n-1), args...).Scan(into...)
+	places := make([]change.At, len(some))
+	for i, f := range some {
+		places[i] = change.At{ID: f.ID, Moment: was[i]}
+	}
+	return places, err
+}

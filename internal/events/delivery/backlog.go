@@ -1,0 +1,26 @@
+package delivery
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/lease"
+)
+
+// Backlog returns which deliveries are due, those of paused and resting receivers
+// included, and which wait for the time of their next attempt.
+func Backlog(ctx context.Context, q db.Querier, d *db.Dialect) (due, later lease.Backlog, err error) {
+	const rows = `SELECT due AS at FROM webhook_delivery WHERE state = ? AND due `
+	if due, err = lease.CountBacklog(ctx, q, rows+`<= `+d.NowMicros+` ORDER BY state, due`, waiting); err == nil {
+		later, err = lease.CountBacklog(ctx, q, rows+`> `+d.NowMicros+` ORDER BY state, due`, waiting)
+	}
+	return due, later, err
+}
+
+// Receivers returns how many subscriptions are paused, and how many of the others rest
+// since their receivers fail.
+func Receivers(ctx context.Context, q db.Querier, d *db.Dialect) (paused, resting int, err error) {
+	err = q.QueryRow(ctx, `SELECT COALESCE(SUM(paused), 0), COALESCE(SUM(CASE WHEN paused = 0 AND breaker_until > `+d.NowMicros+
+		` THEN 1 ELSE 0 END), 0) FROM webhook_subscription WHERE enabled = 1`).Scan(&paused, &resting)
+	return paused, resting, err
+}

@@ -1,0 +1,220 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/access/secret"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+func TestMain(m *testing.M) {
+	testdb.Judged(m,
+		"DELETE FROM webhook_delivery",
+		"DELETE FROM webhook_receipt",
+		"DELETE FROM webhook_subscription",
+		"UPDATE webhook_delivery SET lease = ?",
+		"UPDATE webhook_delivery SET lease = ?, owner = CASE WHEN first_moment = ? THEN ? ELSE owner END",
+		"UPDATE webhook_subscription SET failures_in_row = ?",
+		"UPDATE webhook_subscription SET paused = ?",
+	)
+}
+
+// maxWait is how long a test waits.
+const maxWait = time.Minute
+
+// fixture is a store on a database, whose subscriptions have no rules: the
+// test creates their deliveries.
+type fixture struct {
+	*testing.T
+	d      *db.DB
+	s      *Store
+	moment int64
+
+	mu     sync.Mutex
+	failed []string // subscriptions whose deliveries failed
+}
+
+func newFixture(t *testing.T, d *db.DB) *fixture {
+	t.Helper()
+	box, err := secret.New([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{T: t, d: d, moment: 1000}
+	f.s = New(d, Config{Subscriptions: f, Box: box, Retention: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	return f
+}
+
+func (f *fixture) DeliveryFailed(_ context.Context, subscription, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = append(f.failed, subscription)
+	return nil
+}
+
+// subscribe makes a subscription to url that takes one event in a delivery, and returns
+// its id.
+func (f *fixture) subscribe(url string) string {
+	f.Helper()
+	return f.subscribeBatch(url, 1)
+}
+
+// subscribeBatch makes a subscription that takes so many events in a delivery.
+func (f *fixture) subscribeBatch(url string, maxBatch int) string {
+	f.Helper()
+	id := uuid.NewString()
+	f.exec(`INSERT INTO webhook_subscription (id, webhook_id, url, enabled, max_batch, event_types, created_at, updated_at,
+		created_by, since_generation, generation) VALUES (?,'mine',?,1,?,'[]',0,0,20,0,0)`, id, url, maxBatch)
+	return id
+}
+
+// sender starts a sender that ends with the test.
+func (f *fixture) sender(o Options) *Sender {
+	f.Helper()
+	if o.Schedule == nil {
+		o.Schedule = []time.Duration{10 * time.Millisecond, 10 * time.Millisecond}
+	}
+	o.AllowPrivate = true
+	n := f.s.NewSender(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = n.Run(ctx)
+	}()
+	f.Cleanup(func() {
+		cancel()
+		n.queues.cancel() // a test need not wait for the requests in flight
+		<-done
+	})
+	return n
+}
+
+// idleSender returns a sender that claims only when a test calls it, and never
+// sends.
+func (f *fixture) idleSender() *Sender {
+	n := f.s.NewSender(Options{})
+	n.queues.closed = true
+	return n
+}
+
+// enqueue creates count deliveries of one event each and gives them to n.
+func (f *fixture) enqueue(n *Sender, subscription string, count int) {
+	f.Helper()
+	var all []*Delivery
+	for range count {
+		f.moment++
+		all = append(all, &Delivery{
+			ID: NewID(), Subscription: subscription, Audit: f.moment, First: f.moment, Last: f.moment, Events: 1,
+			Payload:   fmt.Appendf(nil, `{"events":[{"sequenceId":%d}]}`, f.moment),
+			Committed: time.Now().UnixMicro(),
+		})
+	}
+	f.insert(n, all)
+}
+
+// claimed claims due deliveries for n.
+func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receiver) {
+	f.Helper()
+	all, r, _, err := n.claim(f.Context(), subscription, false)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return all, r
+}
+
+// store writes results as the recorder does.
+func (f *fixture) store(n *Sender, all ...*result) {
+	f.Helper()
+	if _, err := n.store(f.Context(), all); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) exec(query string, args ...any) {
+	f.Helper()
+	if _, err := f.d.Exec(f.Context(), query, args...); err != nil {
+		f.Fatalf("%s: %v", query, err)
+	}
+}
+
+func (f *fixture) count(query string, args ...any) int {
+	f.Helper()
+	var n int
+	if err := f.d.QueryRow(f.Context(), query, args...).Scan(&n); err != nil {
+		f.Fatal(err)
+	}
+	return n
+}
+
+// eventually waits until ok holds, trying again after every sweep of n.
+func (f *fixture) eventually(n *Sender, what string, ok func() bool) {
+	f.Helper()
+	until := time.Now().Add(maxWait)
+	for !ok() {
+		if time.Now().After(until) {
+			f.Fatalf("%s: not within %s", what, maxWait)
+		}
+		if n != nil {
+			if err := n.Sweep(f.Context()); err != nil {
+				f.Fatal(err)
+			}
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// expire lets leases end.
+func (f *fixture) expire() {
+	f.Helper()
+	f.exec("UPDATE webhook_delivery SET lease = 0")
+}
+
+// sink is a receiver that counts what comes and answers with answer.
+type sink struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies []string
+	answer func(n int, w http.ResponseWriter, r *http.Request) // nil: 200
+}
+
+func newSink(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *sink {
+	t.Helper()
+	s := &sink{answer: answer}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections)
+	return s
+}
+
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	n := len(s.bodies)
+	s.bodies = append(s.bodies, string(body))
+	s.mu.Unlock()
+	if s.answer != nil {
+		s.answer(n, w, r)
+	}
+}
+
+func (s *sink) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.bodies)
+}

@@ -1,0 +1,65 @@
+package delivery
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Health is how the deliveries of a subscription go.
+// Spec: interface 2.6.
+type Health struct {
+	State        string `json:"state"`                   // "healthy", "behind", "resting" (the breaker is open), "paused", "disabled"
+	DueSince     string `json:"dueSince,omitempty"`      // since when the oldest delivery could have been sent, of one that is behind
+	RestingUntil string `json:"restingUntil,omitempty"`  // when it is probed
+	Failures     int    `json:"failuresInRow,omitempty"` // attempts that failed since one succeeded
+	Waiting      int64  `json:"waiting"`                 // deliveries
+	// LastLatency is the time from the commit of the changes of the delivery that was
+	// settled last, or from the request to deliver it again, to the answer of its
+	// receiver. Units: seconds; nil while there is none.
+	LastLatency *float64 `json:"lastLatency,omitempty"`
+}
+
+// behindAfter is how long a delivery may be due before its subscription is behind.
+const behindAfter = time.Minute
+
+// Healths returns how the deliveries of subscriptions go, by their ids.
+func (s *Store) Healths(ctx context.Context, q db.Querier, ids []string) (map[string]Health, error) {
+	all := make(map[string]Health, len(ids))
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, q, `SELECT s.id, s.enabled, s.paused, s.failures_in_row, s.breaker_until, `+s.db.Dialect.NowMicros+`,
+			(SELECT MIN(o.due) FROM webhook_delivery o WHERE o.state = 0 AND o.subscription_id = s.id),
+			(SELECT COUNT(*) FROM webhook_delivery w WHERE w.state = 0 AND w.subscription_id = s.id),
+			(SELECT d.settled_at - d.created_at FROM webhook_delivery d WHERE d.state = 1 AND d.subscription_id = s.id ORDER BY d.due DESC, d.id DESC LIMIT 1)
+			FROM webhook_subscription s WHERE s.id IN `+in, args, func(row db.Scanner) error {
+			var id string
+			var h Health
+			var enabled, paused bool
+			var until, now int64
+			var oldest, latency sql.NullInt64
+			err := row.Scan(&id, &enabled, &paused, &h.Failures, &until, &now, &oldest, &h.Waiting, &latency)
+			switch h.State = "healthy"; {
+			case !enabled:
+				h.State = "disabled"
+			case paused:
+				h.State = "paused"
+			case until > now:
+				h.State, h.RestingUntil = "resting", Instant(until)
+			case oldest.Valid && oldest.Int64 < now-behindAfter.Microseconds():
+				h.State, h.DueSince = "behind", Instant(oldest.Int64)
+			}
+			if latency.Valid {
+				seconds := float64(max(latency.Int64, 0)) / 1e6
+				h.LastLatency = &seconds
+			}
+			all[id] = h
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

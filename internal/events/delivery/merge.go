@@ -1,0 +1,102 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// MaxEvents and MaxBytes bound one delivery; a single event may be larger.
+const (
+	MaxEvents = 100
+	MaxBytes  = 256 << 10
+)
+
+// A payload begins and ends like this.
+const (
+	payloadStart = `{"events":[`
+	payloadEnd   = `]}`
+)
+
+// mayGrow reports whether another delivery like this one fits into one batch with it.
+func (d *Delivery) mayGrow(batch int) bool { return 2*d.Events <= batch && 2*d.size() <= MaxBytes }
+
+// batches puts deliveries together that follow each other and may be merged, in batches of
+// at most so many events. Each batch is one delivery or more.
+func batches(all []*Delivery, most int) [][]*Delivery {
+	var found [][]*Delivery
+	events, size := 0, 0
+	for i, d := range all {
+		if i > 0 && d.fresh && all[i-1].fresh && events+d.Events <= most && size+d.size() <= MaxBytes {
+			last := len(found) - 1
+			found[last] = append(found[last], d)
+			events, size = events+d.Events, size+d.size()
+			continue
+		}
+		found = append(found, []*Delivery{d})
+		events, size = d.Events, d.size()
+	}
+	return found
+}
+
+// merged returns the deliveries of a batch as one, which has the id of the first; nil where
+// they are not to be merged.
+func merged(batch []*Delivery) *Delivery {
+	if len(batch) < 2 {
+		return nil
+	}
+	one := *batch[0]
+	one.Events, one.Shared, one.Head = 0, nil, nil
+	one.Payload = []byte(payloadStart)
+	for i, d := range batch {
+		events, ok := bytes.CutPrefix(d.body(), []byte(payloadStart))
+		events, whole := bytes.CutSuffix(events, []byte(payloadEnd))
+		if !ok || !whole {
+			return nil
+		}
+		if i > 0 {
+			one.Payload = append(one.Payload, ',')
+		}
+		one.Payload = append(one.Payload, events...)
+		one.Events += d.Events
+		one.Last, one.Committed, one.since = max(one.Last, d.Last), max(one.Committed, d.Committed), min(one.since, d.since)
+	}
+	one.Payload = append(one.Payload, payloadEnd...)
+	return &one
+}
+
+// merge makes one row of those that wait and go together, before they are sent for the
+// first time: from then on a delivery stays as it is. all are claimed.
+func (s *Sender) merge(ctx context.Context, tx *db.Tx, all []*Delivery, r *receiver) ([]*Delivery, error) {
+	var kept []*Delivery
+	var gone []string
+	together := batches(all, r.maxBatch())
+	if r.ordered {
+		together = byAsset(all)
+	}
+	for _, batch := range together {
+		one := merged(batch)
+		if one == nil {
+			kept = append(kept, batch...)
+			continue
+		}
+		_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET last_moment = ?, events = ?, payload = ?, payload_id = NULL, head = NULL,
+			committed_at = ?, created_at = ? WHERE id = ?`, one.Last, one.Events, one.Payload, one.Committed, one.since, one.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range batch[1:] {
+			gone = append(gone, d.ID)
+		}
+		kept = append(kept, one)
+	}
+	for part := range slices.Chunk(gone, db.MaxIn) {
+		in, args := db.InArgs(part)
+		if _, err := tx.Exec(ctx, "DELETE FROM webhook_delivery WHERE id IN "+in, args...); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}

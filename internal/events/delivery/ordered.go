@@ -1,0 +1,277 @@
+package delivery
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// A subscription may ask for the events of each asset in order. Its deliveries have one
+// event each when they are inserted, and asset_id while they wait. The first that waits
+// of an asset is sent, with those behind it that fit into one batch; the others are
+// behind: a claim that finds them makes them due never (db.Forever), so that a further
+// claim does not look at them, and the end of the one before makes the next one due. The
+// lock of the subscription orders claims and ends.
+
+// orderPause is how long a delivery waits when an earlier change of its asset is not fanned
+// out yet.
+const orderPause = 250 * time.Millisecond
+
+// mostUnfanned is how many writes that are not fanned out are looked at to find the oldest.
+const mostUnfanned = 1000
+
+// inOrder is what is to be done with due deliveries of an ordered subscription.
+type inOrder struct {
+	first  []dueRow            // those that may be sent
+	behind map[string]bool     // ids of those that wait for an earlier one of their asset
+	early  []string            // ids of those whose asset has earlier changes to be fanned out
+	follow map[string][]dueRow // by the id of one in first: those that are sent with it
+}
+
+// plan decides about due deliveries. unfanned has the first moment of each asset that is
+// not fanned out, and lines the deliveries that wait of each asset, the first one first,
+// at least as far as they can go with that one; most is how many events go together.
+func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, most int) inOrder {
+	o := inOrder{behind: map[string]bool{}, follow: map[string][]dueRow{}}
+	for _, d := range rows {
+		isEarly := func(d dueRow) bool { at, ok := unfanned[d.asset]; return ok && at < d.last }
+		switch {
+		case d.asset == 0:
+			o.first = append(o.first, d)
+			continue
+		case d.behind && !d.leased:
+			o.behind[d.id] = true
+			continue
+		case isEarly(d) && !d.leased:
+			o.early = append(o.early, d.id)
+			continue
+		}
+		o.first = append(o.first, d)
+		events, bytes := d.events, d.bytes
+		for _, f := range lines[d.asset] {
+			if f.id == d.id {
+				continue
+			}
+			events, bytes = events+f.events, bytes+f.bytes
+			if !d.fresh || !f.fresh || f.leased || isEarly(f) || events > most || bytes > MaxBytes {
+				break
+			}
+			o.follow[d.id] = append(o.follow[d.id], f)
+		}
+	}
+	return o
+}
+
+// assetsOf returns the assets of rows that are not behind.
+func assetsOf(rows []dueRow) []int64 {
+	var all []int64
+	for _, d := range rows {
+		if d.asset != 0 && !d.behind {
+			all = append(all, d.asset)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// planOrder reads what plan needs.
+func (s *Sender) planOrder(ctx context.Context, tx *db.Tx, r *receiver, rows []dueRow) (inOrder, error) {
+	assets := assetsOf(rows)
+	unfanned, err := s.unfanned(ctx, tx, assets)
+	if err != nil {
+		return inOrder{}, err
+	}
+	lines := map[int64][]dueRow{}
+	if most := r.maxBatch(); most > 1 {
+		for in, args := range db.InChunks(assets) {
+			err := db.Each(ctx, tx, "SELECT "+dueColumns+", 0 FROM webhook_delivery d"+payloadJoin+"WHERE d.asset_id IN "+in+
+				" AND d.subscription_id = ? ORDER BY d.asset_id, d.subscription_id, d.first_moment LIMIT ?", append(args, r.id, claimRows), func(row db.Scanner) error {
+				d, err := scanDue(row, r.now)
+				lines[d.asset] = append(lines[d.asset], d)
+				return err
+			})
+			if err != nil {
+				return inOrder{}, err
+			}
+		}
+	}
+	return plan(rows, unfanned, lines, r.maxBatch()), nil
+}
+
+// unfanned returns the first moment of each asset whose change is not fanned out. Its
+// delivery, if there will be one, comes before those of later moments.
+func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[int64]int64, error) {
+	found := map[int64]int64{}
+	if len(assets) == 0 {
+		return found, nil
+	}
+	var oldest int64
+	var n int
+	err := tx.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(first_moment), 0) FROM (
+		SELECT first_moment FROM audit WHERE fan_state = 0 ORDER BY fan_state, fan_lease, id LIMIT ?) w`, mostUnfanned).Scan(&n, &oldest)
+	if err != nil || n == 0 {
+		return found, err
+	}
+	if n == mostUnfanned {
+		oldest = 0
+	}
+	for in, args := range db.InChunks(assets) {
+		err := db.Each(ctx, tx, `SELECT v.id, MIN(v.moment) FROM asset_version v JOIN audit u ON u.id = v.audit_id WHERE v.id IN `+in+
+			` AND v.moment >= ? AND u.fan_state = 0 AND v.moment > u.fan_moment GROUP BY v.id`, append(args, oldest), func(row db.Scanner) error {
+			var id, moment int64
+			err := row.Scan(&id, &moment)
+			found[id] = moment
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// putBehind makes those due later that may not be sent now.
+func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64) error {
+	behind := make([]string, 0, len(o.behind))
+	for id := range o.behind {
+		behind = append(behind, id)
+	}
+	slices.Sort(behind)
+	for _, later := range []struct {
+		ids []string
+		due int64
+	}{{behind, db.Forever}, {o.early, now + orderPause.Microseconds()}} {
+		for in, args := range db.InChunks(later.ids) {
+			_, err := tx.Exec(ctx, "UPDATE webhook_delivery SET due = ? WHERE id IN "+in+" AND state = 0 AND lease <= ?",
+				append(append([]any{later.due}, args...), now)...)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// next returns the deliveries behind ordered ones that wait, by the ids of these.
+func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, error) {
+	found := map[string]string{}
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, tx, `SELECT d.id, COALESCE((SELECT f.id FROM webhook_delivery f WHERE f.asset_id = d.asset_id AND f.subscription_id = d.subscription_id
+			AND f.first_moment > d.first_moment ORDER BY f.asset_id, f.subscription_id, f.first_moment LIMIT 1), '') FROM webhook_delivery d WHERE d.id IN `+in+" AND d.asset_id IS NOT NULL", args,
+			func(row db.Scanner) error {
+				var id, follower string
+				err := row.Scan(&id, &follower)
+				if follower != "" {
+					found[id] = follower
+				}
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// releaseNext makes the next ones due after others have ended, of which some were given up.
+func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, givenUp func(id string) bool, now int64) error {
+	var all []string
+	for id, follower := range following {
+		all = append(all, follower)
+		if !givenUp(id) {
+			continue
+		}
+		if _, err := tx.Exec(ctx, "UPDATE webhook_delivery SET given_up = ? WHERE id = ? AND state = 0", id, follower); err != nil {
+			return err
+		}
+	}
+	slices.Sort(all)
+	for in, args := range db.InChunks(all) {
+		_, err := tx.Exec(ctx, "UPDATE webhook_delivery SET due = ? WHERE id IN "+in+" AND state = 0 AND due = ?",
+			append(append([]any{now}, args...), db.Forever)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndOrder lets the waiting deliveries of a subscription go in any order.
+func (s *Store) EndOrder(ctx context.Context, tx *db.Tx, subscription string) error {
+	_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET due = CASE WHEN due = ? THEN `+s.db.Dialect.NowMicros+` ELSE due END, asset_id = NULL
+		WHERE subscription_id = ? AND state = 0 AND asset_id IS NOT NULL`, db.Forever, subscription)
+	return err
+}
+
+// byAsset puts the claimed deliveries of each asset together, in the order of their moments.
+func byAsset(all []*Delivery) [][]*Delivery {
+	var found [][]*Delivery
+	at := map[int64]int{}
+	for _, d := range all {
+		i, known := at[d.Asset]
+		if d.Asset == 0 || !known {
+			at[d.Asset] = len(found)
+			found = append(found, []*Delivery{d})
+			continue
+		}
+		found[i] = append(found[i], d)
+	}
+	for _, line := range found {
+		slices.SortFunc(line, func(a, b *Delivery) int { return int(a.First - b.First) })
+	}
+	return found
+}
+
+// The columns of a dueRow but the last, of webhook_delivery d joined with its payload.
+const dueColumns = `d.id, d.owner, d.lease, d.claims, d.events, LENGTH(d.payload) + COALESCE(LENGTH(p.body) + d.events * LENGTH(d.head), 0),
+	COALESCE(d.asset_id, 0), d.first_moment, d.last_moment,
+	CASE WHEN d.kind = 0 AND d.attempts = 0 AND d.claims = 0 AND d.last_status = 0 AND d.created_at = d.committed_at THEN 1 ELSE 0 END`
+
+// isBehind is the last column of a dueRow: an earlier delivery of its asset waits.
+const isBehind = `CASE WHEN EXISTS (SELECT 1 FROM webhook_delivery e WHERE e.asset_id = d.asset_id AND e.subscription_id = d.subscription_id
+	AND e.first_moment < d.first_moment) THEN 1 ELSE 0 END`
+
+// dueRow is what a claim looks at.
+type dueRow struct {
+	id          string
+	owner       *string
+	lease       int64
+	claims      int
+	events      int
+	bytes       int
+	asset       int64 // of an ordered subscription, else 0
+	first, last int64 // moments
+	fresh       bool  // it was never sent
+	behind      bool
+	leased      bool
+}
+
+func scanDue(row db.Scanner, now int64) (d dueRow, err error) {
+	err = row.Scan(&d.id, &d.owner, &d.lease, &d.claims, &d.events, &d.bytes, &d.asset, &d.first, &d.last, &d.fresh, &d.behind)
+	d.leased = d.lease > now
+	return d, err
+}
+
+// giveUpFirst sets deliveries aside and makes those due that wait behind them.
+func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	following, err := next(ctx, tx, ids)
+	if err == nil {
+		err = s.setAside(ctx, tx, r.id, ids)
+	}
+	if err == nil {
+		err = releaseNext(ctx, tx, following, func(string) bool { return true }, r.now)
+	}
+	return err
+}
+
+// isGivenUp tells which deliveries of a group of results were given up.
+func isGivenUp(all []*result) func(id string) bool {
+	return func(id string) bool {
+		return slices.ContainsFunc(all, func(res *result) bool { return res.d.ID == id && res.outcome != Delivered })
+	}
+}

@@ -1,0 +1,58 @@
+package delivery
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// receiver is what sending to a subscription needs.
+type receiver struct {
+	id             string
+	url            string
+	authorization  string // sealed; empty for none
+	secret         string // sealed; empty for none
+	previousSecret string // sealed; empty for none
+	previousUntil  int64
+	enabled        bool
+	paused         bool
+	batch          int   // the largest number of events in a delivery; 0: MaxEvents
+	ordered        bool  // the events of each asset come in order
+	failures       int   // failed attempts in a row
+	openUntil      int64 // end of the backoff of an open circuit breaker
+	gone           bool  // it answered 410, and is to be disabled
+	since          int64 // generation since which it is enabled
+	now            int64 // the database's time when this was read
+
+	at time.Time // until when this was so at least, by the clock of this process
+}
+
+// sendable reports whether deliveries may be sent.
+func (r *receiver) sendable() bool { return r.enabled && !r.paused && !r.gone && r.openUntil <= r.now }
+
+// maxBatch returns how many events a delivery may have.
+func (r *receiver) maxBatch() int {
+	if r.batch > 0 {
+		return min(r.batch, MaxEvents)
+	}
+	return MaxEvents
+}
+
+// readReceivers adds subscriptions to found; clauses follow FROM.
+func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string, args []any, found map[string]*receiver) error {
+	at := s.now()
+	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused, max_batch, ordered,
+		failures_in_row, breaker_until, gone, since_generation, `+s.db.Dialect.NowMicros+` FROM webhook_subscription `+clauses, args, func(row db.Scanner) error {
+		r := receiver{at: at}
+		var authorization, secret, previous sql.NullString
+		var until sql.NullInt64
+		err := row.Scan(&r.id, &r.url, &authorization, &secret, &previous, &until, &r.enabled, &r.paused, &r.batch, &r.ordered,
+			&r.failures, &r.openUntil, &r.gone, &r.since, &r.now)
+		r.authorization, r.secret, r.previousSecret = authorization.String, secret.String, previous.String
+		r.previousUntil = until.Int64
+		found[r.id] = &r
+		return err
+	})
+}

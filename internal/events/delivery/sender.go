@@ -1,0 +1,111 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/store/lease"
+)
+
+// Options is the policy of delivery. Zero values stand for the defaults.
+type Options struct {
+	Schedule     []time.Duration // waits between attempts; one more attempt than entries
+	Slots        int             // requests in flight
+	InFlight     int             // requests in flight per subscription; 1 keeps the order
+	AllowPrivate bool            // loopback and private addresses may be called
+	Timeout      time.Duration   // of one request, answer included
+	Connect      time.Duration   // of making a connection
+	// WakeAt is called with the time of a later attempt. It must not block. The
+	// next Sweep finds what it loses.
+	WakeAt func(subscription string, at time.Time)
+	Tracer *tracing.Tracer // nil: no traces
+}
+
+// DefaultSchedule is the waits between attempts: ten attempts in about two days.
+var DefaultSchedule = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+func (o Options) filled() Options {
+	if o.Schedule == nil {
+		o.Schedule = DefaultSchedule
+	}
+	o.Slots, o.InFlight = cmp.Or(o.Slots, 256), cmp.Or(o.InFlight, 1)
+	o.Timeout, o.Connect = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.Connect, 3*time.Second)
+	if o.WakeAt == nil {
+		o.WakeAt = func(string, time.Time) {}
+	}
+	return o
+}
+
+// Sender sends due deliveries. It is safe for concurrent use; Run must be
+// running while its other methods are called.
+type Sender struct {
+	*Store
+	o        Options
+	name     string       // begins the owners of its claims; one sender uses it
+	claims   atomic.Int64 // so many owners have this name
+	leases   *lease.Table[string]
+	client   *http.Client
+	queues   *queues
+	results  *recorder
+	clock    clock
+	measured atomic.Int64       // when the gauges of due deliveries were updated; ns since 1970
+	isSlow   func(*result) bool // replaced in tests, which do not wait
+
+	// The clock of this process, and chance, from 0 to 1, replaced in tests.
+	now    func() time.Time
+	after  func(time.Duration, func())
+	chance func() float64
+}
+
+// NewSender returns a sender that has claimed nothing.
+func (s *Store) NewSender(o Options) *Sender {
+	o = o.filled()
+	n := &Sender{
+		Store: s, o: o, name: uuid.NewString(), client: newClient(o),
+		leases: lease.New[string](s.db, "webhook_delivery", "", "state = 0"),
+		isSlow: func(res *result) bool { return res.duration > slowAfter },
+		now:    time.Now, after: func(wait time.Duration, fn func()) { time.AfterFunc(wait, fn) }, chance: rand.Float64,
+	}
+	n.queues = newQueues(n)
+	n.results = newRecorder(n)
+	return n
+}
+
+// newOwner returns the owner of one claim.
+func (s *Sender) newOwner() string { return s.name + "." + strconv.FormatInt(s.claims.Add(1), 36) }
+
+// owns reports whether an owner is that of a claim of this sender.
+func (s *Sender) owns(owner string) bool { return strings.HasPrefix(owner, s.name+".") }
+
+// Run sends until ctx ends. Then it waits for the requests in flight and
+// releases its other claims.
+func (s *Sender) Run(ctx context.Context) error {
+	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var recorder sync.WaitGroup
+	recorder.Go(func() { s.results.run(recording) })
+	renewing, stopRenewing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRenewing()
+	recorder.Go(func() { s.queues.renewAll(renewing) })
+
+	<-ctx.Done()
+	s.queues.close()
+	stopRenewing()
+	stop()
+	recorder.Wait()
+	s.client.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,227 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+
+	"gorm.io/gorm"
+
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// States are the names of the states of deliveries, by their numbers.
+var States = []string{waiting: "waiting", delivered: "delivered", exhausted: "exhausted", dropped: "dropped", setAside: "setAside"}
+
+// View is what clients read of a delivery.
+type View struct {
+	ID          string `json:"id"`
+	State       string `json:"state"`         // one of States
+	Why         string `json:"why,omitempty"` // of a waiting one, see reason
+	Due         string `json:"due,omitempty"` // of a waiting one
+	Test        bool   `json:"test,omitempty"`
+	Events      int    `json:"events"`
+	First       int64  `json:"firstSequenceId"`
+	Last        int64  `json:"lastSequenceId"`
+	Attempts    int    `json:"attempts"`
+	LastStatus  int    `json:"lastStatus,omitempty"`
+	LastError   string `json:"lastError,omitempty"`
+	CommittedAt string `json:"committedAt"`
+	Since       string `json:"since"` // from when on it is awaited: the commit, or the request to deliver it again
+	SettledAt   string `json:"settledAt,omitempty"`
+}
+
+// Sent is a delivery with what is posted.
+type Sent struct {
+	View
+	Request json.RawMessage `json:"request"`
+}
+
+// deliveryRow is what a View shows of a row of webhook_delivery.
+type deliveryRow struct {
+	ID          string
+	Kind        bool // a test
+	Events      int
+	FirstMoment int64
+	LastMoment  int64
+	Attempts    int
+	Due         int64
+	Lease       int64
+	LastStatus  int
+	LastError   string
+	CommittedAt int64
+	CreatedAt   int64 // from when on it is awaited
+	SettledAt   int64 // 0: not yet
+}
+
+// TableName returns the table of deliveries.
+func (deliveryRow) TableName() string { return "webhook_delivery" }
+
+func ofSubscription(id string) func(*gorm.DB) *gorm.DB {
+	return func(g *gorm.DB) *gorm.DB { return g.Where("subscription_id = ?", id) }
+}
+
+// List returns deliveries of a subscription in one state, and how many there
+// are: waiting ones in the order in which they are due, others newest first.
+func (s *Store) List(ctx context.Context, tx *db.Tx, subscription string, state, size, start int) (views []View, total int64, err error) {
+	b, err := s.blockOf(ctx, tx, subscription)
+	if err != nil {
+		return nil, 0, err
+	}
+	query := func() *gorm.DB {
+		return tx.Gorm().Session(&gorm.Session{QueryFields: true}).Model(&deliveryRow{}).
+			Where("state = ?", state).Scopes(ofSubscription(subscription))
+	}
+	if err := query().Count(&total).Error; err != nil {
+		return nil, 0, err
+	}
+	order := "due DESC, id DESC"
+	if state == waiting {
+		order = "due, id"
+	}
+	views = []View{}
+	var rows []deliveryRow
+	err = query().Order(order).Limit(size).Offset(start).Find(&rows).Error
+	for i := range rows {
+		views = append(views, b.view(&rows[i], States[state]))
+	}
+	return views, total, err
+}
+
+// Find returns a delivery of any subscription with its payload, for which it takes
+// memory. Errors: fault.NotFound.
+func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err error) {
+	var row deliveryRow
+	var subscription string
+	var state, size int64
+	err = tx.QueryRow(ctx, "SELECT d.subscription_id, d.state, LENGTH(d.payload) + COALESCE(LENGTH(p.body) + d.events * LENGTH(d.head), 0) FROM webhook_delivery d"+
+		payloadJoin+"WHERE d.id = ?", id).Scan(&subscription, &state, &size)
+	if err != nil {
+		return found, err
+	}
+	if err := memory.From(ctx).Take(2 * size); err != nil {
+		return found, err
+	}
+	b, err := s.blockOf(ctx, tx, subscription)
+	if err != nil {
+		return found, err
+	}
+	if err := tx.Gorm().Session(&gorm.Session{QueryFields: true}).Take(&row, "id = ?", id).Error; err != nil {
+		return found, err
+	}
+	found.View = b.view(&row, States[state])
+	var own, head, shared []byte
+	err = tx.QueryRow(ctx, "SELECT "+payloadColumns+" FROM webhook_delivery d"+payloadJoin+"WHERE d.id = ?", id).Scan(&own, &head, &shared)
+	found.Request = payloadOf(own, head, shared)
+	return found, err
+}
+
+// block is what makes all deliveries of a subscription wait. Units: UTC
+// microseconds on the database's clock.
+type block struct {
+	paused bool
+	until  int64 // the end of the backoff; in the past when there is none
+	now    int64
+}
+
+func (s *Store) blockOf(ctx context.Context, q db.Querier, subscription string) (b block, err error) {
+	err = q.QueryRow(ctx, "SELECT paused, breaker_until, "+s.db.Dialect.NowMicros+" FROM webhook_subscription WHERE id = ?",
+		subscription).Scan(&b.paused, &b.until, &b.now)
+	return b, err
+}
+
+func (b block) view(r *deliveryRow, state string) View {
+	v := View{
+		ID: r.ID, State: state, Test: r.Kind, Events: r.Events, First: r.FirstMoment, Last: r.LastMoment, Attempts: r.Attempts,
+		LastStatus: r.LastStatus, LastError: r.LastError, CommittedAt: Instant(r.CommittedAt), Since: Instant(r.CreatedAt),
+	}
+	if r.SettledAt != 0 {
+		v.SettledAt = Instant(r.SettledAt)
+		return v
+	}
+	if v.Why = b.reason(r); r.Due < db.Forever {
+		v.Due = Instant(max(r.Due, b.until))
+	}
+	return v
+}
+
+// reason is why a delivery waits: "paused" (the subscription is), "sending" (a
+// sender has claimed it), "retry" (its next attempt is due later), "resting" (the
+// circuit breaker is open), "asset" (an earlier one of its asset comes first), "turn"
+// (others of the queue come first).
+func (b block) reason(r *deliveryRow) string {
+	switch {
+	case b.paused:
+		return "paused"
+	case r.Lease > b.now:
+		return "sending"
+	case r.Due == db.Forever:
+		return "asset"
+	case r.Due > b.now:
+		return "retry"
+	case b.until > b.now:
+		return "resting"
+	default:
+		return "turn"
+	}
+}
+
+// Receipt is what clients read of an attempt.
+// Spec: interface 2.7.
+type Receipt struct {
+	ID               string            `json:"id"`
+	DeliveryID       string            `json:"deliveryId"`
+	SubscriptionID   string            `json:"subscriptionId"`
+	HasAuthorization bool              `json:"hasAuthorizationHeader"`
+	URL              string            `json:"url"`
+	Response         string            `json:"response,omitempty"`
+	Headers          map[string]string `json:"headers"`
+	Status           int               `json:"status"` // 0: no answer
+	TimeStamp        string            `json:"timeStamp"`
+	RetryCount       int               `json:"retryCount"`
+	WasReceived      bool              `json:"wasReceived"` // some answer came
+	// AfterGivenUp is the id of the delivery of the same asset before it, of an ordered
+	// subscription, whose attempts were used up; absent: none was.
+	AfterGivenUp string `json:"afterGivenUp,omitempty"`
+}
+
+// receiptRow is a row of webhook_receipt.
+type receiptRow struct {
+	ID, DeliveryID, SubscriptionID string
+	HasAuthorization, WasReceived  bool
+	URL, Response                  string
+	Headers                        map[string]string `gorm:"serializer:json"`
+	Status, RetryCount             int
+	At                             int64
+	GivenUp                        string
+}
+
+// TableName returns the table of receipts.
+func (receiptRow) TableName() string { return "webhook_receipt" }
+
+// Receipts returns the newest receipts of a subscription, newest first.
+func (*Store) Receipts(tx *db.Tx, subscription string) ([]Receipt, error) {
+	var rows []receiptRow
+	err := tx.Gorm().Scopes(ofSubscription(subscription)).Order("at DESC, id DESC").Limit(MaxReceipts).Find(&rows).Error
+	receipts := make([]Receipt, len(rows))
+	for i, r := range rows {
+		receipts[i] = Receipt{
+			ID: r.ID, DeliveryID: r.DeliveryID, SubscriptionID: r.SubscriptionID, HasAuthorization: r.HasAuthorization,
+			URL: r.URL, Response: r.Response, Headers: r.Headers, Status: r.Status, TimeStamp: Instant(r.At),
+			RetryCount: r.RetryCount, WasReceived: r.WasReceived, AfterGivenUp: r.GivenUp,
+		}
+		if r.Headers == nil {
+			receipts[i].Headers = map[string]string{}
+		}
+	}
+	return receipts, err
+}
+
+// Instant prints UTC microseconds; 0 is shown as 0001-01-01T00:00:00Z.
+func Instant(micros int64) string {
+	if micros == 0 {
+		return "0001-01-01T00:00:00Z"
+	}
+	return string(value.AppendInstant(nil, micros))
+}

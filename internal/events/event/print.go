@@ -1,0 +1,171 @@
+package event
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/events/change"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/model/value"
+)
+
+// Form is how much of an event is printed.
+type Form uint8
+
+// The forms. Whole is all of it, Reduced leaves long values out, and Bare all changes, too.
+const (
+	Whole Form = iota
+	Reduced
+	Bare
+)
+
+// Printer appends events as JSON. It is used by one goroutine at a time.
+type Printer struct {
+	public  string
+	types   map[int64]*meta.Type // by stored id, of the assets that relations refer to
+	members map[int64][]byte     // by stored id: instigators as JSON
+
+	last *Event // whose common part text is, in the form Whole
+	text []byte
+}
+
+// HideInstigator makes a member, by stored id, null where it is the instigator.
+func (p *Printer) HideInstigator(member int64) { p.members[member] = []byte("null") }
+
+// Common appends the part of an event that is the same for all subscriptions.
+//
+// Shape: "sequenceId":12,"eventType":"AssetChanged",...,"changes":[...]
+// Spec: interface 6.2.3.
+func (p *Printer) Common(b []byte, e *Event) ([]byte, error) { return p.appendCommon(b, e, Whole) }
+
+// common returns the common part of an event. The next call changes it.
+func (p *Printer) common(e *Event, form Form) (text []byte, err error) {
+	if p.last == e && form == Whole {
+		return p.text, nil
+	}
+	p.last = nil
+	if p.text, err = p.appendCommon(p.text[:0], e, form); err == nil && form == Whole {
+		p.last = e
+	}
+	return p.text, err
+}
+
+func (p *Printer) appendCommon(b []byte, e *Event, form Form) ([]byte, error) {
+	kind := AssetChanged
+	if e.Step.IsCreation() {
+		kind = AssetCreated
+	}
+	by := p.members[e.Audit.Actor]
+	if e.hidesInstigator {
+		by = []byte("null")
+	}
+	b = p.head(b, e.Step.Now.Moment, kind, e.Audit.At, by, e.Audit.Request, e.OID())
+	for i := range e.Changes {
+		if form == Bare {
+			break
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = p.change(b, &e.Changes[i], form); err != nil {
+			return nil, fmt.Errorf("event of %s: %w", e.OID(), err)
+		}
+	}
+	return append(b, ']'), nil
+}
+
+// Test appends a test event: its target is the member who asked for it.
+func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
+	b = append(b, `{"webhookId":`...)
+	b = append(value.AppendString(b, webhookID), ',')
+	return append(p.head(b, 0, Test, at, p.members[stored], "", member), `],"snapshot":[]}`...)
+}
+
+// head appends an event up to its changes. by is the instigator; request is empty where
+// no write made the event.
+func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, request string, target oid.OID) []byte {
+	b = append(b, `"sequenceId":`...)
+	b = strconv.AppendInt(b, sequence, 10)
+	b = append(b, `,"eventType":"`...)
+	b = append(b, kind...)
+	b = append(b, `","timestamp":"`...)
+	b = value.AppendInstant(b, at)
+	if request != "" {
+		b = append(b, `","requestId":"`...)
+		b = append(b, request...)
+	}
+	b = append(b, `","instigator":`...)
+	b = append(b, by...)
+	b = append(b, `,"targetAsset":{"_oid":"`...)
+	b = target.Append(b)
+	b = append(b, `","assetType":"`...)
+	b = append(b, target.Type...)
+	b = append(b, `","href":`...)
+	b = p.href(b, target.Now())
+	return append(b, `},"changes":[`...)
+}
+
+// href appends the address of an asset's page as a JSON string.
+func (p *Printer) href(b []byte, o oid.OID) []byte {
+	return value.AppendString(b, p.public+"/assetdetail.v1?oid="+o.String())
+}
+
+func (p *Printer) change(b []byte, c *change.Change, form Form) ([]byte, error) {
+	b = append(b, `{"name":"`...)
+	b = append(b, c.Attr.Name...)
+	b = append(b, '"')
+	var err error
+	from, isOld := reduced(c.Old, form)
+	to, isNew := reduced(c.New, form)
+	if c.Old != nil {
+		b = append(b, `,"old":`...)
+		if b, err = p.value(b, c.Attr, from); err != nil {
+			return nil, err
+		}
+	}
+	if c.New != nil || c.Act == change.Set {
+		b = append(b, `,"new":`...)
+		if b, err = p.value(b, c.Attr, to); err != nil {
+			return nil, err
+		}
+	}
+	b = append(b, `,"act":"`...)
+	b = append(append(b, c.Act...), '"')
+	if isOld || isNew {
+		b = append(b, `,"reduced":true`...)
+	}
+	return append(b, '}'), nil
+}
+
+// value appends a value as query rows show it. A relation without an asset is
+// {"_oid":"NULL"}.
+// Spec: interface 2.5.2, 6.2.3.
+func (p *Printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {
+	if a.Kind == meta.Relation {
+		return p.relation(b, a, v)
+	}
+	x, ok := value.Of(v)
+	if !ok {
+		return nil, fmt.Errorf("%s holds a %T", a.Token(), v)
+	}
+	return value.AppendRow(b, x, a.Kind, a), nil
+}
+
+func (p *Printer) relation(b []byte, a *meta.Attr, v any) ([]byte, error) {
+	b = append(b, `{"_oid":"`...)
+	if v == nil {
+		return append(b, `NULL"}`...), nil
+	}
+	id, ok := v.(int64)
+	if !ok {
+		return nil, fmt.Errorf("%s holds a %T", a.Token(), v)
+	}
+	t := p.types[id]
+	if t == nil {
+		t = a.Related // the asset does not exist
+	}
+	b = oid.OID{Type: t.Name, ID: t.Shown(id)}.Append(b)
+	return append(b, `"}`...), nil
+}

@@ -1,0 +1,72 @@
+package event
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/model/value"
+)
+
+// maxKept is the longest value of a reduced event, in bytes.
+const maxKept = 1024
+
+// reference stands for a value that was left out, as for a content: its hash and its size.
+//
+// Shape: sha256:<64 hexadecimal digits>:<bytes>
+func reference(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:]) + ":" + strconv.Itoa(len(text))
+}
+
+// reduced returns a value of a change as a form shows it, and whether it was left out.
+func reduced(v any, form Form) (any, bool) {
+	if text, ok := v.(string); ok && form == Reduced && len(text) > maxKept {
+		return reference([]byte(text)), true
+	}
+	return v, false
+}
+
+// appendReduced appends a row of a snapshot without its long values: of a text stands the
+// reference of its characters, of another value that of its JSON. A bare row is the Oid
+// alone.
+func appendReduced(b []byte, row json.RawMessage, form Form) ([]byte, error) {
+	members := json.NewDecoder(bytes.NewReader(row))
+	_, err := members.Token() // its brace
+	b = append(b, '{')
+	for n := 0; err == nil && members.More(); {
+		var key json.Token
+		var text json.RawMessage
+		if key, err = members.Token(); err == nil {
+			err = members.Decode(&text)
+		}
+		name, _ := key.(string)
+		if err != nil || form == Bare && name != "_oid" {
+			continue
+		}
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = append(value.AppendString(b, name), ':')
+		b = appendShort(b, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reduce a row: %w", err)
+	}
+	return append(b, '}'), nil
+}
+
+// appendShort appends a value of a row, or the reference of a long one.
+func appendShort(b []byte, v json.RawMessage) []byte {
+	if len(v) <= maxKept {
+		return append(b, v...)
+	}
+	var text string
+	if json.Unmarshal(v, &text) == nil {
+		v = json.RawMessage(text)
+	}
+	return value.AppendString(b, reference(v))
+}

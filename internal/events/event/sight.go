@@ -1,0 +1,303 @@
+package event
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/events/change"
+	"github.com/alds-dev/alds/internal/events/memfilter"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// view is what the member of a userContext sees of an event: before and after the change
+// with the rights of its moment, as queries of these two moments would show it.
+type view struct {
+	before, after bool   // the asset
+	instigator    bool   // who made the change
+	old, new      []bool // the values of each change
+}
+
+// shows reports whether something of a change is seen.
+func (v *view) shows(c *change.Change, i int) bool {
+	return c.Old != nil && v.old[i] || c.New != nil && v.new[i]
+}
+
+// isFor reports whether a rule is for what is seen of the changes. It ignores filters.
+func (v *view) isFor(r *Rule, changes []change.Change) bool {
+	for i := range changes {
+		if v.shows(&changes[i], i) && (r.attributes == nil || r.attributes[changes[i].Attr.Name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// as returns an event as a target gets it: e itself where one of its rules sees
+// everything, else without what none of their members sees.
+func (e *Event) as(t *Target) *Event {
+	var all []*view
+	for _, r := range e.Rules {
+		switch {
+		case r.Target != t:
+		case !r.hasContext:
+			return e
+		default:
+			all = append(all, e.views[r.member])
+		}
+	}
+	seen := *e
+	seen.hidesInstigator = !slices.ContainsFunc(all, func(v *view) bool { return v.instigator })
+	seen.Changes = nil
+	for i, c := range e.Changes {
+		if !slices.ContainsFunc(all, func(v *view) bool { return v.old[i] }) {
+			c.Old = nil
+		}
+		if !slices.ContainsFunc(all, func(v *view) bool { return v.new[i] }) {
+			c.New = nil
+		}
+		if c.Old != nil || c.New != nil {
+			seen.Changes = append(seen.Changes, c)
+		}
+	}
+	return &seen
+}
+
+// mayLeave reports whether a change may take an asset out of what somebody sees.
+func (x *Index) mayLeave(s *change.Step) bool {
+	return s.Before != nil && (!s.Now.Type.Seen.IsZero() || x.scope >= 0 && s.Before.Columns[x.scope] != s.Now.Columns[x.scope])
+}
+
+// look finds what the members of userContexts see of events, and leaves those rules of
+// them of which a member sees a change. A rule of a member whom an asset has left behind
+// joins if the asset matched before.
+func (m *Matcher) look(ctx context.Context, events []*Event) error {
+	if m.index.sights == nil { // there is no userContext
+		return nil
+	}
+	for _, p := range predicates(events, (*Event).inContext, func(r *Rule) string { return keyOf(r.member) }) {
+		err := m.perActor(ctx, p, func(who auth.Actor, part []*Event) error {
+			return m.lookAs(ctx, who, p.rule.member, part)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, e := range events {
+		e.Rules = slices.DeleteFunc(e.Rules, func(r *Rule) bool {
+			v := e.views[r.member]
+			return r.hasContext && (v == nil || !v.isFor(r, e.Changes))
+		})
+		e.gone = slices.DeleteFunc(e.gone, func(r *Rule) bool {
+			v := e.views[r.member]
+			return v == nil || v.after || !v.before || !v.isFor(r, e.Changes)
+		})
+	}
+	return m.leave(ctx, events)
+}
+
+// inContext returns the rules with a userContext that the event is for, or may be.
+func (e *Event) inContext() []*Rule {
+	var all []*Rule
+	for _, r := range slices.Concat(e.Rules, e.gone) {
+		if r.hasContext {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// leave adds the rules of which a member no longer sees the asset, where their filters
+// matched before the change.
+func (m *Matcher) leave(ctx context.Context, events []*Event) error {
+	left := func(e *Event) []*Rule { return e.gone }
+	for _, p := range predicates(events, left, func(r *Rule) string { return r.filterKey }) {
+		matched := map[*Event]bool{}
+		err := m.perActor(ctx, p, func(who auth.Actor, part []*Event) error {
+			at := make([]oid.OID, len(part))
+			for i, e := range part {
+				at[i] = versionOID(e.Step.Before)
+			}
+			found, err := m.index.Find.Matching(ctx, m.index.db, who, p.rule.from, p.rule.filter, p.rule.with, at)
+			for i := range found {
+				matched[part[i]] = found[i]
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range p.events {
+			for _, r := range e.gone {
+				if r.filterKey == p.rule.filterKey && matched[e] {
+					e.Rules = append(e.Rules, r)
+				}
+			}
+		}
+	}
+	for _, e := range events {
+		e.gone = slices.DeleteFunc(e.gone, func(r *Rule) bool { return !slices.Contains(e.Rules, r) })
+	}
+	return nil
+}
+
+func versionOID(v *change.Version) oid.OID {
+	return oid.OID{Type: v.Type.Name, ID: v.Type.Shown(v.ID), Moment: v.Moment}
+}
+
+// sight is a question whether an actor sees a version, and where the answers go.
+type sight struct {
+	v  *change.Version
+	to []*bool
+}
+
+// lookAs sets the views that an actor has of events, as a member of userContexts.
+func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, events []*Event) error {
+	others, err := m.others(ctx, who, events)
+	if err != nil {
+		return err
+	}
+	open := map[*meta.Type][]sight{}
+	ask := func(v *change.Version, to ...*bool) {
+		switch {
+		case v == nil:
+		case m.index.sees(&who, v) == memfilter.True:
+			for _, b := range to {
+				*b = true
+			}
+		case m.index.sees(&who, v) == memfilter.Unknown:
+			open[v.Type] = append(open[v.Type], sight{v, to})
+		}
+	}
+	for _, e := range events {
+		v := &view{old: make([]bool, len(e.Changes)), new: make([]bool, len(e.Changes))}
+		if e.views == nil {
+			e.views = map[int64]*view{}
+		}
+		e.views[member] = v
+		now := &e.Step.Now
+		if v.after = slices.ContainsFunc(e.Rules, func(r *Rule) bool { return r.hasContext && r.member == member }); !v.after {
+			ask(now, &v.after)
+		}
+		ask(e.Step.Before, &v.before)
+		ask(others.at(e.Audit.Actor, now.Moment), &v.instigator)
+		for i := range e.Changes {
+			c := &e.Changes[i]
+			if who.All || !isHideable(c.Attr) {
+				v.old[i], v.new[i] = true, true
+				continue
+			}
+			ask(others.at(c.Old, now.Moment-1), &v.old[i])
+			ask(others.at(c.New, now.Moment), &v.new[i])
+		}
+	}
+	if err := m.answer(ctx, who, open); err != nil {
+		return err
+	}
+	for _, e := range events { // of an asset that is not seen nothing is
+		v := e.views[member]
+		v.instigator = v.instigator || who.All
+		for i := range e.Changes {
+			v.old[i], v.new[i] = v.old[i] && v.before, v.new[i] && v.after
+		}
+	}
+	return nil
+}
+
+// answer answers questions by the database.
+func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Type][]sight) error {
+	for t, list := range open {
+		at := make([]oid.OID, len(list))
+		for i, s := range list {
+			at[i] = versionOID(s.v)
+		}
+		seen, err := m.index.Find.Matching(ctx, m.index.db, who, t.Name, nil, nil, at)
+		if err != nil {
+			return err
+		}
+		for i, yes := range seen {
+			for _, to := range list[i].to {
+				*to = yes
+			}
+		}
+	}
+	return nil
+}
+
+// sees reports whether an actor sees a version, as far as memory knows.
+func (x *Index) sees(who *auth.Actor, v *change.Version) memfilter.Truth {
+	f := x.sights[v.Type]
+	if f == nil {
+		return memfilter.Unknown
+	}
+	return f.Evaluate(memfilter.Input{Version: v, Actor: who})
+}
+
+// isHideable reports whether some members do not see some values of an attribute.
+func isHideable(a *meta.Attr) bool {
+	return a.Kind == meta.Relation && query.Restricted(a.Related.Concrete)
+}
+
+// versions are those of assets that events name, by stored id.
+type versions map[int64][]change.Version
+
+// at returns an asset, by its stored id, as of a moment; nil when it did not exist.
+func (all versions) at(id any, moment int64) *change.Version {
+	stored, _ := id.(int64)
+	of := all[stored]
+	for i := range of {
+		if of[i].Moment <= moment && of[i].Until > moment {
+			return &of[i]
+		}
+	}
+	return nil
+}
+
+// others reads the assets that changes of events lead to, and their instigators.
+func (m *Matcher) others(ctx context.Context, who auth.Actor, events []*Event) (versions, error) {
+	found := versions{}
+	if who.All {
+		return found, nil
+	}
+	var ids []int64
+	first, last := events[0].Step.Now.Moment-1, events[0].Step.Now.Moment
+	for _, e := range events {
+		first, last = min(first, e.Step.Now.Moment-1), max(last, e.Step.Now.Moment)
+		ids = append(ids, e.Audit.Actor)
+		for i := range e.Changes {
+			if !isHideable(e.Changes[i].Attr) {
+				continue
+			}
+			for _, v := range []any{e.Changes[i].Old, e.Changes[i].New} {
+				if id, ok := v.(int64); ok {
+					ids = append(ids, id)
+				}
+			}
+		}
+	}
+	room := maxOthers
+	if len(events) == 1 {
+		room = math.MaxInt32
+	}
+	slices.Sort(ids)
+	for part := range slices.Chunk(slices.Compact(ids), db.MaxIn) {
+		all, err := m.index.Loader.During(ctx, m.index.db, part, first, last, room)
+		if err != nil {
+			return nil, err
+		}
+		if room -= len(all); room <= 0 {
+			return nil, change.ErrTooLarge
+		}
+		for _, v := range all {
+			found[v.ID] = append(found[v.ID], v)
+		}
+	}
+	return found, nil
+}
+
+// maxOthers bounds the versions of other assets that are read for several events.
+const maxOthers = 4000

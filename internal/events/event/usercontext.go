@@ -1,0 +1,72 @@
+package event
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// perActor calls fn with the events of a predicate and the actor of its
+// userContext, once for each sequence of events during which the actor had the
+// same rights. It leaves out events before the member existed.
+func (m *Matcher) perActor(ctx context.Context, p *predicate, fn func(auth.Actor, []*Event) error) error {
+	if !p.rule.hasContext {
+		return fn(auth.System, p.events)
+	}
+	from, to := p.events[0].Step.Now.Moment, p.events[len(p.events)-1].Step.Now.Moment
+	steady, err := m.actors.Steady(ctx, p.rule.member, from, to)
+	if err != nil {
+		return err
+	}
+	for events := p.events; len(events) > 0; {
+		who, n, err := m.sameRights(ctx, p.rule.member, events, steady)
+		if err != nil {
+			return err
+		}
+		if who != nil {
+			if err := fn(*who, events[:n]); err != nil {
+				return err
+			}
+		}
+		events = events[n:]
+	}
+	return nil
+}
+
+// sameRights returns the actor at the first event, and the number of events at
+// which its rights were the same.
+func (m *Matcher) sameRights(ctx context.Context, member int64, events []*Event, steady bool) (who *auth.Actor, n int, err error) {
+	if who, err = m.actor(ctx, member, events[0]); err != nil || steady {
+		return who, len(events), err
+	}
+	for n = 1; n < len(events); n++ {
+		next, err := m.actor(ctx, member, events[n])
+		if err != nil {
+			return nil, 0, err
+		}
+		if !same(who, next) {
+			break
+		}
+	}
+	return who, n, nil
+}
+
+// actor is a member with its rights at the moment of an event; nil when it did
+// not exist.
+func (m *Matcher) actor(ctx context.Context, member int64, e *Event) (*auth.Actor, error) {
+	who, err := m.actors.ActorAt(ctx, member, e.Step.Now.Moment)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil //nolint:nilnil // the caller takes nil for nobody
+	}
+	return &who, err
+}
+
+func same(a, b *auth.Actor) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Member == b.Member && a.System == b.System && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.Roles, b.Roles) &&
+		a.AllMembers() == b.AllMembers() && (a.Members == nil) == (b.Members == nil) && slices.Equal(a.Members, b.Members)
+}

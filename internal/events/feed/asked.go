@@ -1,0 +1,51 @@
+package feed
+
+import (
+	"sync"
+
+	"github.com/alds-dev/alds/internal/events/event"
+)
+
+// maxAsked bounds the definitions that stay compiled: as many as requests may wait.
+const maxAsked = 256
+
+// asked is the definition of the events that a reader requests. Compiling one for all types
+// takes longer than checking for new changes.
+type asked struct {
+	kind, from, attributes, filter, with, sel string
+
+	all    bool  // the reader sees everything
+	member int64 // stored id, if the reader does not see everything
+}
+
+// rules is a compiled definition. It is read-only.
+type rules struct {
+	index  *event.Index
+	target *event.Target
+	codes  []int // of the types that may match
+}
+
+// compiled caches the rules of a Service. It is safe for concurrent use.
+type compiled struct {
+	mu  sync.Mutex
+	all map[asked]*rules
+}
+
+func (c *compiled) get(a asked) *rules {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all[a]
+}
+
+// put stores rules. If there are too many, it removes any others.
+func (c *compiled) put(a asked, r *rules) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other := range c.all {
+		if len(c.all) < maxAsked {
+			break
+		}
+		delete(c.all, other)
+	}
+	c.all[a] = r
+}

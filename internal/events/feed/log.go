@@ -1,0 +1,110 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// slice bounds the writes that get their positions in one transaction.
+const slice = 1000
+
+// Log gives positions to committed writes. It polls for new ones while a request waits. It is
+// safe for concurrent use.
+type Log struct {
+	db  *db.DB
+	log *slog.Logger
+
+	turn chan struct{} // held while this process gives positions
+
+	mu      sync.Mutex
+	waiting int           // number of calls in Wait
+	polling bool          // the poller runs
+	head    int64         // the last position that the poller has read
+	moved   chan struct{} // closed when head changes
+	poke    chan struct{} // this process has committed a write
+}
+
+// NewLog returns the log of a process.
+func NewLog(d *db.DB, log *slog.Logger) *Log {
+	return &Log{db: d, log: log, turn: make(chan struct{}, 1), moved: make(chan struct{}), poke: make(chan struct{}, 1)}
+}
+
+// Advance gives positions to all committed writes and returns the last one. If many have none,
+// as at the very first call, it works in slices. A finished slice stays when ctx ends.
+func (l *Log) Advance(ctx context.Context) (head int64, err error) {
+	head, more, err := l.look(ctx)
+	if err != nil || !more {
+		return head, err
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return 0, db.Fault(ctx.Err())
+	}
+	defer func() { <-l.turn }()
+	for more {
+		if head, more, err = l.advance(ctx); err != nil {
+			return 0, fmt.Errorf("give positions to writes: %w", err)
+		}
+	}
+	return head, nil
+}
+
+// AdvanceSome gives the next writes their positions, as Advance does, in one transaction. It
+// reports whether others may have none yet.
+func (l *Log) AdvanceSome(ctx context.Context) (more bool, err error) {
+	if _, more, err = l.look(ctx); err == nil && more {
+		_, more, err = l.advance(ctx)
+	}
+	return more, err
+}
+
+// look returns the last position, and whether there are writes without one.
+func (l *Log) look(ctx context.Context) (head int64, more bool, err error) {
+	err = l.db.One(ctx, func(q db.Querier) error {
+		return q.QueryRow(ctx, `SELECT value, EXISTS (SELECT 1 FROM audit WHERE feed IS NULL AND last_moment > 0) FROM sequence WHERE name = 'feed'`).Scan(&head, &more)
+	})
+	return head, more, err
+}
+
+// waits is a write without a position.
+type waits struct{ id, last int64 }
+
+// advance gives positions to one slice. They are the last moments of its writes plus a number
+// that puts them behind all earlier positions.
+func (l *Log) advance(ctx context.Context) (head int64, more bool, err error) {
+	err = l.db.Small(ctx, func(tx *db.Tx) error {
+		err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'feed'`+tx.Dialect().ForUpdate).Scan(&head)
+		if err != nil {
+			return err
+		}
+		// Read after the lock is taken: every position given so far is visible now.
+		all, err := db.Collect(ctx, tx, `SELECT id, last_moment FROM audit WHERE feed IS NULL AND last_moment > 0 ORDER BY last_moment LIMIT ?`, []any{slice},
+			func(row db.Scanner) (w waits, err error) { return w, row.Scan(&w.id, &w.last) })
+		if more = len(all) == slice; err != nil || len(all) == 0 {
+			return err
+		}
+		shift := max(0, head+1-all[0].last)
+		ids := make([]int64, len(all))
+		for i, w := range all {
+			ids[i] = w.id
+		}
+		for in, args := range db.InChunks(ids) {
+			if _, err := tx.Exec(ctx, `UPDATE audit SET feed = last_moment + ? WHERE id IN `+in, append([]any{shift}, args...)...); err != nil {
+				return err
+			}
+		}
+		head = all[len(all)-1].last + shift
+		_, err = tx.Exec(ctx, `UPDATE sequence SET value = ? WHERE name = 'feed'`, head)
+		return err
+	})
+	if err != nil && fault.KindOf(err) == fault.NotFound {
+		err = fmt.Errorf("there is no sequence of positions: %w", err)
+	}
+	return head, more, err
+}

@@ -1,0 +1,329 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/events/change"
+	"github.com/alds-dev/alds/internal/events/event"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/query/history"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Bounds of one read.
+const (
+	maxAudits  = 200
+	maxMoments = change.ChunkSize // of the writes of a group
+	maxSpan    = 2 * maxMoments   // from the first to the last of them
+	maxBatch   = 200              // changes that are matched together
+	minBatch   = 50
+	batchBytes = 8 << 20 // of their versions, unless there is only one
+)
+
+// reader reads the page of one request in one snapshot.
+type reader struct {
+	*Service
+	*question
+	tx   *db.Tx
+	hold *memory.Hold
+
+	page     Page
+	examined int
+	full     bool // the page ends before the feed does
+	short    bool // there was too little memory for the current batch
+}
+
+// audit is a write, and the range of its moments to read.
+type audit struct {
+	event.Audit
+	position    int64
+	first, last int64
+}
+
+// place is the place of a version in the feed.
+type place struct {
+	audit *audit
+	change.At
+}
+
+// cursor returns the cursor behind the place.
+func (p *place) cursor() Cursor { return Cursor{p.audit.position, p.Moment} }
+
+// begin continues after a part of a page. The page is read again if the database restarts the
+// transaction.
+func (x *reader) begin(tx *db.Tx, p Page, examined int) {
+	x.hold.Give(x.page.Bytes - p.Bytes) // of an earlier run
+	x.tx, x.page, x.examined, x.full = tx, p, examined, false
+	x.page.Events = slices.Clip(p.Events)
+}
+
+// readAll reads until the page is full, or all changes with a position are read.
+func (x *reader) readAll(ctx context.Context) error {
+	if err := x.checkModel(ctx, x.tx); err != nil {
+		return err
+	}
+	if err := history.CheckFeed(ctx, x.tx, history.Place(x.page.Next)); err != nil {
+		return err
+	}
+	for !x.full {
+		audits, err := x.audits(ctx)
+		if err != nil {
+			return err
+		}
+		for rest := audits; len(rest) > 0 && !x.full; {
+			n, upTo := group(rest)
+			if err := x.group(ctx, rest[:n], upTo); err != nil {
+				return err
+			}
+			if last := rest[n-1]; !x.full && upTo < last.last {
+				rest[0].first = upTo + 1 // a large write, the rest of which follows
+			} else {
+				rest = rest[n:]
+			}
+		}
+		if len(audits) < maxAudits {
+			return nil
+		}
+	}
+	return nil
+}
+
+// audits reads the writes behind the place that the page has reached.
+func (x *reader) audits(ctx context.Context) ([]*audit, error) {
+	at := x.page.Next
+	return db.Collect(ctx, x.tx, `SELECT id, request_id, actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
+		[]any{at.Position, maxAudits}, func(row db.Scanner) (*audit, error) {
+			var a audit
+			err := row.Scan(&a.ID, &a.Request, &a.Actor, &a.At, &a.first, &a.last, &a.Generation, &a.position)
+			if a.position == at.Position {
+				a.first = max(a.first, at.Moment+1)
+			}
+			return &a, err
+		})
+}
+
+// group returns how many writes are read together, and up to which moment. It is several small
+// writes with close moments, or a part of a large one.
+func group(audits []*audit) (n int, upTo int64) {
+	first, sum := audits[0].first, int64(0)
+	for i, a := range audits {
+		from, to := min(first, a.first), max(upTo, a.last)
+		if sum += a.last - a.first + 1; sum > maxMoments || to-from >= maxSpan {
+			if i == 0 {
+				return 1, min(a.last, a.first+maxMoments-1)
+			}
+			return i, upTo
+		}
+		first, upTo = from, to
+	}
+	return len(audits), upTo
+}
+
+// group reads the versions of some writes and adds the matching ones to the page.
+func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
+	places, err := x.places(ctx, audits, upTo)
+	if err != nil {
+		return err
+	}
+	for len(places) > 0 && !x.full {
+		n, err := x.batch(ctx, places[:min(len(places), max(x.size-len(x.page.Events), minBatch), maxBatch)])
+		if err != nil {
+			return err
+		}
+		places = places[n:]
+		if len(places) > 0 && x.page.Bytes >= maxBytes && x.page.Next != places[0].cursor() {
+			x.full = true
+		}
+	}
+	if x.full {
+		return nil
+	}
+	last := audits[len(audits)-1]
+	if x.page.Next = (Cursor{Position: last.position + 1}); upTo < last.last {
+		x.page.Next = Cursor{last.position, upTo}
+	}
+	if x.examined += int(max(upTo-audits[0].first+1, 1)); x.examined >= maxExamined || x.page.Bytes >= maxBytes {
+		x.full = true
+	}
+	return nil
+}
+
+// places finds the versions of writes that some rule may match, in order.
+func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]place, error) {
+	byID, first := make(map[int64]*audit, len(audits)), audits[0].first
+	ids := make([]int64, len(audits))
+	for i, a := range audits {
+		byID[a.ID], ids[i], first = a, a.ID, min(first, a.first)
+	}
+	in, args := db.InArgs(ids)
+	var places []place
+	err := db.Each(ctx, x.tx, `SELECT id, moment, audit_id FROM asset_version WHERE moment BETWEEN ? AND ? AND audit_id IN `+in+` AND type IN (`+x.typeCodes()+`)`,
+		append([]any{first, upTo}, args...), func(row db.Scanner) error {
+			var p place
+			var id int64
+			err := row.Scan(&p.ID, &p.Moment, &id)
+			if p.audit = byID[id]; p.Moment >= p.audit.first && p.Moment <= p.audit.last {
+				places = append(places, p)
+			}
+			return err
+		})
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.audit.position, b.audit.position), cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
+	})
+	return places, err
+}
+
+// typeCodes lists the types that some rule may match. They come from the model.
+func (x *reader) typeCodes() string {
+	all := make([]string, len(x.codes))
+	for i, code := range x.codes {
+		all[i] = strconv.Itoa(code)
+	}
+	return strings.Join(all, ",")
+}
+
+// errSmaller means that a batch needs too much memory.
+var errSmaller = errors.New("the versions of a batch are too large")
+
+// batch adds the changes at some places to the page, and returns how many of the places are
+// done. These are fewer if their versions are large.
+func (x *reader) batch(ctx context.Context, places []place) (int, error) {
+	for n := len(places); ; n = max(n/8, 1) {
+		x.full, x.short = false, false // of a larger batch
+		taken, err := x.match(ctx, places[:n])
+		x.hold.Give(taken)
+		smaller := errors.Is(err, errSmaller) || x.short && len(x.page.Events) == 0
+		if err == nil || n == 1 || !smaller {
+			return n, err
+		}
+	}
+}
+
+// endBefore ends the page before a place for which there is too little memory. It returns err
+// if the page is empty, or if changes of one moment would be separated.
+func (x *reader) endBefore(at Cursor, err error) error {
+	if len(x.page.Events) == 0 || x.page.Next == at {
+		return err
+	}
+	x.full = true
+	return nil
+}
+
+// load reads the versions at places. It returns the memory it reserved.
+func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (versions []change.Version, taken int64, err error) {
+	at := make([]change.At, len(places))
+	for i, p := range places {
+		at[i] = p.At
+	}
+	versions, err = l.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
+		bytes *= 3 // the previous version, too, and the data made from both
+		if taken+bytes > batchBytes && len(places) > 1 {
+			return errSmaller
+		}
+		if err := x.hold.Take(bytes); err != nil {
+			if len(places) > 1 {
+				return errSmaller
+			}
+			x.short = true
+			return err
+		}
+		taken += bytes
+		return nil
+	})
+	return versions, taken, err
+}
+
+// match adds the changes at places to the page. It returns the memory it reserved.
+func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
+	audits := map[int64]*event.Audit{}
+	positions := map[int64]int64{}
+	for _, p := range places {
+		audits[p.audit.ID], positions[p.audit.ID] = &p.audit.Audit, p.audit.position
+	}
+	index := x.index.In(x.tx)
+	versions, taken, err := x.load(ctx, index.Loader, places)
+	switch {
+	case x.short:
+		return taken, x.endBefore(places[0].cursor(), err)
+	case err != nil:
+		return taken, err
+	}
+	m := index.NewMatcher(present{x.who}, func(string, int) {})
+	events, err := m.Match(ctx, audits, versions)
+	if err != nil {
+		return taken, err
+	}
+	hidden, events, err := x.visible(ctx, events)
+	if err != nil {
+		return taken, err
+	}
+	last := places[len(places)-1]
+	end := last.cursor()
+	if room := x.size - len(x.page.Events); len(events) >= room && room > 0 {
+		for room < len(events) && events[room].Step.Now.Moment == events[room-1].Step.Now.Moment {
+			room++ // a cursor is between moments
+		}
+		events, x.full = events[:room], true
+		now := events[room-1].Step.Now
+		end = Cursor{positions[now.Audit], now.Moment}
+	}
+	if len(events) == 0 {
+		x.page.Next = end
+		return taken, nil
+	}
+	return taken, x.print(ctx, index, m, events, positions, hidden, end)
+}
+
+// print adds events to the page until it is full. After all of them, the page continues at
+// end.
+func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64, end Cursor) error {
+	if err := m.Snapshots(ctx, events); err != nil {
+		return err
+	}
+	p, err := index.Printer(ctx, events)
+	if err != nil {
+		return err
+	}
+	for _, member := range hidden {
+		p.HideInstigator(member)
+	}
+	var common []byte
+	for i, e := range events {
+		if common, err = p.Common(common[:0], e); err != nil {
+			return err
+		}
+		text := m.Text(nil, x.target, x.target.Head, e, common)
+		now := e.Step.Now
+		next := Cursor{positions[now.Audit], now.Moment}
+		if len(text) > 0 {
+			if err := x.hold.Take(int64(len(text))); err != nil {
+				x.short = true
+				return x.endBefore(next, err)
+			}
+			x.page.Bytes += int64(len(text))
+			x.page.Events = append(x.page.Events, Event{text, next})
+		}
+		x.page.Next = next
+		if x.page.Bytes >= maxBytes && i < len(events)-1 && events[i+1].Step.Now.Moment != now.Moment {
+			x.full = true
+			return nil
+		}
+	}
+	x.page.Next = end
+	return nil
+}
+
+// present gives the reader's current rights for every moment.
+type present struct{ who auth.Actor }
+
+// ActorAt returns the actor.
+func (p present) ActorAt(context.Context, int64, int64) (auth.Actor, error) { return p.who, nil }
+
+// Steady returns true.
+func (present) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }

@@ -1,0 +1,109 @@
+package feed
+
+import (
+	"context"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// The times of the poller while a request waits. It polls after pollEvery, or sooner after a
+// write of this process, but not more often than pollPause.
+const (
+	pollEvery   = 250 * time.Millisecond
+	pollPause   = 50 * time.Millisecond
+	pollTimeout = 30 * time.Second
+)
+
+// Wait returns when there is a position above head. It holds no connection: one poller serves
+// all waiting requests.
+// Errors: when ctx ends.
+func (l *Log) Wait(ctx context.Context, head int64) error {
+	l.enter()
+	defer l.leave()
+	for {
+		l.mu.Lock()
+		now, moved := l.head, l.moved
+		l.mu.Unlock()
+		if now > head {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return db.Fault(ctx.Err())
+		}
+	}
+}
+
+// Committed is called after this process has committed changes.
+func (l *Log) Committed() {
+	l.mu.Lock()
+	waiting := l.waiting
+	l.mu.Unlock()
+	if waiting == 0 {
+		return
+	}
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}
+
+// enter counts a waiting request and starts the poller for the first one.
+func (l *Log) enter() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting++
+	if !l.polling {
+		l.polling = true
+		go l.poll()
+	}
+}
+
+func (l *Log) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting--
+}
+
+// poll reads new changes at least once, and then until no request waits. If head is above that
+// of the database, the first poll corrects it.
+func (l *Log) poll() {
+	for failing, on := false, true; on; on = l.isWaitedFor() {
+		ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
+		head, err := l.Advance(ctx)
+		cancel()
+		if err != nil && !failing {
+			l.log.Warn("cannot look for new changes", "err", err)
+		}
+		if failing = err != nil; !failing {
+			l.move(head)
+		}
+		time.Sleep(pollPause)
+		select {
+		case <-l.poke:
+		case <-time.After(pollEvery - pollPause):
+		}
+	}
+}
+
+// isWaitedFor reports whether the poller continues.
+func (l *Log) isWaitedFor() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.polling = l.waiting > 0
+	return l.polling
+}
+
+// move wakes the requests that wait for a position up to head. The head decreases if the
+// database has lost its last writes.
+func (l *Log) move(head int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if head != l.head {
+		l.head = head
+		close(l.moved)
+		l.moved = make(chan struct{})
+	}
+}

@@ -1,0 +1,299 @@
+package memfilter
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/events/change"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/token"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Truth is the result of a filter. Unknown says that the database must evaluate
+// it.
+type Truth uint8
+
+// The truth values.
+const (
+	Unknown Truth = iota
+	False
+	True
+)
+
+func truthOf(b bool) Truth {
+	if b {
+		return True
+	}
+	return False
+}
+
+func (a Truth) not() Truth {
+	switch a {
+	case True:
+		return False
+	case False:
+		return True
+	default:
+		return Unknown
+	}
+}
+
+// Input is what a filter is evaluated on.
+type Input struct {
+	Version *change.Version // with all its columns
+	Related Related         // the assets it refers to
+	Actor   *auth.Actor     // nil: not known yet
+}
+
+// Evaluate reports whether the actor may see the asset and the filter matches.
+func (f *Filter) Evaluate(in Input) Truth {
+	visible := f.self.visible(in.Actor, in.Version)
+	if f.root == nil || visible == False {
+		return visible
+	}
+	if got := f.root.evaluate(in); got != True {
+		return got
+	}
+	return visible
+}
+
+// visible reports whether an actor may see a version that the link leads to.
+func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
+	switch {
+	case !l.secured:
+		return True
+	case who == nil:
+		return Unknown
+	case who.All:
+		return True
+	case l.ruled && !v.Type.Seen.IsZero():
+		return ruled(who, v)
+	}
+	id, ok := v.Columns[l.scope].(int64)
+	if !ok {
+		return truthOf(!l.strict)
+	}
+	return truthOf(who.Reads(id))
+}
+
+// ruled reports whether an actor may see a version of a type with a rule of its own.
+// Memory knows that of members alone.
+func ruled(who *auth.Actor, v *change.Version) Truth {
+	if !v.Type.Seen.Shared {
+		return Unknown
+	}
+	sees, known := who.SeesMember(v.ID)
+	if !known {
+		return Unknown
+	}
+	return truthOf(sees)
+}
+
+// evaluate evaluates a condition.
+func (n *node) evaluate(in Input) Truth {
+	switch {
+	case n.op == token.And:
+		return join(n.kids, in, False)
+	case n.op == token.Or:
+		return join(n.kids, in, True)
+	case n.leaf == nil:
+		return Unknown
+	}
+	f := n.leaf
+	got := Unknown
+	if f.types != nil && !slices.Contains(f.types, in.Version.Type) { // it has no such attribute
+		got = truthOf(f.test == token.Eq && slices.ContainsFunc(f.term.Values, isNothing))
+	} else {
+		got = f.evaluate(in)
+	}
+	if f.negated {
+		return got.not()
+	}
+	return got
+}
+
+// join evaluates conditions joined by And or Or; end is the value that decides
+// the whole.
+func join(kids []node, in Input, end Truth) Truth {
+	got := end.not()
+	for i := range kids {
+		switch kids[i].evaluate(in) {
+		case end:
+			return end
+		case Unknown:
+			got = Unknown
+		}
+	}
+	return got
+}
+
+// evaluate evaluates the positive term.
+func (f *leaf) evaluate(in Input) Truth {
+	row := in.Version
+	if f.hop != nil {
+		var known bool
+		if row, known = f.hop.follow(row, in); !known {
+			return Unknown
+		}
+	}
+	var value any
+	switch {
+	case row == nil:
+	case f.slot < 0:
+		value = row.State
+	default:
+		value = row.Columns[f.slot]
+	}
+	var to *meta.Type
+	if f.to != nil && value != nil && (f.needsTarget || f.to.secured && (in.Actor == nil || !in.Actor.All)) {
+		if f.hop != nil { // a second relation
+			return Unknown
+		}
+		related, known := f.to.follow(row, in)
+		switch {
+		case !known:
+			return Unknown
+		case related == nil:
+			value = nil
+		default:
+			to = related.Type
+		}
+	}
+	return f.compare(value, to)
+}
+
+// follow returns the asset that a relation refers to, as of the moment of the
+// input's version; nil when there is none or the actor may not see it.
+func (l *link) follow(from *change.Version, in Input) (to *change.Version, known bool) {
+	id, ok := from.Columns[l.slot].(int64)
+	if !ok {
+		return nil, true
+	}
+	to, known = in.Related.at(id, in.Version.Moment)
+	switch {
+	case !known || to == nil:
+		return nil, known
+	case l.types != nil && !slices.Contains(l.types, to.Type):
+		return nil, true
+	}
+	switch l.visible(in.Actor, to) {
+	case False:
+		return nil, true
+	case Unknown:
+		return nil, false
+	default:
+		return to, true
+	}
+}
+
+func isNothing(v query.Value) bool { return v.Kind == query.NoValue }
+
+// compare reports whether one of the term's values matches. to is the type of
+// the asset that a relation refers to, where it is known.
+func (f *leaf) compare(value any, to *meta.Type) Truth {
+	switch f.test {
+	case token.Has:
+		return present(value)
+	case token.Holds:
+		if f.boolean {
+			return Unknown
+		}
+		return present(value)
+	}
+	got := False
+	for i := range f.term.Values {
+		switch f.matches(value, to, &f.term.Values[i]) {
+		case True:
+			return True
+		case Unknown:
+			got = Unknown
+		}
+	}
+	return got
+}
+
+// present reports whether there is a value; empty text is none.
+func present(value any) Truth {
+	if text, ok := value.(string); ok {
+		return truthOf(text != "")
+	}
+	return truthOf(value != nil)
+}
+
+func (f *leaf) matches(value any, to *meta.Type, want *query.Value) Truth {
+	if want.Kind == query.NoValue && f.test == token.Eq {
+		return present(value).not()
+	}
+	if value == nil {
+		return False
+	}
+	switch have := value.(type) {
+	case string:
+		return f.matchesText(have, want)
+	case int64:
+		return f.matchesInt(have, to, want)
+	case float64:
+		switch want.Kind {
+		case query.NumOf:
+			return ordered(f.test, have, want.Num)
+		case query.IntOf:
+			return ordered(f.test, have, float64(want.Int))
+		}
+	}
+	return Unknown
+}
+
+// matchesText compares as the databases do; want is folded where case does not
+// count.
+func (f *leaf) matchesText(have string, want *query.Value) Truth {
+	switch {
+	case want.Kind != query.TextOf:
+		return Unknown
+	case f.test == token.Like:
+		return truthOf(db.Like(folding.Of(have), want.Text, '|'))
+	case f.test == token.Eq:
+		return truthOf(folding.Is(have, want.Text))
+	}
+	return ordered(f.test, db.Compare(have, want.Text), 0)
+}
+
+func (f *leaf) matchesInt(have int64, to *meta.Type, want *query.Value) Truth {
+	switch want.Kind {
+	case query.RefOf:
+		switch {
+		case f.test != token.Eq:
+			return Unknown
+		case have != want.Int:
+			return False
+		case to != nil:
+			return truthOf(slices.Contains(want.Type.Concrete, to))
+		case f.needsTarget:
+			return Unknown
+		}
+		return True
+	case query.IntOf:
+		return ordered(f.test, have, want.Int)
+	case query.NumOf:
+		return ordered(f.test, float64(have), want.Num)
+	}
+	return Unknown
+}
+
+func ordered[T int | int64 | float64](test token.Test, have, want T) Truth {
+	switch test {
+	case token.Eq:
+		return truthOf(have == want)
+	case token.Lt:
+		return truthOf(have < want)
+	case token.Le:
+		return truthOf(have <= want)
+	case token.Gt:
+		return truthOf(have > want)
+	case token.Ge:
+		return truthOf(have >= want)
+	}
+	return Unknown
+}

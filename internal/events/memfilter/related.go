@@ -1,0 +1,86 @@
+package memfilter
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/events/change"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// maxRelated bounds the versions in a Related.
+const maxRelated = 4000
+
+// Related is a cache of the assets that versions refer to, as of the moments of
+// those versions. The zero value is empty.
+type Related struct {
+	versions map[int64][]change.Version // by stored id; empty for an asset that did not exist
+}
+
+// at returns an asset as of a moment; nil when it did not exist.
+func (n Related) at(id, moment int64) (v *change.Version, known bool) {
+	all, known := n.versions[id]
+	for i := range all {
+		if all[i].Moment <= moment && all[i].Until > moment {
+			return &all[i], true
+		}
+	}
+	return nil, known
+}
+
+// Relations are the slots of the relations that filters follow, by concrete type.
+type Relations map[*meta.Type][]int
+
+// Add adds the relations that a filter of from follows.
+func (h Relations) Add(from *meta.Type, f *Filter) {
+	for _, t := range from.Concrete {
+		for _, s := range f.relations {
+			if !slices.Contains(h[t], s) {
+				h[t] = append(h[t], s)
+			}
+		}
+	}
+}
+
+// Load reads the assets that versions refer to by the given relations, by one
+// statement per db.MaxIn assets. It returns the empty cache when there are more
+// than maxRelated versions.
+func Load(ctx context.Context, q db.Querier, l *change.Loader, relations Relations, versions []change.Version) (Related, error) {
+	n := Related{}
+	if len(relations) == 0 || len(versions) == 0 {
+		return n, nil
+	}
+	first, last := versions[0].Moment, versions[0].Moment
+	var ids []int64
+	for i := range versions {
+		v := &versions[i]
+		first, last = min(first, v.Moment), max(last, v.Moment)
+		for _, slot := range relations[v.Type] {
+			if id, ok := v.Columns[slot].(int64); ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	found := map[int64][]change.Version{}
+	room := maxRelated
+	for part := range slices.Chunk(ids, db.MaxIn) {
+		all, err := l.During(ctx, q, part, first, last, room+1)
+		if err != nil {
+			return n, err
+		}
+		if room -= len(all); room < 0 {
+			return n, nil
+		}
+		for _, id := range part {
+			found[id] = nil
+		}
+		for _, v := range all {
+			found[v.ID] = append(found[v.ID], v)
+		}
+	}
+	n.versions = found
+	return n, nil
+}

@@ -1,0 +1,393 @@
+package webhook
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/events/event"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Bounds of what a subscription may hold.
+const (
+	maxURL         = 2000
+	maxHeader      = 4000
+	maxDescription = 4000
+	maxWebhookID   = 255
+	maxDefinitions = 100
+	maxTokens      = 200 // of one list
+)
+
+// parseBody reads the request body of a creation or update.
+func parseBody(body []byte) (*doc.Node, error) {
+	nodes, err := doc.Parse(body, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) != 1 || nodes[0].Kind != doc.Map {
+		return nil, errNotAMap(0)
+	}
+	return &nodes[0], nil
+}
+
+// readOnly are the keys that the service sets. They are accepted, so that what
+// was read can be sent back, and ignored.
+var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "health", "_type"}
+
+// apply sets the keys that the client sent; null clears a value.
+// Spec: interface 4.4.2.
+func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		set, known := setters[key]
+		switch {
+		case known:
+			if err := set(s, r, v); err != nil {
+				return err
+			}
+		case !slices.Contains(readOnly, key):
+			return errUnknownKey(v.At, key)
+		}
+	}
+	return nil
+}
+
+var setters = map[string]func(*Service, *subscriptionRow, *doc.Node) error{
+	"url": (*Service).setURL,
+	"webhookId": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return text(v, "webhookId", maxWebhookID, &r.WebhookID)
+	},
+	"description": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return text(v, "description", maxDescription, &r.Description)
+	},
+	"enabled": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return boolean(v, "enabled", true, &r.Enabled)
+	},
+	"paused": func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", false, &r.Paused) },
+	"ordered": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+		return boolean(v, "ordered", false, &r.Ordered)
+	},
+	"maxBatch":            (*Service).setMaxBatch,
+	"authorizationHeader": (*Service).setAuthorization,
+	"secret":              (*Service).setSecret,
+
+	"previousSecretValidFor": (*Service).setPreviousValid,
+	"eventTypes":             (*Service).setDefinitions,
+}
+
+func (*Service) setURL(r *subscriptionRow, v *doc.Node) error {
+	var raw string
+	if err := text(v, "url", maxURL, &raw); err != nil {
+		return err
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return errMissing("url")
+	case err != nil || strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f }):
+		return errURL(v.At, "it cannot be read")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errURL(v.At, "the scheme is "+strconv.Quote(u.Scheme))
+	case u.Hostname() == "":
+		return errURL(v.At, "it names no host")
+	case !isPort(u.Port()):
+		return errURL(v.At, "the port is no number from 1 to 65535")
+	}
+	r.URL = raw
+	return nil
+}
+
+// isPort reports whether a port is missing or valid.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
+func (*Service) setMaxBatch(r *subscriptionRow, v *doc.Node) error {
+	r.MaxBatch = 0
+	if v.Kind == doc.Null {
+		return nil
+	}
+	n, err := strconv.Atoi(v.Text)
+	if v.Kind != doc.Number || err != nil || n < 1 || n > maxEvents {
+		return errWants(v.At, "maxBatch", "a number from 1 to "+strconv.Itoa(maxEvents))
+	}
+	r.MaxBatch = n
+	return nil
+}
+
+func (s *Service) setAuthorization(r *subscriptionRow, v *doc.Node) error {
+	var header string
+	if err := text(v, "authorizationHeader", maxHeader, &header); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(header, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		return errHeader(v.At)
+	}
+	r.Authorization = ""
+	if header != "" {
+		r.Authorization = optional(s.box.Seal([]byte(header)))
+	}
+	return nil
+}
+
+func (s *Service) setDefinitions(r *subscriptionRow, v *doc.Node) error {
+	if v.Kind != doc.List {
+		return errWants(v.At, "eventTypes", "a list of event definitions")
+	}
+	if len(v.Items) == 0 || len(v.Items) > maxDefinitions {
+		return errWants(v.At, "eventTypes", "a list of 1 to "+strconv.Itoa(maxDefinitions)+" event definitions")
+	}
+	r.EventTypes = make([]Definition, len(v.Items))
+	for i := range v.Items {
+		d, err := s.definition(&v.Items[i], "eventTypes["+strconv.Itoa(i)+"]")
+		if err != nil {
+			return err
+		}
+		r.EventTypes[i] = d
+	}
+	return nil
+}
+
+// definition reads and checks one event definition.
+func (s *Service) definition(n *doc.Node, path string) (Definition, error) {
+	var d Definition
+	if n.Kind != doc.Map {
+		return d, errWants(n.At, path, "an event definition")
+	}
+	for i, key := range n.Keys {
+		v := &n.Items[i]
+		var err error
+		switch key {
+		case "type":
+			err = s.eventType(&d, v)
+		case "from":
+			err = s.from(&d, v)
+		case "attributes":
+			d.Attributes, err = tokens(v, key)
+		case "filter":
+			d.Filter, err = tokens(v, key)
+		case "select":
+			d.Select, err = tokens(v, key)
+		case "with":
+			d.With, err = variables(v)
+		case "userContext":
+			err = s.userContext(&d, v)
+		default:
+			err = errUnknownKey(v.At, path, key)
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+	if d.Type == "" {
+		return d, fault.Invalidf(n.At, "%s: type is required", path)
+	}
+	if d.From == "" {
+		return d, fault.Invalidf(n.At, "%s: from is required", path)
+	}
+	return d, s.checkTokens(&d, n)
+}
+
+func (*Service) eventType(d *Definition, v *doc.Node) error {
+	switch d.Type = event.Type(v.Text); d.Type {
+	case event.AssetCreated, event.AssetChanged:
+		return nil
+	}
+	return errWants(v.At, "type", "AssetCreated or AssetChanged")
+}
+
+func (s *Service) from(d *Definition, v *doc.Node) error {
+	t, ok := s.model.Type(v.Text)
+	if v.Kind != doc.String || !ok || len(t.Concrete) == 0 {
+		return errUnknownType(v.At, v.Text)
+	}
+	d.From = t.Name
+	return nil
+}
+
+func (*Service) userContext(d *Definition, v *doc.Node) error {
+	if v.Kind == doc.Null {
+		return nil
+	}
+	o, err := oid.Parse(v.Text)
+	if err != nil || v.Kind != doc.String || o.Type != "Member" || o.Moment != 0 {
+		return errMember(v.At, v.Text)
+	}
+	d.UserContext = v.Text
+	return nil
+}
+
+// checkMembers refuses a userContext without a member: it would match nothing.
+func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) error {
+	definitions, ok := n.Get("eventTypes")
+	if !ok {
+		return nil
+	}
+	var ids []int64
+	var named []*doc.Node
+	for i := range definitions.Items {
+		v, ok := definitions.Items[i].Get("userContext")
+		if !ok || v.Kind == doc.Null {
+			continue
+		}
+		o, err := oid.Parse(v.Text)
+		if err != nil {
+			return errMember(v.At, v.Text)
+		}
+		ids, named = append(ids, s.stored(o)), append(named, v)
+	}
+	found, err := s.events.Loader.Current(ctx, q, ids)
+	if err != nil {
+		return err
+	}
+	for i, v := range named {
+		if m := found[ids[i]]; m == nil || m.Type.Name != "Member" || m.State >= meta.StateDeleted {
+			return errMember(v.At, v.Text)
+		}
+	}
+	return nil
+}
+
+// checkTokens checks each token, so that a fault has its place.
+func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
+	with := d.Variables()
+	for _, key := range []string{"attributes", "filter", "select"} {
+		v, ok := n.Get(key)
+		if !ok {
+			continue
+		}
+		for _, item := range items(v) {
+			var err error
+			one := []string{item.Text}
+			switch key {
+			case "attributes":
+				err = s.events.Find.CheckDefinition(d.From, nil, nil, nil, one)
+			case "filter":
+				err = s.events.Find.CheckDefinition(d.From, one, with, nil, nil)
+			case "select":
+				err = s.events.Find.CheckDefinition(d.From, nil, nil, one, nil)
+			}
+			if err != nil {
+				return at(item.At, err)
+			}
+		}
+		if key == "attributes" && d.Type == event.AssetChanged && len(d.Attributes) > 0 && !slices.ContainsFunc(d.Attributes, s.mayChange(d.From)) {
+			return errNeverChanges(v.At, d)
+		}
+	}
+	return nil
+}
+
+// mayChange reports of attributes whether changes of assets of a type name them.
+func (s *Service) mayChange(from string) func(attribute string) bool {
+	t, _ := s.model.Type(from) // it was checked
+	return func(attribute string) bool {
+		return slices.ContainsFunc(t.Concrete, func(leaf *meta.Type) bool { return s.events.Differ.Reports(leaf, attribute) })
+	}
+}
+
+// at moves the place of a fault from the token to the body.
+func at(offset int, err error) error {
+	if fault.KindOf(err) != fault.Invalid {
+		return err
+	}
+	return fault.Invalidf(offset+max(0, fault.Place(err)), "%s", fault.Public(err))
+}
+
+// items returns the items of a list; a scalar is a list of one.
+func items(v *doc.Node) []doc.Node {
+	switch v.Kind {
+	case doc.List:
+		return v.Items
+	case doc.Null:
+		return nil
+	default:
+		return []doc.Node{*v}
+	}
+}
+
+func tokens(v *doc.Node, key string) ([]string, error) {
+	all := items(v)
+	if len(all) > maxTokens {
+		return nil, errWants(v.At, key, "a list of up to "+strconv.Itoa(maxTokens)+" tokens")
+	}
+	var texts []string
+	for _, item := range all {
+		if item.Kind != doc.String || item.Text == "" {
+			return nil, errWants(item.At, key, "a list of tokens")
+		}
+		texts = append(texts, item.Text)
+	}
+	return texts, nil
+}
+
+func variables(v *doc.Node) (map[string]event.Values, error) {
+	if v.Kind == doc.Null {
+		return nil, nil //nolint:nilnil // no variables is a value here
+	}
+	if v.Kind != doc.Map {
+		return nil, errWants(v.At, "with", "a map of $variable to value")
+	}
+	with := make(map[string]event.Values, len(v.Keys))
+	for i, name := range v.Keys {
+		value := &v.Items[i]
+		if !strings.HasPrefix(name, "$") {
+			return nil, errUnknownKey(value.At, "with", name)
+		}
+		values, err := valuesOf(value, name)
+		if err != nil {
+			return nil, err
+		}
+		with[name] = values
+	}
+	return with, nil
+}
+
+func valuesOf(v *doc.Node, name string) (event.Values, error) {
+	if v.Kind == doc.String {
+		return strings.Split(v.Text, ","), nil
+	}
+	var values event.Values
+	for _, item := range items(v) {
+		if item.Kind == doc.List || item.Kind == doc.Map {
+			return nil, errWants(item.At, name, "a value or a list of values")
+		}
+		values = append(values, item.Text)
+	}
+	return values, nil
+}
+
+func text(v *doc.Node, key string, most int, to *string) error {
+	switch {
+	case v.Kind == doc.Null:
+		*to = ""
+	case v.Kind != doc.String:
+		return errWants(v.At, key, "text")
+	case utf8.RuneCountInString(v.Text) > most:
+		return errTooLong(v.At, key, most)
+	default:
+		*to = v.Text
+	}
+	return nil
+}
+
+func boolean(v *doc.Node, key string, null bool, to *bool) error {
+	switch v.Kind {
+	case doc.Null:
+		*to = null
+	case doc.Bool:
+		*to = v.Text == "true"
+	default:
+		return errWants(v.At, key, "true or false")
+	}
+	return nil
+}

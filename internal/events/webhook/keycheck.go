@@ -1,0 +1,87 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/alds-dev/alds/internal/access/secret"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// ErrKey reports that secrets are sealed with another key.
+var ErrKey = errors.New("another key than the one of this database")
+
+// checkText is sealed with the key, to recognize it.
+const checkText = "alds secret key check"
+
+// CheckKey compares a key with the one of the database. A database without one
+// stores this one, unless it has sealed secrets and the key opens none of them.
+// Errors: ErrKey.
+func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
+	known, err := readKeyCheck(ctx, d)
+	if err != nil {
+		return err
+	}
+	if known == "" {
+		if err := opensSome(ctx, d, box, log); err != nil {
+			return err
+		}
+		_, err := d.Exec(ctx, "INSERT INTO secret_check (id, sealed) VALUES (1, ?)", box.Seal([]byte(checkText)))
+		if fault.KindOf(err) != fault.Conflict {
+			return err
+		}
+		if known, err = readKeyCheck(ctx, d); err != nil { // another process has stored its key
+			return err
+		}
+	}
+	if text, err := box.Open(known); err != nil || string(text) != checkText {
+		return ErrKey
+	}
+	return nil
+}
+
+// readKeyCheck returns the sealed check value; empty when there is none.
+func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
+	err = d.QueryRow(ctx, "SELECT sealed FROM secret_check WHERE id = 1").Scan(&sealed)
+	if fault.KindOf(err) == fault.NotFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the check value of the secret key: %w", err)
+	}
+	return sealed, nil
+}
+
+// opensSome checks that a key opens some sealed secret, if there is one. It logs
+// the number of those that are sealed with another key.
+// Errors: ErrKey when it opens none.
+func opensSome(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
+	var rows []subscriptionRow
+	err := subscriptions(d.Gorm(ctx)).Select("authorization", "secret", "previous_secret").Find(&rows).Error
+	if err != nil {
+		return fmt.Errorf("read sealed secrets: %w", err)
+	}
+	opened, failed := 0, 0
+	for i := range rows {
+		for _, s := range []optional{rows[i].Authorization, rows[i].Secret, rows[i].PreviousSecret} {
+			if s == "" {
+				continue
+			}
+			if _, err := box.Open(string(s)); err == nil {
+				opened++
+			} else {
+				failed++
+			}
+		}
+	}
+	switch {
+	case failed > 0 && opened == 0:
+		return ErrKey
+	case failed > 0:
+		log.Warn("secrets of subscriptions are sealed with another key than the one that is set", "count", failed)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package webhook
+
+import (
+	"github.com/alds-dev/alds/internal/events/delivery"
+	"github.com/alds-dev/alds/internal/events/event"
+)
+
+// Subscription is what clients read of a subscription.
+// Spec: interface 2.6.
+type Subscription struct {
+	ID          string `json:"id"`
+	WebhookID   string `json:"webhookId"`
+	URL         string `json:"url"`
+	Description string `json:"description"`
+	Enabled     bool   `json:"enabled"`
+	Paused      bool   `json:"paused"`
+	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the service's bound
+	Ordered     bool   `json:"ordered,omitempty"`  // the events of each asset come in order
+	HasSecret   bool   `json:"hasSecret"`
+	Secret      string `json:"secret,omitempty"` // only in the answer that generated it
+	// PreviousSecretValidFor is how long deliveries carry a second signature, by
+	// the secret before the present one. Units: seconds.
+	PreviousSecretValidFor int64 `json:"previousSecretValidFor,omitempty"`
+
+	DisabledReason string       `json:"disabledReason,omitempty"`
+	EventTypes     []Definition `json:"eventTypes"`
+	LastResponseAt string       `json:"lastResponseAt"`
+	RetryCount     int64        `json:"retryCount"`
+	CreatedAt      string       `json:"createdAt"`
+	UpdatedAt      string       `json:"updatedAt"`
+	CreatedBy      string       `json:"createdBy"`
+
+	Health *delivery.Health `json:"health,omitempty"` // only where subscriptions are read
+}
+
+// Definition is one event definition of a subscription.
+// Spec: interface 6.1.
+type Definition = event.Definition
+
+// List is one page of subscriptions, oldest first.
+// Spec: interface 4.4.
+type List struct {
+	Total     int64          `json:"total"`
+	PageSize  int            `json:"pageSize"`
+	PageStart int            `json:"pageStart"`
+	Type      string         `json:"_type"`
+	Results   []Subscription `json:"results"`
+}
+
+// Queued is the result of a test and of a redelivery.
+type Queued struct {
+	Deliveries int64  `json:"deliveries"`           // that wait because of the request
+	DeliveryID string `json:"deliveryId,omitempty"` // when it is one
+}
+
+// Receipt is what clients read of an attempt to deliver.
+type Receipt = delivery.Receipt
+
+// DeliveryQuery selects a page of a subscription's deliveries.
+type DeliveryQuery struct {
+	State string // one of delivery.States; empty: those that wait
+	Page  string // "size,start"; empty: the first
+}
+
+// DeliveryList is one page of a subscription's deliveries.
+type DeliveryList struct {
+	Total     int64           `json:"total"`
+	PageSize  int             `json:"pageSize"`
+	PageStart int             `json:"pageStart"`
+	Type      string          `json:"_type"`
+	Results   []delivery.View `json:"results"`
+}

@@ -1,0 +1,32 @@
+package webhook
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/doc"
+)
+
+// event is what somebody does with a subscription, for the audit trail. Of its URL
+// only scheme and host are kept: services put tokens into paths.
+func (r *subscriptionRow) event(k trail.Kind, who auth.Actor, changed ...string) trail.Event {
+	d := trail.Detail{Subscription: r.ID, Changed: changed}
+	if u, err := url.Parse(r.URL); err == nil {
+		d.URL = u.Scheme + "://" + u.Host
+	}
+	return trail.Event{Kind: k, Actor: who.Member, Detail: d}
+}
+
+// keysOf returns the keys of a body that were applied, in order.
+func keysOf(n *doc.Node) []string {
+	var keys []string
+	for _, key := range n.Keys {
+		if _, known := setters[key]; known {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

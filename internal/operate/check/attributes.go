@@ -1,0 +1,133 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// shape is where a row holds the attributes of a type.
+type shape struct {
+	slots    []bool                // columns that may have a value
+	keys     map[string]*meta.Attr // of the JSON
+	required []*meta.Attr          // in columns or in the JSON
+}
+
+// definitionCode is the code of what administrators have added, which no request can
+// name.
+var definitionCode = &meta.Attr{Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt, Place: meta.Place{Kind: meta.InAttrs, Column: "Code"}}
+
+func (c *checker) shapes() map[*meta.Type]*shape {
+	all := map[*meta.Type]*shape{}
+	_ = c.types(func(t *meta.Type) error {
+		s := &shape{slots: make([]bool, len(c.all)), keys: map[string]*meta.Attr{}}
+		for i, col := range c.all {
+			s.slots[i] = col.Name == "scope_id" && t.Secured != (meta.Secured{})
+		}
+		for _, a := range slices.Concat(t.Attrs, t.Kept) {
+			switch {
+			case a.Place.Kind == meta.InColumn && a.Place.Slot >= 0:
+				s.slots[a.Place.Slot] = true
+			case a.Place.Kind == meta.InAttrs:
+				s.keys[a.Place.Column] = a
+			default:
+				continue
+			}
+			if a.Required && !a.Custom { // there may be older assets than a custom attribute
+				s.required = append(s.required, a)
+			}
+		}
+		if t.Metadata {
+			s.keys[definitionCode.Place.Column] = definitionCode
+		}
+		all[t] = s
+		return nil
+	})
+	return all
+}
+
+// attributes expects every version to have values only where its type has
+// attributes, of the right kind, and those that its type requires.
+func (c *checker) attributes(ctx context.Context) error {
+	shapes := c.shapes()
+	names := []string{"id", "moment", "type"}
+	for _, col := range c.all {
+		names = append(names, col.Name)
+	}
+	var id, moment int64
+	var code int
+	slots := make([]sql.RawBytes, len(c.all))
+	var attrs sql.RawBytes
+	into := []any{&id, &moment, &code}
+	for i := range slots {
+		into = append(into, &slots[i])
+	}
+	into = append(into, &attrs)
+	return c.eachIn(ctx, byVersion, func(scan row) error {
+		if err := scan(into...); err != nil {
+			return err
+		}
+		t := c.concrete(code)
+		if t == nil {
+			return nil // reported by versions
+		}
+		s := shapes[t]
+		for i, v := range slots {
+			if v != nil && !s.slots[i] {
+				if err := c.report("asset_version", id, "moment %d has %s, which no attribute of %s has", moment, c.all[i].Name, t.Name); err != nil {
+					return err
+				}
+			}
+		}
+		given, err := readAttrs(s, attrs)
+		if err != nil {
+			return c.report("asset_version", id, "moment %d: attrs: %v", moment, err)
+		}
+		for _, a := range s.required {
+			has := given[a.Place.Column]
+			if a.Place.Kind == meta.InColumn {
+				has = len(slots[a.Place.Slot]) > 0
+			}
+			if !has && !c.seeds[id] {
+				return c.report("asset_version", id, "moment %d has no %s", moment, a.Token())
+			}
+		}
+		return nil
+	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
+}
+
+// readAttrs reads the JSON of a row and returns which keys have a value.
+// Errors: what is wrong with the JSON.
+func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
+	given = map[string]bool{}
+	err = value.Members(text, func(key string, v jsontext.Token) error {
+		a, ok := s.keys[key]
+		switch {
+		case !ok:
+			return fmt.Errorf("no attribute lies under %q", key)
+		case v.Kind() != kindOf(a) && (kindOf(a) != 't' || v.Kind() != 'f'):
+			return fmt.Errorf("%s, a %s, is a JSON %s", a.Token(), a.Kind, v.Kind())
+		}
+		given[key] = v.Kind() != '"' || v.String() != ""
+		return nil
+	})
+	return given, err
+}
+
+// kindOf is the JSON kind of an attribute's values; 't' for both booleans.
+func kindOf(a *meta.Attr) jsontext.Kind {
+	switch value.FormOf(a.Kind) {
+	case value.Bool:
+		return 't'
+	case value.Int, value.Float:
+		return '0'
+	}
+	return '"'
+}

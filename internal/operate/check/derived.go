@@ -1,0 +1,162 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// copied is what assets of a type copy from the one that a relation names.
+type copied struct {
+	from    *meta.Attr
+	columns []string
+}
+
+// copies tells what a type copies: the scope of what it is secured by, and the
+// attributes it follows.
+func (c *checker) copies(t *meta.Type) []copied {
+	var all []copied
+	add := func(relation, column string) {
+		a, ok := t.Attr(relation)
+		if !ok || a.Place.Kind == meta.InColumn && a.Place.Column == column {
+			return // its own scope: nothing is copied
+		}
+		i := slices.IndexFunc(all, func(x copied) bool { return x.from == a })
+		if i < 0 {
+			all, i = append(all, copied{from: a}), len(all)
+		}
+		if !slices.Contains(all[i].columns, column) {
+			all[i].columns = append(all[i].columns, column)
+		}
+	}
+	if t.Secured.Via != "" {
+		add(t.Secured.Via, "scope_id")
+	}
+	for _, name := range t.Follows.Attributes {
+		if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InColumn {
+			add(t.Follows.Relation, a.Place.Column)
+		}
+	}
+	return all
+}
+
+// followers expects the values that an asset copies from another to be that one's
+// current ones.
+func (c *checker) followers(ctx context.Context) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
+		for _, x := range c.copies(t) {
+			if err := c.follower(ctx, t, x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
+	join, args := ` LEFT JOIN asset p ON p.id = a.`+x.from.Place.Column, []any(nil)
+	if x.from.Place.Kind == meta.InLinks {
+		join = ` LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?` +
+			` LEFT JOIN asset p ON p.id = l.to_id`
+		args = []any{x.from.Place.Code, forever}
+	}
+	var differ []string
+	for _, col := range x.columns {
+		differ = append(differ, `COALESCE(a.`+col+`, -1) <> COALESCE(p.`+col+`, -1)`)
+	}
+	return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+		var id int64
+		var of sql.NullInt64
+		if err := scan(&id, &of); err != nil {
+			return err
+		}
+		return c.report("asset", id, "its %s are not those of its %s, %d", strings.Join(x.columns, ", "), x.from.Token(), of.Int64)
+	}, `SELECT a.id, p.id FROM asset a`+join+` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
+}
+
+// ownScope expects projects to be their own security scope.
+func (c *checker) ownScope(ctx context.Context) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
+		if !t.Secured.Self {
+			return nil
+		}
+		return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+			var id int64
+			var scope sql.NullInt64
+			if err := scan(&id, &scope); err != nil {
+				return err
+			}
+			return c.report("asset", id, "it is its own security scope, but scope_id is %d", scope.Int64)
+		}, `SELECT id, scope_id FROM asset WHERE type = ? AND {id} AND (scope_id IS NULL OR scope_id <> id) ORDER BY id`, t.Code)
+	})
+}
+
+// states expects the AssetState of assets that are not deleted to be that of their
+// status attribute, in all versions.
+func (c *checker) states(ctx context.Context) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
+		a, ok := t.Attr(t.StateFrom.Attribute)
+		if !ok || a.Place.Kind != meta.InLinks {
+			return nil
+		}
+		codes, statuses := map[int64]int{}, map[int]int64{}
+		for _, i := range c.m.Instances {
+			if code, ok := t.StateFrom.States[token(i)]; ok {
+				codes[i.Type.Stored(i.ID)], statuses[code] = code, i.Type.Stored(i.ID)
+			}
+		}
+		if len(statuses) != len(codes) {
+			clear(statuses) // a state does not say which status it is
+		}
+		return c.statesOf(ctx, t, a, codes, statuses)
+	})
+}
+
+// unrelated is a range of versions of an asset without a status, which their state tells.
+type unrelated struct{ id, since, until, status int64 }
+
+func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, codes map[int64]int, statuses map[int]int64) error {
+	var lost unrelated
+	end := func() error {
+		if lost == (unrelated{}) {
+			return nil
+		}
+		c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
+			a.Place.Code, t.Code, lost.id, lost.status, lost.since, lost.until)
+		err := c.report("asset", lost.id, "it has no %s from moment %d on; its AssetState says %d", a.Token(), lost.since, lost.status)
+		lost = unrelated{}
+		return err
+	}
+	err := c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+		var id, moment, until int64
+		var state int
+		var of sql.NullInt64
+		if err := scan(&id, &moment, &until, &state, &of); err != nil {
+			return err
+		}
+		status, known := statuses[state]
+		goesOn := lost.id == id && lost.until == moment && !of.Valid && (status == lost.status || state == int(meta.StateDeleted))
+		if goesOn {
+			lost.until = until
+			return nil
+		}
+		if err := end(); err != nil {
+			return err
+		}
+		if code, ok := codes[of.Int64]; of.Valid && ok && code != state && state < 200 {
+			return c.report("asset", id, "AssetState at moment %d is %d, with its %s %d", moment, state, a.Token(), code)
+		}
+		if !of.Valid && known && !c.seeds[id] {
+			lost = unrelated{id, moment, until, status}
+		}
+		return nil
+	}, `SELECT v.id, v.moment, v.until_moment, v.state, l.to_id FROM asset a JOIN asset_version v ON v.id = a.id LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = v.type AND l.from_id = v.id`+
+		` AND l.since_moment <= v.moment AND l.until_moment > v.moment WHERE a.type = ? AND {a.id} AND v.type = a.type AND v.until_moment > `+horizon+` ORDER BY v.id, v.moment`, a.Place.Code, t.Code)
+	if err != nil {
+		return err
+	}
+	return end()
+}

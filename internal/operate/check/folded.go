@@ -1,0 +1,106 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// folded expects each version to have the folded forms of its texts that need one,
+// and no other. Those of assets are compared with their current versions.
+func (c *checker) folded(ctx context.Context) error {
+	var names []string
+	query := "SELECT v.id, v.moment, " + db.OfVersions("v", []string{"attrs", "folded"})
+	for _, col := range c.all {
+		if col.Kind == meta.Str || col.Kind == meta.Long {
+			names = append(names, col.Name)
+			query += ", " + db.OfVersion("v", col.Name)
+		}
+	}
+	var id, moment int64
+	var attrs, kept sql.RawBytes
+	texts := make([]sql.NullString, len(names))
+	into := []any{&id, &moment, &attrs, &kept}
+	for i := range texts {
+		into = append(into, &texts[i])
+	}
+	return c.eachIn(ctx, byVersion, func(scan row) error {
+		if err := scan(into...); err != nil {
+			return err
+		}
+		want, got := textsIn(attrs), textsIn(kept)
+		for i, name := range names {
+			want[name] = texts[i].String
+		}
+		maps.DeleteFunc(want, func(_, text string) bool { return folding.IsPlain(text) })
+		for key, text := range want {
+			want[key] = folding.Of(text)
+		}
+		if !maps.Equal(want, got) {
+			stored := objectOf(want)
+			c.mend(`UPDATE asset_version SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
+			c.mend(`UPDATE asset SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
+			return c.report("asset_version", id, "moment %d keeps folded forms of %q that are not those of %q",
+				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+		return nil
+	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")
+}
+
+// comments expects the same of the comments of audits.
+func (c *checker) comments(ctx context.Context) error {
+	return c.eachIn(ctx, byAudit, func(scan row) error {
+		var id int64
+		var comment, kept sql.NullString
+		if err := scan(&id, &comment, &kept); err != nil {
+			return err
+		}
+		want := ""
+		if !folding.IsPlain(comment.String) {
+			want = folding.Of(comment.String)
+		}
+		if kept.String != want {
+			if want == "" {
+				c.mend(`UPDATE audit SET folded = NULL WHERE id = ?`, id)
+			} else {
+				c.mend(`UPDATE audit SET folded = ? WHERE id = ?`, want, id)
+			}
+			return c.report("audit", id, "its comment %.60q is kept as %.60q", comment.String, kept.String)
+		}
+		return nil
+	}, "SELECT id, comment, folded FROM audit WHERE {id} ORDER BY id")
+}
+
+// objectOf returns texts by their keys as a stored JSON object, nil for none.
+func objectOf(texts map[string]string) any {
+	var members []string
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		members = append(members, value.JSON(key)+":"+value.JSON(texts[key]))
+	}
+	if members == nil {
+		return nil
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// textsIn returns the texts of a stored JSON object by their keys. What is no such
+// object is reported by the check of attributes.
+func textsIn(object []byte) map[string]string {
+	all := map[string]string{}
+	_ = value.Members(object, func(key string, v jsontext.Token) error {
+		if v.Kind() == '"' {
+			all[key] = v.String()
+		}
+		return nil
+	})
+	return all
+}

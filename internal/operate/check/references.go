@@ -1,0 +1,245 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// references expects every id in a column to be that of an asset of the type
+// that the attribute names.
+func (c *checker) references(ctx context.Context) error {
+	for slot, col := range c.m.Columns {
+		if col.Kind != meta.Ref {
+			continue
+		}
+		related := map[*meta.Type]*meta.Attr{}
+		_ = c.types(func(t *meta.Type) error {
+			if col.Name == "scope_id" {
+				scope, _ := c.m.Type("Scope")
+				related[t], _ = scope.Attr("SecurityScope")
+			}
+			for _, a := range t.Attrs {
+				if a.Place.Kind == meta.InColumn && a.Place.Slot == slot {
+					related[t] = a
+				}
+			}
+			return nil
+		})
+		err := c.eachIn(ctx, byVersion, func(scan row) error {
+			var id, moment, to int64
+			var code int
+			var toCode sql.NullInt32
+			if err := scan(&id, &moment, &code, &to, &toCode); err != nil {
+				return err
+			}
+			return c.reference("asset_version", id, moment, col.Name, related[c.concrete(code)], to, toCode)
+		}, `SELECT v.id, v.moment, v.type, v.`+col.Name+`, t.type FROM asset_version v LEFT JOIN asset t ON t.id = v.`+col.Name+
+			` WHERE v.`+col.Name+` IS NOT NULL AND {v.id} ORDER BY v.id, v.moment`)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) reference(table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32) error {
+	t := c.concrete(int(code.Int32))
+	switch {
+	case !code.Valid:
+		return c.report(table, id, "%s at moment %d is %d, which does not exist", what, moment, to)
+	case a == nil || t == nil || a.Takes(t):
+		return nil
+	case a.Targets != nil:
+		return c.report(table, id, "%s at moment %d is %d, a %s, to which it does not lead", what, moment, to, t.Name)
+	}
+	return c.report(table, id, "%s at moment %d is %d, a %s instead of a %s", what, moment, to, t.Name, a.Related.Name)
+}
+
+// edge is a row of asset_link, or of asset_value with a value instead of to.
+type edge struct {
+	code, fromType int
+	from, to       int64
+	value, folded  string
+	since, until   int64
+	fromCode       sql.NullInt32
+	toCode         sql.NullInt32
+	began, ended   bool // there is a version at since, at until
+}
+
+// links expects both ends of a link to exist and to have the right types, versions
+// at its beginning and its end, and to-one relations to have one link at a time.
+func (c *checker) links(ctx context.Context) error {
+	var last edge
+	var ones []span // of the to-one relation of last.from
+	return c.eachEdge(ctx, links, func(scan row) error {
+		var l edge
+		err := scan(&l.code, &l.fromType, &l.from, &l.to, &l.since, &l.until, &l.fromCode, &l.toCode, &l.began, &l.ended)
+		if err != nil {
+			return err
+		}
+		if l.code != last.code || l.from != last.from || l.fromType != last.fromType {
+			ones = ones[:0]
+		}
+		a := c.linkAttr(l)
+		if err := c.link(l, a); err != nil {
+			return err
+		}
+		if l.sameRow(last) && l.since < last.until {
+			c.mendDouble(last, l)
+			last.until = max(last.until, l.until)
+			return c.report("asset_link", l.from, "relation %d to %d: since %d overlaps since %d", l.code, l.to, l.since, last.since)
+		}
+		if a != nil && !a.Multi {
+			mine := span{since: l.since, until: l.until}
+			for _, s := range ones {
+				if s.overlaps(mine) {
+					return c.report("asset_link", l.from, "%s has two values at once at moment %d", a.Token(), max(s.since, l.since))
+				}
+			}
+			ones = append(ones, mine)
+		}
+		last = l
+		return nil
+	}, `SELECT l.relation, l.from_type, l.from_id, l.to_id, l.since_moment, l.until_moment, f.type, t.type,`+
+		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.since_moment),`+
+		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment)`+
+		` FROM asset_link l LEFT JOIN asset f ON f.id = l.from_id LEFT JOIN asset t ON t.id = l.to_id`+
+		` WHERE {l.from_id} AND l.relation = ? AND l.from_type = ? ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
+}
+
+// mendDouble makes one link of two at once, from the first beginning to the last end. Of
+// versions that say how many links began or ended with them, those concerned no longer do.
+func (c *checker) mendDouble(first, second edge) {
+	const row = ` WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`
+	c.mend(`DELETE FROM asset_link`+row, second.code, second.fromType, second.from, second.to, second.since)
+	if second.until > first.until {
+		c.mend(`UPDATE asset_link SET until_moment = ?`+row, second.until, first.code, first.fromType, first.from, first.to, first.since)
+	}
+	c.mend(`UPDATE asset_version SET linked = 1 WHERE id IN (?, ?) AND moment IN (?, ?) AND linked > 1`,
+		second.from, second.to, second.since, min(first.until, second.until))
+}
+
+func (e edge) sameRow(o edge) bool {
+	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && e.folded == o.folded
+}
+
+// linkAttr returns the attribute of a link on the type that has it.
+func (c *checker) linkAttr(l edge) *meta.Attr {
+	fwd, ok := c.m.LinkByCode(l.code)
+	t := c.concrete(l.fromType)
+	if !ok || t == nil {
+		return nil
+	}
+	if a, ok := t.Attr(fwd.Name); ok && a.Place.Kind == meta.InLinks && a.Place.Code == l.code {
+		return a
+	}
+	i := slices.IndexFunc(t.Kept, func(a *meta.Attr) bool { return a.Place.Kind == meta.InLinks && a.Place.Code == l.code })
+	if i < 0 {
+		return nil
+	}
+	return t.Kept[i]
+}
+
+func (c *checker) link(l edge, a *meta.Attr) error {
+	const table = "asset_link"
+	switch {
+	case a == nil:
+		return c.report(table, l.from, "type %d has no relation %d", l.fromType, l.code)
+	case !l.fromCode.Valid:
+		return c.report(table, l.from, "%s comes from %d, which does not exist", a.Token(), l.from)
+	case int(l.fromCode.Int32) != l.fromType:
+		c.mend(`UPDATE asset_link SET from_type = ? WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`,
+			l.fromCode.Int32, l.code, l.fromType, l.from, l.to, l.since)
+		return c.report(table, l.from, "%s: from_type is %d, the asset's type %d", a.Token(), l.fromType, l.fromCode.Int32)
+	}
+	if err := c.reference(table, l.from, l.since, a.Token(), a, l.to, l.toCode); err != nil {
+		return err
+	}
+	return c.spanOf(table, l, a)
+}
+
+// spanOf checks that an edge has a duration, and versions at its ends.
+func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
+	switch {
+	case e.until <= e.since:
+		return c.report(table, e.from, "%s began at %d and ended at %d", a.Token(), e.since, e.until)
+	case !e.began:
+		return c.report(table, e.from, "%s: no version tells of its beginning at %d", a.Token(), e.since)
+	case !e.ended:
+		return c.report(table, e.from, "%s: no version tells of its end at %d", a.Token(), e.until)
+	}
+	return nil
+}
+
+// requiredLinks expects required relations in asset_link to have a value.
+func (c *checker) requiredLinks(ctx context.Context) error {
+	return c.typesInUse(ctx, func(t *meta.Type) error {
+		for _, a := range t.Attrs {
+			if !a.Required || a.Custom || a.Place.Kind != meta.InLinks {
+				continue
+			}
+			err := c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+				var id int64
+				if err := scan(&id); err != nil {
+					return err
+				}
+				if c.seeds[id] {
+					return nil
+				}
+				return c.report("asset", id, "it has no %s", a.Token())
+			}, `SELECT a.id FROM asset a LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
+				` WHERE a.type = ? AND {a.id} AND l.from_id IS NULL ORDER BY a.id`, a.Place.Code, forever, t.Code)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// values expects the values of multi-value scalars to belong to assets that have
+// the attribute, with versions at their ends, and to be unique.
+func (c *checker) values(ctx context.Context) error {
+	var last edge
+	return c.eachEdge(ctx, values, func(scan row) error {
+		var v edge
+		err := scan(&v.code, &v.fromType, &v.from, &v.value, &v.folded, &v.since, &v.until, &v.fromCode, &v.began, &v.ended)
+		if err != nil {
+			return err
+		}
+		defer func() { last = v }()
+		a := c.valueAttr(v)
+		switch {
+		case a == nil:
+			return c.report("asset_value", v.from, "type %d has no multi-value attribute %d", v.fromType, v.code)
+		case int(v.fromCode.Int32) != v.fromType || !v.fromCode.Valid:
+			return c.report("asset_value", v.from, "%s: from_type is %d, the asset's type %d", a.Token(), v.fromType, v.fromCode.Int32)
+		case v.folded != folding.Of(v.value):
+			c.mend(`UPDATE asset_value SET folded = ? WHERE attribute = ? AND from_type = ? AND from_id = ? AND folded = ? AND since_moment = ?`,
+				folding.Of(v.value), v.code, v.fromType, v.from, v.folded, v.since)
+			return c.report("asset_value", v.from, "%s %q is kept as %q", a.Token(), v.value, v.folded)
+		case v.sameRow(last) && v.since < last.until:
+			return c.report("asset_value", v.from, "%s %q: since %d overlaps since %d", a.Token(), v.value, v.since, last.since)
+		}
+		return c.spanOf("asset_value", v, a)
+	}, `SELECT l.attribute, l.from_type, l.from_id, l.value, l.folded, l.since_moment, l.until_moment, f.type,`+
+		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment),`+
+		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment)`+
+		` FROM asset_value l LEFT JOIN asset f ON f.id = l.from_id`+
+		` WHERE {l.from_id} AND l.attribute = ? AND l.from_type = ? ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
+}
+
+func (c *checker) valueAttr(v edge) *meta.Attr {
+	if t := c.concrete(v.fromType); t != nil {
+		for _, a := range t.Attrs {
+			if a.Place.Kind == meta.InValues && a.Place.Code == v.code {
+				return a
+			}
+		}
+	}
+	return nil
+}

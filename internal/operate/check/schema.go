@@ -1,0 +1,210 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// refilled are tables that hold what can be computed, or nothing that lasts: where one is
+// missing it is made again, and the rules behind fill it.
+var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "process", "session", "system_check"}
+
+// tables expects the tables and columns that the migrations of this build make.
+func (c *checker) tables(ctx context.Context) error {
+	have, err := db.Tables(ctx, c.tx, c.tx.Dialect())
+	if err != nil {
+		return err
+	}
+	want, err := c.expected(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range want.tables {
+		i := slices.IndexFunc(have, func(h db.Table) bool { return h.Name == t.Name })
+		if i >= 0 {
+			err = c.columnsOf(t, have[i])
+		} else {
+			err = c.missing(t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing reports a table that is missing.
+func (c *checker) missing(t db.Table) error {
+	if slices.Contains(refilled, t.Name) {
+		statement, err := db.MakeTable(c.tx.Dialect(), t.Name)
+		if err != nil {
+			return err
+		}
+		c.mends = append(c.mends, Statement{SQL: statement, Alters: true})
+		if slices.Contains(t.Names(), db.LockCount) && !strings.Contains(statement, db.LockCount) {
+			c.mendLockCount(t.Name)
+		}
+	}
+	return c.report(t.Name, 0, "the table is missing")
+}
+
+// mendLockCount gives a table the column of its locks, which came with a later migration
+// than the table, and of which any value will do.
+func (c *checker) mendLockCount(table string) {
+	const column = " ADD COLUMN " + db.LockCount + " BIGINT NOT NULL DEFAULT 0"
+	c.mends = append(c.mends, Statement{SQL: "ALTER TABLE " + c.tx.Dialect().Quote(table) + column, Alters: true})
+}
+
+// columnsOf expects a table to have the columns of another.
+func (c *checker) columnsOf(want, have db.Table) error {
+	for _, column := range want.Names() {
+		if !slices.Contains(have.Names(), column) {
+			if column == db.LockCount && want.Name != "write_lock" {
+				c.mendLockCount(want.Name)
+			}
+			if err := c.report(want.Name, 0, "the column %s is missing", column); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keys expects the keys that the migrations of this build make. Others may be there too;
+// a newer release may need none of these.
+func (c *checker) keys(ctx context.Context) error {
+	if newer, err := c.isNewer(ctx); err != nil || newer {
+		return err
+	}
+	have, err := db.Keys(ctx, c.tx, c.tx.Dialect())
+	if err != nil {
+		return err
+	}
+	want, err := c.expected(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range want.tables {
+		for _, key := range want.keys[t.Name] {
+			if slices.ContainsFunc(have[t.Name], key.Equal) {
+				continue
+			}
+			for _, statement := range key.Make(c.tx.Dialect(), t.Name, have[t.Name]) {
+				c.mends = append(c.mends, Statement{SQL: statement, Alters: true})
+			}
+			if err := c.report(t.Name, 0, "the key %s of (%s) is missing", key.Name, strings.Join(key.Columns, ", ")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isNewer reports whether a newer release has migrated the database.
+func (c *checker) isNewer(ctx context.Context) (bool, error) {
+	mine, err := db.NewestMigration(c.tx.Dialect())
+	if err != nil {
+		return false, err
+	}
+	var last sql.NullInt64
+	err = c.each(ctx, func(scan row) error { return scan(&last) }, `SELECT MAX(version) FROM schema_migration`)
+	return last.Int64 > int64(mine), err
+}
+
+// built is what the migrations of this build make.
+type built struct {
+	tables []db.Table
+	keys   map[string][]db.Key // by table
+	rows   [][][]string        // of migratedRows
+}
+
+// migratedRows are where migrations insert rows that everything else builds upon; the
+// first column is the key.
+var migratedRows = []struct {
+	table   string
+	columns []string
+}{
+	{"tree_lock", []string{"name"}},
+	{"system_check", []string{"id", "state"}},
+	{"sequence", []string{"name", "value", "stamped_at"}},
+}
+
+// expected is what the migrations of this build make.
+func (c *checker) expected(ctx context.Context) (*built, error) {
+	if c.built != nil {
+		return c.built, nil
+	}
+	var b built
+	err := db.Built(ctx, func(q db.Querier, d *db.Dialect) (err error) {
+		if b.tables, err = db.Tables(ctx, q, d); err != nil {
+			return err
+		}
+		if b.keys, err = db.Keys(ctx, q, d); err != nil {
+			return err
+		}
+		for _, t := range migratedRows {
+			rows, err := db.Collect(ctx, q, `SELECT `+strings.Join(t.columns, ", ")+` FROM `+t.table+` ORDER BY 1`, nil, func(r db.Scanner) ([]string, error) {
+				values, into := make([]string, len(t.columns)), make([]any, len(t.columns))
+				for i := range values {
+					into[i] = &values[i]
+				}
+				return values, r.Scan(into...)
+			})
+			if err != nil {
+				return err
+			}
+			b.rows = append(b.rows, rows)
+		}
+		return nil
+	})
+	c.built = &b
+	return c.built, err
+}
+
+// counting are sequences whose value the rows tell: sequences mends them.
+var counting = []string{"id", "audit", "moment", "webhook", "feed"}
+
+// given are rows that nothing else tells: sequences of codes, which may have been those
+// of deleted attributes, and how far history was removed.
+var given = []string{"custom type", "custom relation", "horizon", "horizon feed", "pruned"}
+
+// migrated expects the rows that migrations insert and everything else builds upon.
+func (c *checker) migrated(ctx context.Context) error {
+	want, err := c.expected(ctx)
+	if err != nil {
+		return err
+	}
+	for i, t := range migratedRows {
+		have := map[string]bool{}
+		err := c.each(ctx, func(scan row) error {
+			var key string
+			err := scan(&key)
+			have[key] = true
+			return err
+		}, `SELECT `+t.columns[0]+` FROM `+t.table)
+		if err != nil {
+			return err
+		}
+		for _, values := range want.rows[i] {
+			key := values[0]
+			if have[key] || slices.Contains(counting, key) {
+				continue
+			}
+			if !slices.Contains(given, key) {
+				args := make([]any, len(values))
+				for i, v := range values {
+					args[i] = v
+				}
+				c.mend(`INSERT INTO `+t.table+` (`+strings.Join(t.columns, ", ")+`) VALUES (?`+strings.Repeat(", ?", len(args)-1)+`)`, args...)
+			}
+			if err := c.report(t.table, 0, "the row %q is missing", key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

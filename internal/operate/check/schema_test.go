@@ -1,0 +1,170 @@
+package check_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+// altered calls test with a database that it may alter, of each dialect.
+func altered(t *testing.T, test func(t *testing.T, d *db.DB)) {
+	t.Helper()
+	for _, dialect := range []string{"mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			d, err := db.Open(t.Context(), testdb.URL(t, dialect), db.Options{MaxConns: 8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = d.Close() })
+			test(t, d)
+		})
+	}
+}
+
+// droppable is the statement that drops a key, empty where the database cannot: SQLite
+// keeps those of constraints.
+func droppable(d *db.DB, table string, k db.Key) string {
+	switch {
+	case d.Dialect.Name == "mysql" && k.Name == "PRIMARY":
+		return "ALTER TABLE " + table + " DROP PRIMARY KEY"
+	case d.Dialect.Name == "mysql":
+		return "ALTER TABLE " + table + " DROP KEY " + k.Name
+	case k.SQL != "":
+		return "DROP INDEX " + k.Name
+	}
+	return ""
+}
+
+// adminLogin is the row of the administrator who can log in, as migrate makes it.
+const adminLogin = `INSERT INTO credential (member_id, username, folded, version, disabled, password_hash) ` +
+	`VALUES (20, 'admin', 'admin', 1, 0, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g')`
+
+// Every key that is dropped is found, and made again as it was.
+func TestEachKeyIsMadeAgain(t *testing.T) {
+	altered(t, func(t *testing.T, d *db.DB) {
+		build(t, d)
+		exec(t, d, adminLogin)
+		before := keys(t, d)
+		var dropped []string
+		for table, all := range before {
+			for _, k := range all {
+				if statement := droppable(d, table, k); statement != "" {
+					exec(t, d, statement)
+					dropped = append(dropped, fmt.Sprintf("keys: %s 0: the key %s of", table, k.Name))
+				}
+			}
+		}
+		found, err := check.Plan(t.Context(), d, present)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range dropped {
+			if !slices.ContainsFunc(found, func(f check.Finding) bool { return strings.HasPrefix(f.String(), want) && len(f.Mends()) > 0 }) {
+				t.Errorf("%s is not found", want)
+			}
+		}
+		var mended []check.Finding
+		left, err := mending(&mended).Do(t.Context(), d, present)
+		if err != nil || len(left) > 0 || len(mended) != len(dropped) || len(dropped) < 40 {
+			t.Fatalf("%d keys dropped, %d made again, %v left: %v", len(dropped), len(mended), left, err)
+		}
+		if after := keys(t, d); !maps.EqualFunc(before, after, sameKeys) {
+			t.Errorf("tables were %v, are %v", before, after)
+		}
+	})
+}
+
+// sameKeys compares keys by name.
+func sameKeys(a, b []db.Key) bool {
+	byName := func(a, b db.Key) int { return strings.Compare(a.Name, b.Name) }
+	return slices.EqualFunc(slices.SortedFunc(slices.Values(a), byName), slices.SortedFunc(slices.Values(b), byName),
+		func(a, b db.Key) bool { return a.Equal(b) && a.SQL == b.SQL })
+}
+
+func keys(t *testing.T, d *db.DB) map[string][]db.Key {
+	t.Helper()
+	all, err := db.Keys(t.Context(), d, d.Dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A key of other columns is found and made as it should be.
+func TestKeyOfOtherColumns(t *testing.T) {
+	altered(t, func(t *testing.T, d *db.DB) {
+		build(t, d)
+		exec(t, d, adminLogin)
+		before := keys(t, d)
+		for _, statement := range map[string][]string{
+			"mysql":  {"ALTER TABLE asset DROP KEY asset_moment, ADD KEY asset_moment (moment, id)"},
+			"sqlite": {"DROP INDEX asset_moment", "CREATE INDEX asset_moment ON asset (moment, id)"},
+		}[d.Dialect.Name] {
+			exec(t, d, statement)
+		}
+		var mended []check.Finding
+		left, err := mending(&mended).Do(t.Context(), d, present)
+		if err != nil || len(left) > 0 || len(mended) != 1 || !maps.EqualFunc(before, keys(t, d), sameKeys) {
+			t.Errorf("%v mended, %v left: %v", mended, left, err)
+		}
+	})
+}
+
+// Every table that is missing is found, and every column that has another name.
+func TestEachTableIsMissed(t *testing.T) {
+	altered(t, func(t *testing.T, d *db.DB) {
+		for _, table := range tables(t, d) {
+			expect := func(text string) {
+				t.Helper()
+				found, err := check.Schema(t.Context(), d)
+				if err != nil || len(found) != 1 || found[0].Table != table.Name || found[0].Text != text {
+					t.Errorf("%s: %v %v", table.Name, found, err)
+				}
+			}
+			exec(t, d, "ALTER TABLE "+table.Name+" RENAME TO elsewhere")
+			expect("the table is missing")
+			exec(t, d, "ALTER TABLE elsewhere RENAME TO "+table.Name)
+			column := table.Columns[len(table.Columns)-1].Name
+			rename := "ALTER TABLE " + table.Name + " RENAME COLUMN %s TO %s"
+			exec(t, d, fmt.Sprintf(rename, d.Dialect.Quote(column), "elsewhere"))
+			expect("the column " + column + " is missing")
+			exec(t, d, fmt.Sprintf(rename, "elsewhere", d.Dialect.Quote(column)))
+		}
+	})
+}
+
+// Tables whose rows can be computed are made again, with their keys and rows.
+func TestTablesAreMadeAgain(t *testing.T) {
+	altered(t, func(t *testing.T, d *db.DB) {
+		build(t, d)
+		exec(t, d, adminLogin)
+		before, rows := keys(t, d), contents(t, d)
+		for _, table := range []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "session", "system_check", "process"} {
+			exec(t, d, "DROP TABLE "+table)
+		}
+		var mended []check.Finding
+		left, err := mending(&mended).Do(t.Context(), d, present)
+		if err == nil || !strings.Contains(err.Error(), "processes that run") {
+			t.Fatalf("%v mended, %v left: %v", mended, left, err)
+		}
+		if left, err = mending(&mended).Do(t.Context(), d, present); err != nil || len(left) > 0 {
+			t.Fatalf("%v mended, %v left: %v", mended, left, err)
+		}
+		if after := keys(t, d); !maps.EqualFunc(before, after, sameKeys) {
+			t.Errorf("tables were %v, are %v", before, after)
+		}
+		if diff := difference(rows, contents(t, d), []string{"moment_stamp"}); diff != "" {
+			t.Error(diff)
+		}
+		exec(t, d, "DROP TABLE webhook_receipt")
+		if left, err := mending(&mended).Do(t.Context(), d, present); err != nil || len(left) != 1 || !strings.Contains(left[0].Do, "backup") {
+			t.Errorf("%v left: %v", left, err)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// texts expects every text that lies apart to be there once, by its hash, and to be that
+// of a version.
+func (c *checker) texts(ctx context.Context) error {
+	for _, column := range db.LongTexts {
+		for _, table := range []string{"asset_version", "asset"} {
+			if err := c.lostTexts(ctx, table, column); err != nil {
+				return err
+			}
+		}
+	}
+	return c.storedTexts(ctx)
+}
+
+// lostTexts reports hashes without a text. The present one stands in its asset, too.
+func (c *checker) lostTexts(ctx context.Context, table, column string) error {
+	hash := db.HashColumn(column)
+	return c.eachIn(ctx, key{table: table, column: "id"}, func(scan row) error {
+		var id, moment int64
+		var of []byte
+		var present sql.NullString
+		if err := scan(&id, &moment, &of, &present); err != nil {
+			return err
+		}
+		if present.Valid && bytes.Equal(of, db.TextHash(present.String)) {
+			c.mend(`INSERT INTO asset_text (asset_id, hash, text) SELECT id, ?, ? FROM asset WHERE id = ?`+
+				` AND NOT EXISTS (SELECT 1 FROM asset_text x WHERE x.asset_id = asset.id AND x.hash = ?)`, of, present.String, id, of)
+		}
+		return c.report(table, id, "moment %d: the text of its %s is gone", moment, column)
+	}, `SELECT v.id, v.moment, v.`+hash+`, a.`+column+` FROM `+table+` v LEFT JOIN asset_text x ON x.asset_id = v.id AND x.hash = v.`+hash+
+		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL AND {v.id} ORDER BY v.id, v.moment`)
+}
+
+// storedTexts reports texts that are not those of their hashes, and those that nothing
+// refers to.
+func (c *checker) storedTexts(ctx context.Context) error {
+	of := " WHERE a.id = x.asset_id AND ("
+	for i, hash := range db.HashColumns() {
+		if i > 0 {
+			of += " OR "
+		}
+		of += "a." + hash + " = x.hash"
+	}
+	return c.eachIn(ctx, key{table: "asset_text", column: "asset_id"}, func(scan row) error {
+		var id int64
+		var hash []byte
+		var text string
+		var unused bool
+		if err := scan(&id, &hash, &text, &unused); err != nil {
+			return err
+		}
+		switch {
+		case unused:
+			c.mend(`DELETE FROM asset_text WHERE asset_id = ? AND hash = ?`, id, hash)
+			return c.report("asset_text", id, "no version has its text %.60q", text)
+		case !bytes.Equal(hash, db.TextHash(text)):
+			return c.report("asset_text", id, "%.60q is not the text of its hash", text)
+		}
+		return nil
+	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`)) FROM asset_text x WHERE {x.asset_id} ORDER BY x.asset_id, x.hash`)
+}

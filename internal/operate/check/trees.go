@@ -1,0 +1,287 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// cycles expects no asset to be its own ancestor in any tree.
+func (c *checker) cycles(ctx context.Context) error {
+	type tree struct {
+		kind meta.PlaceKind
+		name string
+		code int
+	}
+	trees := map[tree]*meta.Attr{}
+	_ = c.types(func(t *meta.Type) error {
+		for _, h := range t.Hierarchies {
+			p := h.Up.Place
+			trees[tree{p.Kind, p.Column, p.Code}] = h.Up
+		}
+		return nil
+	})
+	for t, a := range trees {
+		up := map[int64]int64{} // of inner nodes: a cycle has no others
+		node := func(scan row) error {
+			var id, above int64
+			err := scan(&id, &above)
+			up[id] = above
+			return err
+		}
+		var err error
+		if t.kind == meta.InLinks {
+			err = c.eachEdge(ctx, links.of(t.code), node, `SELECT from_id, to_id FROM asset_link a WHERE until_moment = ?`+
+				` AND EXISTS (SELECT 1 FROM asset_link b WHERE b.relation = a.relation AND b.to_id = a.from_id AND b.until_moment = a.until_moment)`+
+				` AND {from_id} AND relation = ? AND from_type = ?`, forever)
+		} else {
+			err = c.eachIn(ctx, byAsset, node, `SELECT id, `+t.name+` FROM asset a WHERE `+t.name+` IS NOT NULL AND {id}`+
+				` AND EXISTS (SELECT 1 FROM asset b WHERE b.`+t.name+` = a.id)`)
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.reportCycles(up, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportCycles reports one asset of each cycle.
+func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
+	visited := map[int64]bool{}
+	for _, id := range slices.Sorted(maps.Keys(up)) {
+		path := map[int64]bool{}
+		at, more := id, true
+		for more && !visited[at] && !path[at] {
+			path[at] = true
+			at, more = up[at]
+		}
+		if more && path[at] {
+			if err := c.report("asset", at, "it stands above itself by %s", a.Token()); err != nil {
+				return err
+			}
+		}
+		for on := range path {
+			visited[on] = true
+		}
+	}
+	return nil
+}
+
+// projectTree expects scope_closure to be the closure of the projects' parents, at
+// every moment.
+func (c *checker) projectTree(ctx context.Context) error {
+	t, ok := c.m.Type("Scope")
+	if !ok {
+		return nil
+	}
+	up, ok := t.Attr("Parent")
+	if !ok {
+		return nil
+	}
+	h := &treeHistory{up: map[int64]int64{}, below: map[int64]map[int64]bool{}, above: map[int64]map[int64]int{}, want: map[pair][]span{}}
+	type placed struct {
+		id, moment int64
+		parent     *int64
+	}
+	var all []placed
+	err := c.eachIn(ctx, ofType(t.Code), func(scan row) error {
+		var p placed
+		err := scan(&p.id, &p.moment, &p.parent)
+		all = append(all, p)
+		return err
+	}, `SELECT v.id, v.moment, v.`+up.Place.Column+` FROM asset a JOIN asset_version v ON v.id = a.id WHERE a.type = ? AND {a.id} AND v.type = a.type`, t.Code)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.moment, b.moment), cmp.Compare(a.id, b.id)) })
+	for _, p := range all {
+		h.set(p.id, p.moment, p.parent)
+	}
+	h.apply()
+	return c.compareTree(ctx, h)
+}
+
+func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
+	const table = "scope_closure"
+	err := c.eachPair(ctx, key{table: table, column: "ancestor_id"}, func(p pair, spans []span) error {
+		got, disjoint := joined(spans)
+		want, _ := joined(h.want[p])
+		delete(h.want, p)
+		if disjoint && slices.Equal(got, want) {
+			return nil
+		}
+		c.mend(`DELETE FROM scope_closure WHERE ancestor_id = ? AND descendant_id = ?`, p.a, p.b)
+		c.mendTree(p, want)
+		if !disjoint {
+			return c.report(table, p.b, "spans below %d overlap", p.a)
+		}
+		return c.report(table, p.b, "below %d: since, until, depth are %v, by the projects' versions %v", p.a, got, want)
+	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure WHERE {ancestor_id} ORDER BY ancestor_id, descendant_id, since_moment`)
+	if err != nil {
+		return err
+	}
+	for p, spans := range h.want {
+		c.mendTree(p, spans)
+		if err := c.report(table, p.b, "no row says that it is below %d: %v", p.a, spans); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mendTree adds the rows of a pair.
+func (c *checker) mendTree(p pair, spans []span) {
+	for _, s := range spans {
+		c.mend(`INSERT INTO scope_closure (ancestor_id, descendant_id, since_moment, until_moment, depth) VALUES (?, ?, ?, ?, ?)`, p.a, p.b, s.since, s.until, s.what)
+	}
+}
+
+// treeHistory computes the spans of the closure from the parents, moment by moment.
+type treeHistory struct {
+	moment int64
+	up     map[int64]int64
+	below  map[int64]map[int64]bool
+	moved  []int64                 // projects whose parent changed at moment
+	above  map[int64]map[int64]int // ancestors and their distance, before moment
+	want   map[pair][]span
+}
+
+// set sets the parent of a project from a moment on.
+func (h *treeHistory) set(id, moment int64, parent *int64) {
+	if moment != h.moment {
+		h.apply()
+		h.moment = moment
+	}
+	old, had := h.up[id]
+	if h.above[id] != nil && (parent == nil) == !had && (parent == nil || *parent == old) {
+		return
+	}
+	if had {
+		delete(h.below[old], id)
+		delete(h.up, id)
+	}
+	if parent != nil {
+		h.up[id] = *parent
+		if h.below[*parent] == nil {
+			h.below[*parent] = map[int64]bool{}
+		}
+		h.below[*parent][id] = true
+	}
+	h.moved = append(h.moved, id)
+}
+
+// apply updates the spans of the projects that moved and of all below them.
+func (h *treeHistory) apply() {
+	seen := map[int64]bool{}
+	for todo := h.moved; len(todo) > 0; todo = todo[1:] {
+		id := todo[0]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		h.replace(id, h.ancestors(id))
+		todo = append(todo, slices.Collect(maps.Keys(h.below[id]))...)
+	}
+	h.moved = nil
+}
+
+// ancestors returns the distances of a project's ancestors, itself at 0.
+func (h *treeHistory) ancestors(id int64) map[int64]int {
+	all := map[int64]int{id: 0}
+	for at, ok := h.up[id]; ok; at, ok = h.up[at] {
+		if _, cycle := all[at]; cycle {
+			break
+		}
+		all[at] = len(all)
+	}
+	return all
+}
+
+// replace ends the spans of former ancestors of a project and begins those of new
+// ones.
+func (h *treeHistory) replace(id int64, now map[int64]int) {
+	for above, depth := range h.above[id] {
+		if d, still := now[above]; !still || d != depth {
+			spans := h.want[pair{above, id}]
+			spans[len(spans)-1].until = h.moment
+		}
+	}
+	for above, depth := range now {
+		if d, was := h.above[id][above]; !was || d != depth {
+			p := pair{above, id}
+			h.want[p] = append(h.want[p], span{h.moment, forever, depth})
+		}
+	}
+	h.above[id] = now
+}
+
+// mendRoles ends each role of a member in a project where the next one begins.
+func (c *checker) mendRoles(p pair, roles []span) {
+	for i := 1; i < len(roles); i++ {
+		if next := roles[i].since; roles[i-1].until > next {
+			c.mend(`UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND since_moment = ?`, next, p.a, p.b, roles[i-1].since)
+		}
+	}
+}
+
+var byScope = key{table: "scope_member", column: "scope_id"}
+
+// memberships expects scope_member to agree, at every moment of which history is kept,
+// with the relation of projects to their members, and its roles to be roles.
+func (c *checker) memberships(ctx context.Context) error {
+	t, ok := c.m.Type("Scope")
+	if !ok {
+		return nil
+	}
+	members, ok := t.Attr("Members")
+	role, isType := c.m.Type("Role")
+	if !ok || !isType {
+		return nil
+	}
+	from, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
+	types, err := c.fromTypes(ctx, links, members.Place.Code) // a wrong one is reported by links
+	if err != nil {
+		return err
+	}
+	in, args := db.InArgs(append(types, t.Code))
+	err = c.eachPair(ctx, byScope, func(p pair, spans []span) error {
+		sides := bySide(spans)   // by link, by scope_member
+		links := union(sides[0]) // of two at once rule links tells
+		rows, disjoint := joined(sides[1])
+		switch {
+		case !disjoint:
+			c.mendRoles(p, sides[1])
+			return c.report("scope_member", p.a, "member %d has two roles at once", p.b)
+		case !slices.Equal(behind(from, links), behind(from, rows)):
+			for _, s := range lacking(rows, links) {
+				c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
+					members.Place.Code, t.Code, p.a, p.b, s.since, s.until)
+			}
+			return c.report("scope_member", p.a, "since, until of member %d are %v, of the relation %v", p.b, rows, links)
+		}
+		return nil
+	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link WHERE relation = ? AND from_type IN `+in+` AND {from_id}`+
+		` UNION ALL SELECT scope_id, member_id, since_moment, until_moment, 1 FROM scope_member WHERE {scope_id} ORDER BY a, b, side, s`,
+		append([]any{members.Place.Code}, args...)...)
+	if err != nil {
+		return err
+	}
+	return c.eachIn(ctx, byScope, func(scan row) error {
+		var scope, member, to int64
+		if err := scan(&scope, &member, &to); err != nil {
+			return err
+		}
+		return c.report("scope_member", scope, "the role of member %d is %d, which is no role, or is_owner is no truth", member, to)
+	}, `SELECT m.scope_id, m.member_id, m.role_id FROM scope_member m LEFT JOIN asset r ON r.id = m.role_id`+
+		` WHERE {m.scope_id} AND (r.id IS NULL OR r.type <> ? OR m.is_owner NOT IN (0, 1)) ORDER BY m.scope_id, m.member_id`, role.Code)
+}

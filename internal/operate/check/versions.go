@@ -1,0 +1,304 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// fixed are the columns of every asset, whatever its type.
+var fixed = []string{
+	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
+}
+
+// columns are all columns that asset and asset_version share.
+func (c *checker) columns() []string {
+	all := append([]string(nil), fixed...)
+	for _, col := range c.all {
+		all = append(all, col.Name)
+	}
+	return append(append(all, "attrs", "folded"), db.HashColumns()...)
+}
+
+func prefixed(prefix string, columns []string) string {
+	return prefix + strings.Join(columns, ", "+prefix)
+}
+
+// sameText reports whether a column of an asset is as in its version. A document that
+// lies apart is there as it was sent, and in the asset as the database writes it.
+func sameText(column string, a, v []byte) bool {
+	if (a == nil) != (v == nil) || bytes.Equal(a, v) || column != "attrs" && column != "folded" {
+		return (a == nil) == (v == nil) && bytes.Equal(a, v)
+	}
+	return maps.Equal(canonical(a), canonical(v))
+}
+
+// canonical are the members of a document, each in one form.
+func canonical(document []byte) map[string]string {
+	all := map[string]string{}
+	_ = value.Members(document, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
+		all[key] = value.Canonical(v)
+		return nil
+	})
+	return all
+}
+
+// latest are the moment and the end of an asset's last version, where they are asked for.
+type latest struct{ moment, until sql.NullInt64 }
+
+// current compares every asset with the version of its moment, column by
+// column, and expects that version to be the current one.
+func (c *checker) current(ctx context.Context) error {
+	columns := c.columns()
+	n := len(columns)
+	values, into := make([]sql.RawBytes, 2*n), make([]any, 2*n)
+	var id int64
+	into[0] = &id
+	for i := range values[1:] {
+		into[i+1] = &values[i+1]
+	}
+	var until sql.NullInt64
+	var last latest
+	into[2*n-1] = &until
+	into = append(into, &last.moment, &last.until)
+	return c.eachIn(ctx, byAsset, func(scan row) error {
+		if err := scan(into...); err != nil {
+			return err
+		}
+		moment, _ := strconv.ParseInt(string(values[3]), 10, 64)
+		if !until.Valid || until.Int64 != forever {
+			c.mendCurrent(id, moment, last, string(values[5]) == string(values[3]))
+		}
+		if !until.Valid {
+			return c.report("asset", id, "it has no version of its moment %d", moment)
+		}
+		if until.Int64 != forever {
+			return c.report("asset", id, "the version of its moment %d is not the current one, it ended at %d", moment, until.Int64)
+		}
+		for i := 1; i < n; i++ {
+			a, v := values[i], values[n+i-1]
+			if !sameText(columns[i], a, v) {
+				c.mendAsset(id, moment)
+				return c.report("asset", id, "%s is %.60q, in its current version %.60q", columns[i], a, v)
+			}
+		}
+		return nil
+	}, `SELECT `+prefixed("a.", columns)+`, `+db.OfVersions("v", columns[1:])+`, v.until_moment,`+
+		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT MAX(w.moment) FROM asset_version w WHERE w.id = a.id) END,`+
+		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT w.until_moment FROM asset_version w WHERE w.id = a.id ORDER BY w.moment DESC LIMIT 1) END`+
+		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment WHERE {a.id} ORDER BY a.id`, forever, forever)
+}
+
+// mendCurrent mends an asset whose version is not there, or not the current one.
+func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
+	switch {
+	case !last.moment.Valid && isFirst, last.until.Valid && last.until.Int64 == moment:
+		c.mendVersion(id)
+	case last.moment.Valid && last.moment.Int64 == moment:
+		c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, forever, id, moment)
+	case last.until.Int64 == forever:
+		c.mendAsset(id, last.moment.Int64)
+	}
+}
+
+// mendAsset makes an asset what one of its versions is.
+func (c *checker) mendAsset(id, moment int64) {
+	c.mend(`DELETE FROM asset WHERE id = ?`, id)
+	c.mend(c.insertAsset()+`v.id = ? AND v.moment = ?`, id, moment)
+}
+
+// insertAsset is the statement that makes an asset of a version, up to which.
+func (c *checker) insertAsset() string {
+	columns := c.columns()
+	return `INSERT INTO asset (` + strings.Join(columns, ", ") + `) SELECT ` + db.OfVersions("v", columns) + ` FROM asset_version v WHERE `
+}
+
+// mendVersion makes the current version of an asset from what it is.
+func (c *checker) mendVersion(id int64) {
+	columns := c.columns()
+	c.mend(`INSERT INTO asset_version (`+strings.Join(columns, ", ")+`, until_moment, linked) SELECT `+db.ForVersion(columns)+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
+	if c.seeds[id] {
+		c.mend(`UPDATE asset_version SET linked = 1 WHERE id = ? AND moment = 0 AND EXISTS (SELECT 1 FROM asset_link l WHERE l.from_id = ? AND l.since_moment = 0)`, id, id)
+	}
+}
+
+// version is what versions compares of a row of asset_version.
+type version struct {
+	id, moment, until                   int64
+	code, state                         int
+	createdMoment, createdAt, createdBy int64
+	changedAt                           int64
+}
+
+// versions expects the versions of an asset to follow each other without a gap or
+// an overlap, the last one to be current, and immutable columns not to change.
+func (c *checker) versions(ctx context.Context) error {
+	var last version
+	var gaps [][2]version
+	since, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
+	end := func() error {
+		if last != (version{}) && last.until != forever {
+			return c.report("asset_version", last.id, "its last version ended at %d and none follows", last.until)
+		}
+		return nil
+	}
+	err = c.eachIn(ctx, byVersion, func(scan row) error {
+		var v version
+		var asset sql.NullInt64
+		err := scan(&v.id, &v.moment, &v.until, &v.code, &v.state, &v.createdMoment, &v.createdAt, &v.createdBy, &v.changedAt, &asset)
+		if err != nil {
+			return err
+		}
+		first := v.id != last.id || last == (version{})
+		if first && v.moment <= since {
+			v.createdMoment = v.moment // those before may be gone
+		}
+		if !first && last.createdMoment != v.createdMoment && last.moment <= since {
+			last.createdMoment = v.createdMoment
+		}
+		if first {
+			if err := end(); err != nil {
+				return err
+			}
+			if !asset.Valid {
+				c.mend(c.insertAsset()+`v.id = ? AND v.until_moment = ?`, v.id, forever)
+				if err := c.report("asset_version", v.id, "there is no such asset"); err != nil {
+					return err
+				}
+			}
+		}
+		if !first && last.until != v.moment && last.until > last.moment && last.until < v.moment {
+			gaps = append(gaps, [2]version{last, v})
+			last = v
+			if len(gaps) == batch {
+				return errEnough
+			}
+			return nil
+		}
+		err = c.version(last, v, first)
+		last = v
+		return err
+	}, `SELECT v.id, v.moment, v.until_moment, v.type, v.state, v.created_moment, v.created_at, v.created_by, v.changed_at, a.id`+
+		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id WHERE v.until_moment > ? AND {v.id} ORDER BY v.id, v.moment`, since)
+	if err == nil {
+		err = end()
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	for _, g := range gaps {
+		if err := c.gap(ctx, g[0], g[1]); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// gap reports that a version ended before the next one began. Moments belong to one
+// version: where its end is that of another asset's, no version is lost.
+func (c *checker) gap(ctx context.Context, last, v version) error {
+	var other sql.NullInt64
+	err := c.each(ctx, func(scan row) error { return scan(&other) }, `SELECT MAX(id) FROM asset_version WHERE moment = ?`, last.until)
+	if err != nil {
+		return err
+	}
+	if other.Valid {
+		c.mendEnd(last, v.moment)
+	}
+	return c.version(last, v, false)
+}
+
+// mendEnd gives a version another end.
+func (c *checker) mendEnd(v version, until int64) {
+	c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, v.id, v.moment)
+}
+
+// version checks one version against the one before it.
+func (c *checker) version(last, v version, first bool) error {
+	const table = "asset_version"
+	switch {
+	case c.concrete(v.code) == nil:
+		return c.report(table, v.id, "type %d at moment %d is none that has assets", v.code, v.moment)
+	case v.state < 0 || v.state > 255:
+		return c.report(table, v.id, "AssetState %d at moment %d", v.state, v.moment)
+	case first && v.createdMoment != v.moment:
+		return c.report(table, v.id, "its first version is of moment %d, but it was created at %d", v.moment, v.createdMoment)
+	case first:
+		return nil
+	case last.until != v.moment:
+		if last.until > v.moment || last.until <= last.moment {
+			c.mendEnd(last, v.moment)
+		}
+		return c.report(table, v.id, "the version of moment %d ended at %d, the next one is of %d", last.moment, last.until, v.moment)
+	case last.code != v.code:
+		return c.report(table, v.id, "its type changed from %d to %d at moment %d", last.code, v.code, v.moment)
+	case last.createdMoment != v.createdMoment || last.createdAt != v.createdAt || last.createdBy != v.createdBy:
+		return c.report(table, v.id, "who created it, and when, changed at moment %d", v.moment)
+	case last.changedAt > v.changedAt:
+		return c.report(table, v.id, "moment %d was changed before moment %d", v.moment, last.moment)
+	}
+	return nil
+}
+
+// moments expects every moment but the first of all to belong to one version.
+func (c *checker) moments(ctx context.Context) error {
+	return c.eachIn(ctx, byMoment, func(scan row) error {
+		var id, moment, n int64
+		if err := scan(&id, &moment, &n); err != nil {
+			return err
+		}
+		return c.report("asset_version", id, "moment %d belongs to %d versions", moment, n)
+	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 AND {moment} GROUP BY moment HAVING COUNT(*) > 1`)
+}
+
+// auditOfVersion expects every version to have an audit with its moment and its
+// author; those of an import may have another author.
+func (c *checker) auditOfVersion(ctx context.Context) error {
+	return c.eachIn(ctx, byVersion, func(scan row) error {
+		var id, moment, audit, by int64
+		var first, last, actor sql.NullInt64
+		if err := scan(&id, &moment, &audit, &by, &first, &last, &actor); err != nil {
+			return err
+		}
+		switch {
+		case !first.Valid:
+			return c.report("asset_version", id, "the audit %d of moment %d does not exist", audit, moment)
+		case moment < first.Int64 || moment > last.Int64:
+			return c.report("asset_version", id, "moment %d is not within its audit %d, which has %d to %d", moment, audit, first.Int64, last.Int64)
+		}
+		return c.report("asset_version", id, "moment %d was changed by %d, its audit %d is of %d", moment, by, audit, actor.Int64)
+	}, `SELECT v.id, v.moment, v.audit_id, v.changed_by, a.first_moment, a.last_moment, a.actor_id FROM asset_version v`+
+		` LEFT JOIN audit a ON a.id = v.audit_id`+
+		` WHERE {v.id} AND (a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment))`+
+		` ORDER BY v.id, v.moment`)
+}
+
+// endsOfAudit expects the first and the last moment of an audit to be versions of
+// it, and its fan-out to be between them.
+func (c *checker) endsOfAudit(ctx context.Context) error {
+	since, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
+	return c.eachIn(ctx, byAudit, func(scan row) error {
+		var id, first, last, fanned int64
+		if err := scan(&id, &first, &last, &fanned); err != nil {
+			return err
+		}
+		return c.report("audit", id, "its moments %d to %d are not all its versions', or its fan-out is not within them: %d", first, last, fanned)
+	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a WHERE {a.id} AND (a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
+		` OR a.first_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
+		` OR a.last_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id)) ORDER BY a.id`, since, since)
+}

@@ -1,0 +1,120 @@
+package dump
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// A statement reads about partBytes of lines, and where rows grow at once up to maxBytes; it
+// reads firstRows rows to begin with and mostRows at most.
+const (
+	partBytes = 2 << 20
+	maxBytes  = 8 << 20
+	firstRows = 16
+	mostRows  = 2000
+)
+
+// parts writes the rows of a table as lines, part by part: no statement runs while lines are
+// written, which takes as long as who reads them likes, and servers end statements that last.
+type parts struct {
+	q     db.Querier
+	d     *db.Dialect
+	t     db.Table
+	w     *bufio.Writer
+	cells []cell
+	into  []any
+
+	rows  int64
+	lines []byte // of the part that is read
+	last  []any  // the primary key of the last row
+	equal int    // how many columns of last the next rows share; below 0: nothing was read
+	limit int    // rows of the next part
+}
+
+func newParts(q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer) *parts {
+	columns, _ := t.Key()
+	p := &parts{q: q, d: d, t: t, w: w, last: make([]any, columns), equal: -1, limit: firstRows}
+	p.cells, p.into = make([]cell, len(t.Columns)), make([]any, len(t.Columns))
+	for i, c := range t.Columns {
+		p.cells[i] = cell{TableColumn: c, name: `"` + c.Name + `":`}
+		p.into[i] = p.cells[i].target()
+	}
+	return p
+}
+
+// errFull ends a part that has become too large.
+var errFull = errors.New("the part is full")
+
+// next reads and writes the next part. It reports whether there may be more.
+func (p *parts) next(ctx context.Context) (more bool, err error) {
+	if _, byKey := p.t.Key(); !byKey { // a table of few rows, or of SQLite, which ends no statement
+		return false, db.Each(ctx, p.q, p.d.SelectAll(p.t), nil, func(row db.Scanner) error {
+			p.lines = p.lines[:0]
+			if err := p.row(row); err != nil {
+				return err
+			}
+			return p.write()
+		})
+	}
+	before := p.rows
+	p.lines = p.lines[:0]
+	err = db.Each(ctx, p.q, p.d.SelectPart(p.t, p.equal), append(slices.Clone(p.last[:p.equal+1]), p.limit), func(row db.Scanner) error {
+		if err := p.row(row); err != nil {
+			return err
+		}
+		for i := range p.last {
+			p.last[i] = p.cells[i].value()
+		}
+		if len(p.lines) > maxBytes {
+			return errFull
+		}
+		return nil
+	})
+	switch {
+	case err != nil && !errors.Is(err, errFull):
+		return false, err
+	case err != nil || p.rows-before == int64(p.limit):
+		p.equal = len(p.last) - 1
+		p.adapt()
+	default: // no more rows share those columns
+		p.equal--
+	}
+	return p.equal >= 0, p.write()
+}
+
+// adapt sets how many rows the next part has by the bytes of this one.
+func (p *parts) adapt() {
+	switch {
+	case len(p.lines) > partBytes:
+		p.limit = max(1, p.limit/2)
+	case len(p.lines) < partBytes/2:
+		p.limit = min(2*p.limit, mostRows)
+	}
+}
+
+// row appends a row to the lines.
+func (p *parts) row(row db.Scanner) (err error) {
+	if err := row.Scan(p.into...); err != nil {
+		return err
+	}
+	p.rows++
+	p.lines = append(p.lines, '{')
+	begun := len(p.lines)
+	for i := range p.cells {
+		if p.lines, err = p.cells[i].append(p.lines, begun); err != nil {
+			return fmt.Errorf("row %d: %w", p.rows, err)
+		}
+	}
+	p.lines = append(p.lines, '}', '\n')
+	return nil
+}
+
+func (p *parts) write() error {
+	_, err := p.w.Write(p.lines)
+	return err
+}

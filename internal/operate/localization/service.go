@@ -1,0 +1,147 @@
+package localization
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/localizer"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// freshFor is how long a generation is used before it is read again.
+const freshFor = 500 * time.Millisecond
+
+// Options are the optional parts of a Service.
+type Options struct {
+	Now func() time.Time // the process's clock, for freshFor
+}
+
+// Service reads and changes the texts of administrators. It is safe for concurrent use; New
+// returns one.
+type Service struct {
+	db        *db.DB
+	languages []string // for which texts may be set
+	now       func() time.Time
+
+	known   atomic.Pointer[known]
+	reading chan struct{} // holds one element during a read
+}
+
+// known is the result of the last read.
+type known struct {
+	generation int64
+	overrides  []localizer.Override // ordered by tag and language
+	at         time.Time            // when the generation was read
+}
+
+// New returns a service that has read nothing yet. Texts may be set for the languages.
+func New(d *db.DB, languages []string, o Options) *Service {
+	s := &Service{db: d, languages: languages, now: o.Now, reading: make(chan struct{}, 1)}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
+}
+
+// present returns the texts that are set, at most freshFor old. Of concurrent calls only one
+// reads.
+// Errors: fault.Transient when the database does not answer.
+func (s *Service) present(ctx context.Context) (*known, error) {
+	if k := s.fresh(); k != nil {
+		return k, nil
+	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, fault.Transientf(ctx.Err(), "the texts could not be read in time")
+	}
+	if k := s.fresh(); k != nil {
+		return k, nil
+	}
+	return s.read(ctx)
+}
+
+func (s *Service) fresh() *known {
+	if k := s.known.Load(); k != nil && s.now().Sub(k.at) < freshFor {
+		return k
+	}
+	return nil
+}
+
+// read reads the generation, and the rows if it has changed.
+func (s *Service) read(ctx context.Context) (*known, error) {
+	next := known{at: s.now()}
+	err := s.db.Lookup().Read(ctx, func(tx *db.Tx) (err error) {
+		if next.generation, err = generation(ctx, tx); err != nil {
+			return err
+		}
+		if last := s.known.Load(); last != nil && last.generation == next.generation {
+			next.overrides = last.overrides
+			return nil
+		}
+		next.overrides, err = rows(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the texts that are set: %w", err)
+	}
+	s.known.Store(&next)
+	return &next, nil
+}
+
+// forget makes the next call of present read the rows again. It waits for a running read,
+// which may return old rows.
+func (s *Service) forget(ctx context.Context) {
+	select {
+	case s.reading <- struct{}{}:
+		s.known.Store(nil)
+		<-s.reading
+	case <-ctx.Done():
+	}
+}
+
+func generation(ctx context.Context, q db.Querier) (n int64, err error) {
+	err = q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'localization'`).Scan(&n)
+	return n, err
+}
+
+func rows(ctx context.Context, q db.Querier) ([]localizer.Override, error) {
+	return db.Collect(ctx, q, `SELECT tag, language, content FROM localization ORDER BY tag, language`, nil, func(r db.Scanner) (o localizer.Override, err error) {
+		return o, r.Scan(&o.Tag, &o.Language, &o.Text)
+	})
+}
+
+// Texts are the texts of one model, combined with those of administrators; With returns them.
+type Texts struct {
+	s    *Service
+	base *localizer.Localizer
+	last atomic.Pointer[combined]
+}
+
+// combined is a localizer with the texts of a generation.
+type combined struct {
+	generation int64
+	localizer  *localizer.Localizer
+}
+
+// With returns the texts of a model, combined with those of administrators.
+func (s *Service) With(base *localizer.Localizer) *Texts { return &Texts{s: s, base: base} }
+
+// In returns the texts in the best language for an Accept-Language header.
+// Errors: fault.Transient when the database does not answer.
+func (t *Texts) In(ctx context.Context, accept string) (localizer.Texts, error) {
+	k, err := t.s.present(ctx)
+	if err != nil {
+		return localizer.Texts{}, err
+	}
+	c := t.last.Load()
+	if c == nil || c.generation != k.generation {
+		c = &combined{k.generation, t.base.With(k.overrides)}
+		t.last.Store(c)
+	}
+	return c.localizer.In(accept), nil
+}

@@ -1,0 +1,257 @@
+package system
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/lease"
+	"github.com/alds-dev/alds/internal/store/processes"
+)
+
+// Options has the functions and values that a Service gets from others.
+type Options struct {
+	Version string // of this process
+	// Commit is the commit that this process was built from; empty: unknown.
+	Commit string
+	// CommitDate is the date of that commit; empty: unknown.
+	CommitDate string
+	// Process is the name of this process in the table of processes.
+	Process    string
+	Dashboards string // their address; empty: unknown
+	// Work returns the queued work in the database.
+	Work    func(ctx context.Context, q db.Querier) (Work, error)
+	Queue   func(ctx context.Context) (Tasks, error) // returns the tasks in the queue
+	Check   Checking
+	Changed func(ctx context.Context) // applies new settings to this process; may be nil
+	Log     *slog.Logger
+}
+
+// Checking checks the database. It calls at with its progress.
+type Checking func(ctx context.Context, at func(check.Step)) ([]check.Finding, error)
+
+// Service serves administrators. It is safe for concurrent use; create it with New.
+type Service struct {
+	db     *db.DB
+	o      Options
+	starts chan start // of checks, for Run
+	leases *lease.Table[int64]
+
+	tellEvery time.Duration // tellEvery, shorter in tests
+}
+
+// New returns a service for a database.
+func New(d *db.DB, o Options) *Service {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{db: d, o: o, starts: make(chan start, 1), leases: lease.New[int64](d, "system_check", "", "state = 1"), tellEvery: tellEvery}
+}
+
+// Work is the queued work in the database.
+type Work struct {
+	WaitingChanges   lease.Backlog // for their fan-out
+	SetAsideChanges  lease.Backlog
+	DueDeliveries    lease.Backlog
+	LaterDeliveries  lease.Backlog // for the time of their next attempt
+	AcceptedRequests lease.Backlog
+	Paused, Resting  int // subscriptions
+}
+
+// Tasks has the numbers of tasks in the queue.
+type Tasks struct {
+	Pending   int `json:"pending"`
+	Active    int `json:"active"`
+	Scheduled int `json:"scheduled"`
+	Retry     int `json:"retry"`
+	Archived  int `json:"archived"`
+}
+
+// Status is the state of the installation, as clients read it.
+type Status struct {
+	Type        string      `json:"_type"`
+	Version     string      `json:"version"`
+	Commit      *string     `json:"commit"`     // of this process; null: unknown
+	CommitDate  *string     `json:"commitDate"` // likewise
+	Process     string      `json:"process"`    // that answers
+	At          string      `json:"at"`
+	Schema      Schema      `json:"schema"`
+	Database    Database    `json:"database"`
+	Processes   []Process   `json:"processes"`
+	Work        WorkView    `json:"work"`
+	Queue       Queue       `json:"queue"`
+	SlowQueries []SlowQuery `json:"slowQueries"`
+	Links       []Link      `json:"links"`
+}
+
+// Schema has the number of the last migration, and of the last one that this process expects.
+type Schema struct {
+	Version  int `json:"version"`
+	Expected int `json:"expected"`
+}
+
+// Database is the server with the data.
+type Database struct {
+	Server string `json:"server"`
+}
+
+// Process is a process as it was last seen.
+type Process struct {
+	ID      string `json:"id"`
+	Role    string `json:"role"`
+	Version string `json:"version"`
+	Host    string `json:"host"`
+	Started string `json:"started"`
+	Seen    string `json:"seen"`
+	Alive   bool   `json:"alive"`
+}
+
+// Waiting is how much work waits, and since when.
+type Waiting struct {
+	Count  int     `json:"count"`
+	More   bool    `json:"more"`
+	Oldest *string `json:"oldest"`
+}
+
+// WorkView is Work as clients read it.
+type WorkView struct {
+	WaitingChanges       Waiting `json:"waitingChanges"`
+	SetAsideChanges      Waiting `json:"setAsideChanges"`
+	DueDeliveries        Waiting `json:"dueDeliveries"`
+	LaterDeliveries      Waiting `json:"laterDeliveries"`
+	AcceptedRequests     Waiting `json:"acceptedRequests"`
+	PausedSubscriptions  int     `json:"pausedSubscriptions"`
+	RestingSubscriptions int     `json:"restingSubscriptions"`
+}
+
+// Queue is the queue as clients read it. Without Redis its tasks are unknown.
+type Queue struct {
+	Reachable bool `json:"reachable"`
+	Depth     *int `json:"depth"` // all except archived tasks
+	*Tasks
+}
+
+// SlowQuery is a slow query of a process.
+type SlowQuery struct {
+	At           string  `json:"at"` // when the slowest ended
+	Process      string  `json:"process"`
+	Milliseconds float64 `json:"milliseconds"` // of the slowest
+	Rows         int     `json:"rows"`
+	Count        int     `json:"count"`
+	Total        float64 `json:"totalMilliseconds"`
+	Query        string  `json:"query"`
+	Cut          bool    `json:"cut,omitempty"`
+}
+
+// Link is a page that shows more.
+type Link struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// queueLimit is how long Status waits for the queue.
+const queueLimit = 500 * time.Millisecond
+
+// Status returns the state of the installation.
+// Errors: fault.Denied for a member who does not administer the system.
+func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
+	st := Status{Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate), Process: s.o.Process, Links: []Link{}}
+	if err := mayRead(who); err != nil {
+		return st, err
+	}
+	err := s.db.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error { return s.read(ctx, tx, &st) })
+	if err != nil {
+		return st, err
+	}
+	if st.Schema.Version, st.Schema.Expected, err = s.db.Schema(ctx); err != nil {
+		return st, err
+	}
+	if st.Database.Server, err = s.db.Server(ctx); err != nil {
+		return st, err
+	}
+	st.Queue = s.queue(ctx)
+	if s.o.Dashboards != "" {
+		st.Links = append(st.Links, Link{Name: "Dashboards", URL: s.o.Dashboards})
+	}
+	return st, nil
+}
+
+// known returns a pointer to text, or nil for an empty text.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func mayRead(who auth.Actor) error {
+	if !who.Admin {
+		return fault.Deniedf("How the system is, is for system administrators")
+	}
+	return nil
+}
+
+// read reads the parts of the status that are rows. It may run twice.
+func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
+	var now int64
+	if err := tx.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now); err != nil {
+		return err
+	}
+	st.At = instant(now)
+	rows, err := processes.List(ctx, tx, s.db.Dialect)
+	if err != nil {
+		return err
+	}
+	st.Processes = make([]Process, len(rows))
+	for i, r := range rows {
+		st.Processes[i] = Process{ID: r.ID, Role: r.Role, Version: r.Version, Host: r.Host, Started: instant(r.Started), Seen: instant(r.Seen), Alive: r.Alive}
+	}
+	slow, err := processes.SlowQueries(ctx, tx, s.db.Dialect)
+	if err != nil {
+		return err
+	}
+	st.SlowQueries = make([]SlowQuery, len(slow))
+	for i, q := range slow {
+		st.SlowQueries[i] = SlowQuery{
+			At: instant(q.At), Process: q.Process, Milliseconds: milliseconds(q.Slowest), Rows: q.Rows, Count: q.Count,
+			Total: milliseconds(q.Total), Query: q.Query, Cut: q.Cut,
+		}
+	}
+	w, err := s.o.Work(ctx, tx)
+	st.Work = WorkView{
+		WaitingChanges: view(w.WaitingChanges), SetAsideChanges: view(w.SetAsideChanges), DueDeliveries: view(w.DueDeliveries),
+		LaterDeliveries: view(w.LaterDeliveries), AcceptedRequests: view(w.AcceptedRequests),
+		PausedSubscriptions: w.Paused, RestingSubscriptions: w.Resting,
+	}
+	return err
+}
+
+// queue reads the tasks of the queue, which may be unavailable.
+func (s *Service) queue(ctx context.Context) Queue {
+	ctx, cancel := context.WithTimeout(ctx, queueLimit)
+	defer cancel()
+	tasks, err := s.o.Queue(ctx)
+	if err != nil {
+		return Queue{}
+	}
+	depth := tasks.Pending + tasks.Active + tasks.Scheduled + tasks.Retry
+	return Queue{Reachable: true, Depth: &depth, Tasks: &tasks}
+}
+
+func view(b lease.Backlog) Waiting {
+	w := Waiting{Count: b.Count, More: b.More}
+	if b.Oldest > 0 {
+		at := instant(b.Oldest)
+		w.Oldest = &at
+	}
+	return w
+}
+
+func instant(micros int64) string { return string(value.AppendInstant(nil, micros)) }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,130 @@
+package describe
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// Document is a description as bytes that callers must not change.
+type Document struct {
+	Body []byte
+	Gzip []byte // the same, compressed; nil if compression saves too little
+	Tag  string // changes with the bytes; without quotes
+}
+
+// Documents are the descriptions of one model. Each is encoded once, on first use: in each
+// format the whole model takes 3 MB, and so do all its types together. It is safe for
+// concurrent use; New and With return one.
+type Documents struct {
+	model   *meta.Model
+	version string
+	parts   *parts // shared by the descriptions of all models
+
+	mu    sync.Mutex
+	ready map[address]func() Document // each function makes its document once
+}
+
+// form is the format of a description and the base of its hrefs.
+type form struct {
+	base   string
+	format doc.Format
+}
+
+// address is the subject of a document: a type, or all types if typ is empty.
+type address struct {
+	form
+	typ string
+}
+
+// New returns the descriptions of a model. version is the program's version, four integers.
+func New(m *meta.Model, version string) *Documents {
+	return &Documents{model: m, version: version, parts: &parts{last: map[form]whole{}}, ready: map[address]func() Document{}}
+}
+
+// With returns the descriptions of another model. Parts that both have in common are
+// compressed once.
+func (d *Documents) With(m *meta.Model) *Documents {
+	return &Documents{model: m, version: d.version, parts: d.parts, ready: map[address]func() Document{}}
+}
+
+// Model describes all types in a format, JSON or XML. base is the beginning of all hrefs.
+func (d *Documents) Model(base string, f doc.Format) Document {
+	in := form{base, f}
+	return d.prepare(address{in, ""}, func(e encoder) Document {
+		p := newPacker(d.parts.of(in))
+		e.all(p, d.model)
+		all, kept := p.document()
+		d.parts.keep(in, kept)
+		return all
+	})
+}
+
+// Type describes one type. Errors: fault.NotFound.
+func (d *Documents) Type(base, name string, f doc.Format) (Document, error) {
+	t, err := d.typeNamed(name)
+	if err != nil {
+		return Document{}, err
+	}
+	return d.prepare(address{form{base, f}, name}, func(e encoder) Document {
+		of := Of(d.model, t)
+		one := NewDocument(bytes.Clone(e.one(nil, &of)))
+		one.Gzip = compressed(one.Body)
+		return one
+	}), nil
+}
+
+// Part describes an operation or attribute of a type, or the target of a path token. Errors:
+// fault.NotFound for an unknown name; fault.Invalid for text that is not a token.
+func (d *Documents) Part(base, typ, name string, f doc.Format) (Document, error) {
+	t, err := d.typeNamed(typ)
+	if err != nil {
+		return Document{}, err
+	}
+	e := newEncoder(form{base, f}, d.version)
+	if op, ok := t.Op(name); ok {
+		of := operation(d.model, op)
+		return NewDocument(e.operation(nil, &of)), nil
+	}
+	a, err := Token(d.model, t, name)
+	if err != nil {
+		return Document{}, err
+	}
+	return NewDocument(e.attribute(nil, &a)), nil
+}
+
+func (d *Documents) typeNamed(name string) (*meta.Type, error) {
+	t, ok := d.model.Type(name)
+	if !ok {
+		return nil, fault.NotFoundf("Unknown AssetType: %s", name)
+	}
+	return t, nil
+}
+
+// prepare returns a document. The first call makes it.
+func (d *Documents) prepare(at address, encode func(encoder) Document) Document {
+	d.mu.Lock()
+	made := d.ready[at]
+	if made == nil {
+		made = sync.OnceValue(func() Document { return encode(newEncoder(at.form, d.version)) })
+		d.ready[at] = made
+	}
+	d.mu.Unlock()
+	return made()
+}
+
+// NewDocument returns bytes with their tag, uncompressed.
+func NewDocument(b []byte) Document { return Document{Body: b, Tag: tagOf(b)} }
+
+func tagOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
+}
+
+// modelSize is the approximate size of the whole model, in bytes, in either format.
+const modelSize = 3 << 20

@@ -1,0 +1,60 @@
+package find
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/history"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// mode returns the time that a query is about. The moment of an instant is read later.
+func mode(b query.Bound) (when query.When, instant int64, err error) {
+	switch {
+	case b.Moment != nil, b.AsOf.Text == query.AllVersions, b.History && b.AsOf.Text == "":
+		return query.When{Mode: query.Version}, 0, nil
+	case b.AsOf.Text == "":
+		return query.When{}, 0, nil
+	}
+	at, ok := value.Instant(b.AsOf.Text)
+	if !ok {
+		return query.When{}, 0, fault.Invalidf(b.AsOf.At, "asof is no date: %s", b.AsOf.Text)
+	}
+	return query.When{Mode: query.At}, at, nil
+}
+
+// at plans a query about an instant, once its moment is known. It also returns the horizon of
+// history, if the plan reads the past.
+// Errors: fault.Invalid for an instant before the horizon.
+func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Horizon, err error) {
+	switch {
+	case p.plan == nil:
+	case p.plan.Past:
+		return history.Of(ctx, q)
+	default:
+		return h, nil
+	}
+	moment, h, err := history.MomentOf(ctx, q, p.instant)
+	if err != nil {
+		return h, fault.Placed(err, p.bound.AsOf.At)
+	}
+	p.plan, err = query.NewPlan(p.bound, query.Options{All: all, When: query.When{Mode: query.At, Moment: moment}})
+	return h, err
+}
+
+// orGone replaces the outcome of a read of one version. If no version was found, and it may be
+// from before the horizon, the error says that.
+func (x *executor) orGone(r *query.Request, err error) error {
+	if err != nil && fault.KindOf(err) != fault.NotFound || x.handed > 0 || x.horizon.Moment == 0 || x.isEmptyPage() || len(x.plan.Groups) > 0 {
+		return err
+	}
+	if o, bad := oid.Parse(r.From.Text); bad == nil && o.Moment > 0 {
+		if gone := x.horizon.CheckMoment(o.Moment); gone != nil {
+			return gone
+		}
+	}
+	return err
+}

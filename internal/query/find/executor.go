@@ -1,0 +1,439 @@
+package find
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/encode"
+	"github.com/alds-dev/alds/internal/query/history"
+	"github.com/alds-dev/alds/internal/query/sqlgen"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// deepStart is the row from which on a page reads its ids first. The database then skips rows
+// of a key instead of whole rows.
+const deepStart = 100
+
+// maxArgs bounds the arguments of one statement: SQLite allows 32,766.
+const maxArgs = 32_000
+
+// idSize is how many bytes are counted for each id of a large result. It includes the spare
+// capacity of slices, and moments.
+const idSize = 24
+
+// executor executes one plan.
+type executor struct {
+	prepared
+	f   *Finder
+	q   db.Querier
+	w   sqlgen.Writer
+	out *output
+
+	horizon history.Horizon // of history; set if the plan reads the past
+
+	sets       setMemory   // for the sets that are being read
+	answer     reservation // for an answer that is returned whole
+	contents   reservation // for the longest piece of a flushed answer that has contents
+	large      bool        // the answer is too large to be buffered
+	groupBytes int64       // bytes of groups
+
+	handed int           // rows passed to the encoder
+	waited time.Duration // for the client of a flushed answer
+
+	counts   bool                          // the statement of the page counts all rows, too
+	pageRows *encode.Set                   // nil: not read yet
+	number   *int64                        // of all rows; nil: unknown
+	together map[*query.Branch]*encode.Set // rows of branches that were read with the page
+
+	more bool  // there are rows after this page
+	last []any // keys of the page's last row, if the query has a cursor
+
+	haveIDs bool
+	ids     []int64
+	at      []int64 // moments of ids, if every row has its own
+	shared  sharedCells
+	below   map[*query.Branch]*sharedBelow
+}
+
+// each calls row for all rows in order. It reads them block by block.
+func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error) error {
+	if x.small() {
+		if err := x.readPage(ctx); err != nil {
+			return err
+		}
+		s := x.pageRows
+		if x.plan.One && s.Len() == 0 {
+			return fault.NotFoundf("Not Found")
+		}
+		if x.hasMore(s.Len()) {
+			s.Truncate(int(x.plan.Page.Size))
+		}
+		return x.emit(ctx, s, inOrder(s.Len()), row)
+	}
+	if err := x.readIDs(ctx); err != nil {
+		return err
+	}
+	for from := 0; from < len(x.ids); from += db.MaxIn {
+		to, before := min(from+db.MaxIn, len(x.ids)), x.sets.used
+		if err := x.block(ctx, from, to, row); err != nil {
+			return err
+		}
+		x.sets.shrink(before)
+	}
+	return nil
+}
+
+// readPage reads the rows of a page with one statement, and their total if it counts them. An
+// empty page is not read. A page without rows leaves the total unknown, except the first page,
+// where it is 0.
+func (x *executor) readPage(ctx context.Context) error {
+	if x.pageRows != nil {
+		return nil
+	}
+	x.pageRows = &encode.Set{Body: &x.plan.Body, Width: len(x.plan.Cells)}
+	p, total := x.plan.Page, int64(0)
+	switch {
+	case x.isEmptyPage():
+		return nil
+	case x.plan.Together:
+		return x.readTogether(ctx)
+	}
+	var before []any
+	if x.counts {
+		before = append(before, &total)
+	}
+	if err := x.scan(ctx, x.pageRows, x.page(), func() error { return nil }, before...); err != nil {
+		return err
+	}
+	if x.counts && (x.pageRows.Len() > 0 || p.Start == 0 && len(x.plan.Resume) == 0) {
+		x.number = &total
+	}
+	return nil
+}
+
+// readTogether reads the one asset of the plan and the rows of its branches with one
+// statement.
+func (x *executor) readTogether(ctx context.Context) error {
+	sets, width := []*encode.Set{x.pageRows}, x.pageRows.Width
+	x.together = map[*query.Branch]*encode.Set{}
+	for _, b := range x.plan.Branches {
+		s := &encode.Set{Body: &b.Body, Width: len(b.Cells)}
+		x.together[b] = s
+		sets, width = append(sets, s), width+s.Width
+	}
+	row, number := &encode.Set{Body: &query.Body{}, Width: width}, int64(0)
+	err := x.scan(ctx, row, x.page(), func() error {
+		from := 0
+		for _, s := range sets[:number] {
+			from += s.Width
+		}
+		s := sets[number]
+		size := s.Size()
+		s.Cells = append(s.Cells, row.Cells[from:from+s.Width]...)
+		row.Truncate(0)
+		return x.sets.add(s.Size() - size)
+	}, &number)
+	for _, s := range sets[1:] {
+		s.SortByID()
+	}
+	return err
+}
+
+// isEmptyPage reports whether the page has no rows, whatever the database has.
+func (x *executor) isEmptyPage() bool {
+	p := x.plan.Page
+	return p != nil && p.Size == 0 && p.After == nil
+}
+
+// small reports whether one statement can read all rows with all their cells.
+func (x *executor) small() bool {
+	if x.haveIDs {
+		return false
+	}
+	return x.one || isSmall(x.plan.Page)
+}
+
+// isSmall reports whether one statement can read a whole page.
+func isSmall(p *query.Page) bool {
+	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
+}
+
+// hasMore stores and reports whether n rows are more than a page. A query with a cursor reads
+// one row more than its page has.
+func (x *executor) hasMore(n int) bool {
+	p := x.plan.Page
+	x.more = p != nil && p.After != nil && int64(n) > p.Size
+	return x.more
+}
+
+// setLast stores the keys of a row, for the cursor of the next page.
+func (x *executor) setLast(s *encode.Set, row int32) {
+	x.last = x.last[:0]
+	for i := x.plan.Keys; i < s.Width; i++ {
+		x.last = append(x.last, s.Cell(row, i).Any())
+	}
+}
+
+// readIDs reads the ids of all rows in order. They are all that memory holds of a large
+// result.
+func (x *executor) readIDs(ctx context.Context) error {
+	if x.haveIDs {
+		return nil
+	}
+	x.haveIDs = true
+	x.shared = x.sharedOf(&x.plan.Select)
+	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1 + len(x.shared.cells)}
+	err := x.scan(ctx, s, x.w.IDs(x.plan, x.shared.cells...), func() error {
+		x.ids = append(x.ids, s.ID(0))
+		if x.plan.Moment != nil {
+			x.at = append(x.at, s.Cell(0, query.CellMoment).N)
+		}
+		x.shared.values = append(x.shared.values, s.Cells[query.CellMoment+1:]...)
+		s.Truncate(0)
+		return x.sets.add(idSize + x.shared.size())
+	})
+	if err == nil && x.hasMore(len(x.ids)) {
+		x.ids = x.ids[:x.plan.Page.Size]
+	}
+	return err
+}
+
+// block calls row for the rows of some ids, in the order of the ids.
+func (x *executor) block(ctx context.Context, from, to int, row func(*encode.Set, int32) error) error {
+	ids, at := x.ids[from:to], []int64(nil)
+	if x.at != nil {
+		at = x.at[from:to]
+	}
+	s, err := x.read(ctx, x.w.Block(x.shared.without, ids, at), &x.plan.Body, len(x.plan.Cells))
+	if err != nil {
+		return err
+	}
+	rowOf := make(map[version]int32, s.Len())
+	for i := range int32(s.Len()) {
+		rowOf[x.version(s, i, query.CellID, query.CellMoment, at != nil)] = i
+	}
+	order := make([]int32, 0, len(ids))
+	for i, id := range ids {
+		v := version{id: id}
+		if at != nil {
+			v.moment = at[i]
+		}
+		if r, ok := rowOf[v]; ok {
+			order = append(order, r)
+			x.shared.fill(s, r, x.shared.of(from+i))
+		}
+	}
+	return x.emit(ctx, s, order, row)
+}
+
+// version identifies a row by its id, and by its moment if rows have their own.
+type version struct{ id, moment int64 }
+
+func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment bool) version {
+	v := version{id: s.Cell(row, id).N}
+	if withMoment {
+		v.moment = s.Cell(row, moment).N
+	}
+	return v
+}
+
+// emit reads the branches of a set and calls row for each of its rows.
+func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row func(*encode.Set, int32) error) error {
+	if err := x.branches(ctx, s); err != nil {
+		return err
+	}
+	if err := x.checkMinSize(s, order); err != nil {
+		return err
+	}
+	for _, r := range order {
+		if err := row(s, r); err != nil {
+			return err
+		}
+	}
+	x.f.metrics.rows.Add(float64(len(order)))
+	x.handed += len(order)
+	if n := len(order); n > 0 && x.plan.Keys > 0 {
+		x.setLast(s, order[n-1])
+	}
+	return nil
+}
+
+// checkMinSize returns an error if the rows have too many bytes, even if their values are as
+// short as possible. With nested selects, a row that is read once may be many times in an
+// answer.
+func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
+	if x.out.limit == 0 || !slices.ContainsFunc(s.Body.Branches, func(b *query.Branch) bool { return len(b.Branches) > 0 }) {
+		return nil
+	}
+	rows, sum := encode.MinSize(s), int64(0)
+	for _, r := range order {
+		sum = encode.AddSize(sum, rows[r])
+	}
+	return x.out.checkSize(sum)
+}
+
+// branches reads the rows below those of a set. It uses one statement per branch and block of
+// distinct parents.
+func (x *executor) branches(ctx context.Context, s *encode.Set) error {
+	for _, b := range s.Body.Branches {
+		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Of: make([]int32, s.Len())}
+		each := b.Moment != nil
+		parents, err := x.parents(ctx, &l, s, each)
+		if err != nil {
+			return err
+		}
+		if rows := x.together[b]; rows != nil {
+			l.Set = rows
+		} else if err := x.readBranch(ctx, l.Set, b, parents); err != nil {
+			return err
+		}
+		if err := x.assign(ctx, l, parents, each); err != nil {
+			return err
+		}
+		s.Lists = append(s.Lists, l)
+		if err := x.branches(ctx, l.Set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBranch reads the rows of a branch below its parents, block by block.
+func (x *executor) readBranch(ctx context.Context, s *encode.Set, b *query.Branch, parents []version) error {
+	for block := range slices.Chunk(parents, db.MaxIn) {
+		ids, moments := split(block, b.Moment != nil)
+		if err := x.readBelow(ctx, s, b, ids, moments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Bytes counted for each group of rows and for each row.
+const (
+	groupSize = 160
+	rowSize   = 12
+)
+
+// assign puts the rows of a branch into the groups of their parents, in order.
+func (x *executor) assign(ctx context.Context, l encode.List, parents []version, each bool) error {
+	if err := x.sets.add(int64(l.Set.Len()) * rowSize); err != nil {
+		return err
+	}
+	group := make(map[version]int32, len(parents))
+	for i, v := range parents {
+		group[v] = int32(i)
+	}
+	for i := range int32(l.Set.Len()) {
+		if err := checkContext(ctx, int(i)); err != nil {
+			return err
+		}
+		if n, ok := group[x.version(l.Set, i, query.CellParent, query.CellParentMoment, each)]; ok {
+			l.Groups[n].Rows = append(l.Groups[n].Rows, i)
+		}
+	}
+	return nil
+}
+
+// parents returns the assets of a set, each once, or once for every moment at which it is
+// read. It makes a group of l for each.
+func (x *executor) parents(ctx context.Context, l *encode.List, s *encode.Set, each bool) ([]version, error) {
+	if err := x.sets.add(int64(s.Len()) * rowSize); err != nil {
+		return nil, err
+	}
+	group := map[version]int32{}
+	var list []version
+	for i := range int32(s.Len()) {
+		if err := checkContext(ctx, int(i)); err != nil {
+			return nil, err
+		}
+		v := x.version(s, i, query.CellID, s.Body.AtCell, each)
+		n, ok := group[v]
+		if !ok {
+			n = int32(len(list))
+			group[v] = n
+			list = append(list, v)
+			if err := x.sets.add(groupSize); err != nil {
+				return nil, err
+			}
+		}
+		l.Of[i] = n
+	}
+	l.Groups = make([]encode.Group, len(list))
+	return list, nil
+}
+
+func split(block []version, each bool) (ids, moments []int64) {
+	for _, v := range block {
+		ids = append(ids, v.id)
+		if each {
+			moments = append(moments, v.moment)
+		}
+	}
+	return ids, moments
+}
+
+// total counts the rows of the plan on all pages.
+func (x *executor) total(ctx context.Context) (int64, error) {
+	switch {
+	case x.plan.Page == nil:
+		err := x.readIDs(ctx)
+		return int64(len(x.ids)), err
+	case x.counts:
+		if err := x.readPage(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if x.number != nil {
+		return *x.number, nil
+	}
+	s, err := x.read(ctx, x.w.Total(x.plan), &query.Body{}, 1)
+	if err != nil || s.Len() == 0 {
+		return 0, err
+	}
+	n, _ := s.Cell(0, 0).Int64()
+	return n, nil
+}
+
+// read runs a statement and returns its rows.
+func (x *executor) read(ctx context.Context, st sqlgen.Statement, body *query.Body, width int) (*encode.Set, error) {
+	s := &encode.Set{Body: body, Width: width}
+	return s, x.readInto(ctx, s, st)
+}
+
+func (x *executor) readInto(ctx context.Context, s *encode.Set, st sqlgen.Statement) error {
+	return x.scan(ctx, s, st, func() error { return nil })
+}
+
+// scan runs a statement, adds each of its rows to s and then calls row. Values that come
+// before the cells of s are copied to before.
+func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement, row func() error, before ...any) error {
+	if len(st.Args) > maxArgs {
+		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
+	}
+	cells := slices.Concat(before, s.Scanners())
+	size := s.Size()
+	return db.Each(ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {
+		if err := r.Scan(cells...); err != nil {
+			return err
+		}
+		if n := s.Size(); n != size {
+			if err := x.sets.add(n - size); err != nil {
+				return err
+			}
+			size = n
+		}
+		return row()
+	})
+}
+
+func inOrder(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}

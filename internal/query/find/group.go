@@ -1,0 +1,139 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/query/encode"
+)
+
+// group is one asset with the rows or groups below it.
+type group struct {
+	of       version
+	head     []byte // the asset's own row, without its closing brace
+	kids     map[version]*group
+	missing  *group // the group of rows without an asset
+	children []byte // rows separated by commas, at the last level
+}
+
+// grouped appends the JSON array of the groups, sorted by id; the group without an asset comes
+// first. The rows below are in the order of the query. A row that refers to several assets is
+// below each of them. Unlike rows, all groups are collected before the first is written.
+// Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
+func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
+	top := &group{}
+	x.groupBytes = int64(len(w))
+	e.Sink = x.counted(ctx, &x.groupBytes)
+	err := x.each(ctx, func(s *encode.Set, row int32) error {
+		below := []*group{top}
+		for _, branch := range x.plan.Groups {
+			var next []*group
+			for _, g := range below {
+				next = x.kidsOf(e, g, s, row, branch, next)
+			}
+			below = next
+		}
+		e.Sink.Next = Piece // of this row
+		text := e.Row(nil, s, row)
+		if err := x.growGroups(ctx, e.Sink, len(text)*len(below)); err != nil {
+			return err
+		}
+		for _, g := range below {
+			if len(g.children) > 0 {
+				g.children = append(g.children, ',')
+			}
+			g.children = append(g.children, text...)
+		}
+		return nil
+	})
+	if err == nil {
+		err = x.answer.grow(2 * x.groupBytes) // the groups, and the answer made from them
+	}
+	if err != nil {
+		return w, err
+	}
+	w = top.list(w)
+	return w, x.check(ctx, int64(len(w)))
+}
+
+// growGroups counts n more bytes of groups.
+// Errors: those of the sink, of check and of memory.Hold.Take.
+func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) error {
+	if err := sink.Err(); err != nil {
+		return err
+	}
+	x.groupBytes += int64(n)
+	if err := x.check(ctx, x.groupBytes); err != nil {
+		return err
+	}
+	return x.answer.grow(x.groupBytes)
+}
+
+// kidsOf appends the groups below g to which a row belongs through one branch.
+func (x *executor) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
+	l := s.Lists[branch]
+	from := len(kids)
+	for _, r := range l.Rows(row) {
+		e.Sink.Next = Piece
+		of := x.version(l.Set, r, query.CellID, query.CellMoment, x.moments)
+		k := g.kid(of)
+		if k.head == nil {
+			k.head = open(e.Row(nil, l.Set, r))
+			x.groupBytes += int64(len(k.head))
+		}
+		if !slices.Contains(kids[from:], k) {
+			kids = append(kids, k)
+		}
+	}
+	if len(l.Rows(row)) > 0 {
+		return kids
+	}
+	if g.missing == nil {
+		g.missing = &group{head: open(e.Missing(nil, &x.plan.Branches[branch].Body))}
+	}
+	return append(kids, g.missing)
+}
+
+// open returns a row without its closing brace.
+func open(row []byte) []byte { return row[:len(row)-1] }
+
+func (g *group) kid(of version) *group {
+	k := g.kids[of]
+	if k == nil {
+		k = &group{of: of}
+		if g.kids == nil {
+			g.kids = map[version]*group{}
+		}
+		g.kids[of] = k
+	}
+	return k
+}
+
+// list appends the groups or rows below g as a JSON array.
+func (g *group) list(w []byte) []byte {
+	w = append(w, '[')
+	if g.kids == nil && g.missing == nil {
+		return append(append(w, g.children...), ']')
+	}
+	var kids []*group
+	if g.missing != nil {
+		kids = append(kids, g.missing)
+	}
+	first := len(kids)
+	for _, k := range g.kids {
+		kids = append(kids, k)
+	}
+	slices.SortFunc(kids[first:], func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.of.id, b.of.id), cmp.Compare(a.of.moment, b.of.moment))
+	})
+	for i, k := range kids {
+		if i > 0 {
+			w = append(w, ',')
+		}
+		w = append(append(w, k.head...), `,"_children":`...)
+		w = append(k.list(w), '}')
+	}
+	return append(w, ']')
+}

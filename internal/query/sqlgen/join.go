@@ -1,0 +1,152 @@
+package sqlgen
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// apart separates conditions that may have a sub-select from the others.
+func (e *emitter) apart(on []query.Expr) (plain, asking []query.Expr) {
+	for _, x := range e.flatten(on) {
+		if e.asksNothing(x) {
+			plain = append(plain, x)
+		} else {
+			asking = append(asking, x)
+		}
+	}
+	if len(plain) == 0 {
+		plain = []query.Expr{fixed{text: "1 = 1"}}
+	}
+	return plain, asking
+}
+
+// row writes a table and its alias. If the dialect allows no sub-selects in ON, the row also
+// has the ids of joined rows that only a sub-select finds. An example is the member who closed
+// an asset.
+func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
+	var found [][]*query.Table
+	if !e.Dialect.QueriesInON {
+		found = e.ways(t, t, nil, used)
+	}
+	if len(found) == 0 {
+		e.table(t)
+		return
+	}
+	alias := e.aliasOf(t)
+	e.write("(SELECT ", alias, ".*")
+	for _, way := range found {
+		j := way[len(way)-1]
+		id := e.aliasOf(j) + "_id"
+		e.idOf[j] = fixed{text: alias + "." + id}
+		e.write(", (SELECT ", e.aliasOf(j), ".id FROM ")
+		sep := ""
+		for _, j := range way {
+			e.write(sep)
+			e.table(j)
+			sep = " CROSS JOIN "
+		}
+		e.where(way[0], e.conditionsOf(way[1:]))
+		e.write(") AS ", id)
+	}
+	e.write(" FROM ")
+	e.table(t)
+	e.write(") ", alias)
+}
+
+// ways returns the paths of joins from t to tables whose id the row has. last is the end of
+// path way.
+func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query.Table]bool) (found [][]*query.Table) {
+	for _, j := range last.Joins {
+		if !used[j] || !j.Left || j.When.Mode == query.Version { // there may be several rows
+			continue
+		}
+		way := append(slices.Clone(way), j)
+		if e.isFound(t, way) {
+			found = append(found, way)
+		}
+		found = append(found, e.ways(t, j, way, used)...)
+	}
+	return found
+}
+
+// isFound reports whether the id at the end of a path needs a sub-select that reads only a row
+// of t. A path that a nearer table can find does not count.
+func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
+	j := way[len(way)-1]
+	if _, asking := e.apart(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {
+		return false
+	}
+	return !readsMore(j, e.conditionsOf(way), append(way, t)...)
+}
+
+// conditionsOf returns the conditions of several tables.
+func (e *emitter) conditionsOf(tables []*query.Table) (all []query.Expr) {
+	for _, t := range tables {
+		all = append(all, e.conditions(t)...)
+	}
+	return all
+}
+
+// readsMore reports whether conditions read rows of tables other than joined and more. The
+// moment that joined is compared with does not count, since that condition has no sub-select.
+func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool {
+	r := newReads()
+	r.own[joined], r.joined = true, joined
+	for _, t := range more {
+		r.own[t] = true
+	}
+	r.exprs(on)
+	return r.outer()
+}
+
+// joinedApart writes a joined table for a dialect without sub-selects in ON. It returns the
+// conditions for the WHERE: those with sub-selects of an inner join. A LEFT JOIN applies them
+// to the rows before they are joined. If they read other rows, such as a moment, they must
+// stay in ON.
+func (e *emitter) joinedApart(j *query.Table, used map[*query.Table]bool, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
+	switch {
+	case !j.Left || len(asking) == 0:
+		e.row(j, used)
+		return asking
+	case readsMore(j, asking):
+		e.row(j, used)
+		*on = append(*on, asking...)
+		return nil
+	}
+	e.write("(SELECT ", e.aliasOf(j), ".* FROM ")
+	e.row(j, used)
+	e.write(" WHERE ")
+	e.conds(asking)
+	e.write(") ", e.aliasOf(j))
+	return nil
+}
+
+// asksNothing reports whether a condition is certainly written without a sub-select.
+func (e *emitter) asksNothing(x query.Expr) bool {
+	asksNot := func(x query.Expr) bool { return !e.asksNothing(x) }
+	switch x := x.(type) {
+	case query.ColumnOf, query.Arg, query.Num, query.ActorID, notBefore, fixed:
+		return true
+	case query.Compare:
+		return e.asksNothing(x.L) && e.asksNothing(x.R)
+	case query.In:
+		return len(x.List) <= db.MaxIn && e.asksNothing(x.X) && !slices.ContainsFunc(x.List, asksNot)
+	case query.IsNull:
+		return e.asksNothing(x.X)
+	case query.All:
+		return !slices.ContainsFunc(x, asksNot)
+	case query.Any:
+		return !slices.ContainsFunc(x, asksNot)
+	case query.Visible:
+		return x.By == nil && len(e.Visibility.Scopes) <= MaxInlineScopes
+	case query.NotHidden:
+		return x.T.When.Mode == query.Now && e.Visibility.Hidden != nil
+	case query.SeesMember:
+		return x.By == nil && e.Visibility.Members != nil
+	case unkeyed:
+		return e.asksNothing(x.Expr)
+	}
+	return false
+}

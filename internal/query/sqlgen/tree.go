@@ -1,0 +1,183 @@
+package sqlgen
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// pairs writes the parents of a branch as a table. It is padded with nulls, so that there are
+// few statement texts.
+func (e *emitter) pairs() {
+	before, id, moment := "(SELECT ", " AS id", " AS moment"
+	for i := range db.InSize(len(e.seeds)) {
+		var parent, at query.Arg
+		if i < len(e.seeds) {
+			parent.V, at.V = e.seeds[i], e.moments[i]
+		}
+		e.write(before, asInteger, parent, signed, id, ", ", asInteger, at, signed, moment)
+		before, id, moment = " UNION ALL SELECT ", "", ""
+	}
+	e.write(")")
+}
+
+// asInteger and signed enclose an argument that becomes a column of a table. Without them
+// MySQL makes it a text column, compares it with numbers as doubles, and uses no key for it.
+const asInteger, signed = "CAST(", " AS SIGNED)"
+
+// tree writes the pairs (root, id) of a hierarchy. id is reached from root in one or more
+// steps, or is root itself if the closure includes it.
+//
+// With t.Ends, the recursion starts at these ids and follows the hierarchy backwards.
+// Otherwise it starts at the parents or the one asset of the statement, if the hierarchy is
+// joined to them, or else at all assets.
+//
+// If rows have moments of their own, each pair has the span of time in which all its steps
+// held. A recursion that starts at a common table becomes a common table too, since MariaDB
+// cannot refer to one from inside the other.
+func (e *emitter) tree(t *query.Table) {
+	g, starts := e.edge(t), e.starts(t)
+	if starts != nil && e.startsAtSet(t) {
+		from := treeFrom{t, e.rootSet}
+		name, ok := e.common.trees[from]
+		if !ok {
+			name = e.common.newName()
+			in := e.beside()
+			in.root, in.rootSet = e.root, e.rootSet
+			in.recursion(t, g, in.starts(t), name)
+			e.common.addRecursive(in, name, g.columns)
+			e.common.trees[from] = name
+		}
+		e.write(e.reads(name))
+		return
+	}
+	e.write("(WITH RECURSIVE r(", g.columns, ") AS (")
+	e.recursion(t, g, starts, "r")
+	e.write(") SELECT ", g.columns, " FROM r)")
+}
+
+// recursion writes the pairs of a hierarchy as a table that reads itself by name. starts is
+// the condition on the ids it starts from; nil: all.
+func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
+	limit := func(column string) {
+		if starts != nil {
+			e.write(" AND ", column)
+			e.write(starts...)
+		}
+	}
+	from, step := g.start, []any{" UNION SELECT r.root, ", g.next, g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.start, " = r.id"}
+	if len(t.Ends) > 0 {
+		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.next, " = r.root"}
+	}
+	e.read += 3 // the tables of its parts
+	e.write("SELECT ")
+	if t.Tree.Me {
+		e.write("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codesOf(t.Tree.Up.Declared.Concrete))
+		limit("a.id")
+	}
+	if t.Tree.Me && !t.Tree.Transitive {
+		e.write(" UNION SELECT ")
+	}
+	if !t.Tree.Me || !t.Tree.Transitive { // otherwise the recursion includes the first step
+		e.write(g.start, ", ", g.next, g.span, " FROM ", g.from, " WHERE ")
+		e.edgeConds(g)
+		limit(from)
+	}
+	if t.Tree.Transitive {
+		e.write(step...)
+		e.write(g.overlap, " WHERE ")
+		e.edgeConds(g)
+	}
+}
+
+// startsAtSet reports whether the recursion of a hierarchy starts at a common table.
+func (e *emitter) startsAtSet(t *query.Table) bool { return e.rootSet != "" && len(t.Ends) == 0 }
+
+// starts returns the condition on the ids at which the recursion of a hierarchy starts; nil:
+// all.
+func (e *emitter) starts(t *query.Table) []any {
+	if len(t.Ends) > 0 {
+		return []any{" IN ", t.Ends}
+	}
+	root, ok := e.root.(query.ColumnOf)
+	key, _ := t.Key.(query.Compare)
+	switch {
+	case !ok || root.T != t && key.R != query.Expr(root):
+		return nil
+	case e.rootSet != "":
+		return []any{" IN (SELECT id FROM ", e.reads(e.rootSet), ")"}
+	case e.one != nil:
+		return []any{" = ", e.one}
+	case e.seeds == nil:
+		return nil
+	}
+	return []any{" IN ", e.seeds}
+}
+
+// edge is one step of a hierarchy as SQL. It has the table of the pairs (start, next), and the
+// moment or the span of time for which they are read.
+type edge struct {
+	from        string
+	start, next string
+	conds, when string
+	moment      []any
+
+	columns string // of a pair
+	always  string // the span of an asset itself
+	span    string // the span of an edge
+	both    string // the intersection of the spans of an edge and of the pair r
+	overlap string // the condition that this intersection is not empty
+}
+
+func (e *emitter) edge(t *query.Table) edge {
+	up := t.Tree.Up
+	g := edge{columns: "root, id"}
+	since := "e.moment"
+	if up.Place.Kind == meta.InLinks {
+		since = "e.since_moment"
+		g.from, g.start, g.next = "asset_link e", "e.from_id", "e.to_id"
+		g.conds = "e.relation = " + strconv.Itoa(up.Place.Code)
+		g.when = " AND e.until_moment = " + forever
+	} else {
+		g.from, g.start, g.next = "asset e", "e.id", "e."+up.Place.Column
+		g.conds = "e." + up.Place.Column + " IS NOT NULL AND e.type IN " + codesOf(up.Declared.Concrete)
+	}
+	if t.Tree.Down {
+		g.start, g.next = g.next, g.start
+	}
+	if t.When.Mode == query.Now {
+		return g
+	}
+	if up.Place.Kind != meta.InLinks {
+		g.from = "asset_version e"
+	}
+	if t.When.Mode == query.At {
+		g.when = " AND " + since + " <= ? AND e.until_moment > ?"
+		g.moment = []any{t.When.Moment, t.When.Moment}
+		return g
+	}
+	g.when = ""
+	g.columns += ", since_moment, until_moment"
+	g.always = ", a.created_moment, " + forever
+	g.span = ", " + since + ", e.until_moment"
+	g.both = ", CASE WHEN r.since_moment > " + since + " THEN r.since_moment ELSE " + since +
+		" END, CASE WHEN r.until_moment < e.until_moment THEN r.until_moment ELSE e.until_moment END"
+	g.overlap = " AND " + since + " < r.until_moment AND e.until_moment > r.since_moment"
+	return g
+}
+
+func (e *emitter) edgeConds(g edge) {
+	e.write(g.conds, g.when)
+	e.args = append(e.args, g.moment...)
+}
+
+func codesOf(types []*meta.Type) string {
+	parts := make([]string, len(types))
+	for i, c := range types {
+		parts[i] = strconv.Itoa(c.Code)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,9 @@
+package blob_test
+
+import (
+	"testing"
+
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Judged(m) }

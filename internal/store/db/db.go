@@ -1,0 +1,315 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/plugin/dbresolver"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	schema "github.com/alds-dev/alds/sql"
+)
+
+// Result is the result of Exec; RowsAffected counts matched rows.
+type Result = sql.Result
+
+// Rows is the result of Query. The caller closes it and passes its Err to Fault; Each does
+// both.
+type Rows = sql.Rows
+
+// Querier runs reading statements: a *Tx, or a *DB for one statement.
+type Querier interface {
+	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) *Row
+}
+
+// Options are the options of Open. The zero value is valid.
+type Options struct {
+	Log        *slog.Logger  // nil: no log
+	MaxConns   int           // connections in total, of which half read; 0 means 40
+	WriteLimit time.Duration // the longest a write transaction may last; 0 means 60 s
+	Replicas   Replicas      // for reads of Elsewhere; the zero value means none
+}
+
+const (
+	defaultConns      = 40
+	defaultWriteLimit = 60 * time.Second
+	smallConns        = 4
+)
+
+// DB is an open database, safe for concurrent use.
+type DB struct {
+	// Dialect describes the differences of this server.
+	Dialect *Dialect
+
+	reader  *sql.DB    // single statements
+	lookups *sql.DB    // see Lookup
+	health  *sql.DB    // see Health
+	reads   *readPools // of Read and One; nil: reader
+	writer  *sql.DB
+	small   *sql.DB
+	killer  *killer // nil on SQLite
+	keeper  *keeper // nil on SQLite
+
+	replicas  *replicas // nil if there are none
+	elsewhere bool      // reads go to replicas where possible, see Elsewhere
+	pinned    bool      // of a replica: all statements of a read run on one connection
+
+	statistics *statistics // nil on MySQL
+	turns      *turns      // of writes; nil on MySQL
+
+	checkpoints *checkpoints // nil on MySQL
+
+	tidb *atomic.Bool // the server is a TiDB
+
+	engine *atomic.Pointer[engineFacts] // what the server is; nil before Engine
+
+	noRoom *atomic.Int64 // writes that failed because the server was full
+
+	limit time.Duration
+	log   *slog.Logger
+	gorm  *gorm.DB
+	steps []schema.Migration
+	admin func() (*sql.DB, error) // a pool of one without a time limit, for Migrate
+
+	migrateLease, migrateWait time.Duration // see migrateLock
+}
+
+// Open opens the database at address, mysql://user:pass@host:3306/name or sqlite:path, and
+// pings the server.
+// Errors: fault.Invalid for an invalid address (without its password),
+// fault.Transient when the server does not answer.
+func Open(ctx context.Context, address string, o Options) (*DB, error) {
+	if o.MaxConns <= 0 {
+		o.MaxConns = defaultConns
+	}
+	if o.WriteLimit <= 0 {
+		o.WriteLimit = defaultWriteLimit
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engineFacts]), migrateLease: migrateLease, migrateWait: migrateWait}
+	var err error
+	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
+	case "mysql":
+		err = d.openMySQL(address, o.MaxConns)
+	case "sqlite":
+		err = d.openSQLite(strings.TrimPrefix(rest, "//"), o.MaxConns)
+	default:
+		err = errors.New("want mysql://user:pass@host:3306/name or sqlite:path")
+	}
+	if err == nil {
+		err = d.openReplicas(o.Replicas, o.MaxConns)
+	}
+	if err != nil {
+		_ = d.Close()
+		return nil, fault.Invalidf(fault.NoPlace, "database address: %v", err)
+	}
+	if err := d.start(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// start pings the server, and loads the migrations and gorm.
+func (d *DB) start(ctx context.Context) error {
+	if err := d.writer.PingContext(ctx); err != nil {
+		if classOf(err) == other {
+			return fmt.Errorf("open database: %w", err)
+		}
+		return fault.Transientf(err, "the database does not answer")
+	}
+	if d.Dialect.mysql {
+		if err := d.learn(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	if d.steps, err = schema.Migrations(d.Dialect.Name); err != nil {
+		return err
+	}
+	d.gorm, err = d.openGorm()
+	if d.replicas != nil {
+		for _, r := range d.replicas.all {
+			r.db.gorm = d.gorm
+		}
+	}
+	return err
+}
+
+func (d *DB) openMySQL(address string, conns int) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("it is not a URL") // the cause would show the password
+	}
+	c, err := mysqlConfig(u)
+	if err != nil {
+		return err
+	}
+	answer := d.limit + 30*time.Second
+	d.Dialect = mysqlDialect()
+	inner, err := mysql.NewConnector(killConfig(c))
+	if err != nil {
+		return err
+	}
+	d.killer, d.keeper = newKiller(inner), newKeeper(d.log)
+	half := max(1, conns/2)
+	read := func(conns int, limit time.Duration) *sql.DB {
+		if err != nil {
+			return nil
+		}
+		var pool *sql.DB
+		pool, err = d.mysqlPool(c, repeatableRead, conns, answer, statementLimit(limit))
+		return pool
+	}
+	n := split(half)
+	d.reader, d.lookups, d.health = read(n.reader, d.limit), read(n.lookups, d.limit), read(1, d.limit)
+	d.reads = newReadPools(read(n.quick, QuickLimit), read(n.long, d.limit), n)
+	if err != nil {
+		return err
+	}
+	if d.writer, err = d.mysqlPool(c, readCommitted, half, answer); err != nil {
+		return err
+	}
+	d.small, err = d.mysqlPool(c, readCommitted, min(smallConns, half), answer)
+	d.admin = func() (*sql.DB, error) { return d.mysqlPool(c, readCommitted, 1, 0) }
+	return err
+}
+
+func (d *DB) openSQLite(path string, conns int) (err error) {
+	d.Dialect = sqliteDialect()
+	n := split(max(1, conns/5))
+	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
+	var readers []*sql.DB
+	d.writer, readers, err = sqlitePools(path, n.reader, n.lookups, n.quick, n.long, 1)
+	if err != nil {
+		_ = closeAll(readers...)
+		return err
+	}
+	d.reader, d.lookups = readers[0], readers[1]
+	d.reads, d.health = newReadPools(readers[2], readers[3], n), readers[4]
+	d.small, d.statistics, d.turns = d.writer, newStatistics(), &turns{reads: MaxTurnRead}
+	return d.startCheckpoints(path)
+}
+
+// Lookup returns a view of d whose reads have a few connections of their own, so that queries
+// cannot use them up. It is for what every request reads first, such as logins and rights.
+// Its reads never restart. It is closed with d.
+func (d *DB) Lookup() *DB {
+	v := *d
+	v.reader, v.reads = d.lookups, nil
+	v.gorm = d.gorm.Clauses(dbresolver.Use(lookupPool)).Session(&gorm.Session{})
+	return &v
+}
+
+// Health returns a view of d for Ping, Writable and SchemaIsCurrent. It has a connection of
+// its own, so it never waits for requests. It is closed with d.
+func (d *DB) Health() *DB {
+	v := *d
+	v.reader, v.lookups, v.reads = d.health, d.health, nil
+	return &v
+}
+
+// Close closes all connections without waiting for statements.
+func (d *DB) Close() error {
+	pools := []*sql.DB{d.reader, d.lookups, d.health, d.small, d.writer}
+	if d.reads != nil {
+		pools = append(pools, d.reads.quick, d.reads.long)
+	}
+	err := errors.Join(d.checkpoints.close(), d.replicas.close(), closeAll(pools...))
+	d.keeper.close()
+	if d.killer != nil {
+		err = errors.Join(err, d.killer.close())
+	}
+	return err
+}
+
+func closeAll(pools ...*sql.DB) error {
+	var errs []error
+	for _, pool := range pools {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ping pings the server; for readiness.
+// Errors: fault.Transient.
+func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
+
+// RoundTrip returns the shortest time of several round trips to the server.
+// Errors: fault.Transient.
+func (d *DB) RoundTrip(ctx context.Context) (time.Duration, error) {
+	shortest := time.Duration(math.MaxInt64)
+	for range 10 {
+		began := time.Now()
+		if err := d.Ping(ctx); err != nil {
+			return 0, err
+		}
+		shortest = min(shortest, time.Since(began))
+	}
+	return shortest, nil
+}
+
+// Readers returns the maximum number of reading connections, replicas not included.
+func (d *DB) Readers() int {
+	n := 0
+	for _, p := range d.Pools() {
+		if p.Name != poolOfWrites && p.Name != poolOfShort && p.Name != poolReplica {
+			n += p.Limit
+		}
+	}
+	return n
+}
+
+func (d *DB) dialect() *Dialect { return d.Dialect }
+
+// Query runs one reading statement.
+func (d *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := d.reader.QueryContext(ctx, query, args...)
+	return rows, Fault(err)
+}
+
+// QueryRow runs one reading statement; Row.Scan copies its first row.
+func (d *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
+	return &Row{row: d.reader.QueryRowContext(ctx, query, args...)}
+}
+
+// Exec runs one writing statement.
+func (d *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	r, err := d.writer.ExecContext(ctx, query, args...)
+	d.checkpoints.wake()
+	return r, Fault(err)
+}
+
+// Row is the result of QueryRow.
+type Row struct {
+	row *sql.Row
+	err error
+	tx  *Tx
+}
+
+// Scan copies the columns of the row. Errors: fault.NotFound when there is none.
+func (r *Row) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	err := r.row.Scan(dest...)
+	if r.tx != nil {
+		return r.tx.classify(err)
+	}
+	return Fault(err)
+}

@@ -1,0 +1,244 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// Engine describes a database server.
+type Engine struct {
+	Server string // its name and version, such as "MariaDB 10.11.6"
+	Mode   string // such as "single server" and "Galera node, cluster of 3"
+	Means  string // which servers take writes, in words
+	Writes bool   // its configuration allows writes
+
+	query string // reads the variables that may change
+}
+
+// facts are variables of a server, and the state of a cluster node. The keys are their names
+// in lower case.
+type facts map[string]string
+
+// readOnly are the variables that make a server read-only, the most telling first.
+var readOnly = []string{"super_read_only", "read_only", "innodb_read_only", "tidb_super_read_only", "tidb_restricted_read_only"}
+
+// constant are the variables that identify a server.
+var constant = []string{"version", "version_comment", "aurora_version", "wsrep_on", "wsrep_provider", "group_replication_single_primary_mode"}
+
+// rejects is the variable that takes a Galera node out of use.
+const rejects = "wsrep_reject_queries"
+
+// nodeStatus are the status variables of a Galera node.
+var nodeStatus = []string{"wsrep_ready", "wsrep_cluster_status", "wsrep_cluster_size", "wsrep_local_state_comment"}
+
+func (f facts) on(name string) bool {
+	v := f[name]
+	return v != "" && v != "0" && !strings.EqualFold(v, "OFF")
+}
+
+func (f facts) galera() bool {
+	return f.on("wsrep_on") && f["wsrep_provider"] != "" && f["wsrep_provider"] != "none"
+}
+
+func (f facts) mariadb() bool { return strings.Contains(f["version"], "-MariaDB") }
+
+// server returns the name and version of a server.
+func (f facts) server() string {
+	number, rest, _ := strings.Cut(f["version"], "-")
+	if _, tidb, ok := strings.Cut(rest, "TiDB-v"); ok {
+		number, _, _ = strings.Cut(tidb, "-")
+		return "TiDB " + number
+	}
+	switch {
+	case strings.Contains(rest, "MariaDB"):
+		return "MariaDB " + number
+	case f["aurora_version"] != "":
+		return "Aurora MySQL " + number
+	}
+	return "MySQL " + number
+}
+
+// refusal returns why a server takes no writes now, or "".
+func (f facts) refusal() string {
+	for _, name := range readOnly {
+		if f.on(name) {
+			return "the server is read-only (" + name + ")"
+		}
+	}
+	if f.galera() {
+		switch state := f["wsrep_local_state_comment"]; {
+		case f["wsrep_cluster_status"] != "Primary":
+			return "the node is not in the primary component of its cluster (wsrep_cluster_status is " + f["wsrep_cluster_status"] + ")"
+		case !f.on("wsrep_ready"):
+			return "the node does not take statements (wsrep_ready is OFF)"
+		case f[rejects] != "" && f[rejects] != "NONE":
+			return "the node does not take statements (" + rejects + ")"
+		case state != "Synced" && !strings.HasPrefix(state, "Donor"): // a donor still works
+			return "the node lacks writes of the others (wsrep_local_state_comment is " + state + ")"
+		}
+	}
+	switch {
+	case f["member_state"] != "" && f["member_state"] != "ONLINE":
+		return "the member of the replication group is " + f["member_state"]
+	case f["member_role"] == "SECONDARY":
+		return "the member of the replication group is a secondary"
+	}
+	return ""
+}
+
+// engineOf returns the description of a server.
+func engineOf(f facts) Engine {
+	e := Engine{Server: f.server(), Writes: true}
+	isReadOnly := slices.ContainsFunc(readOnly, f.on)
+	switch {
+	case f.galera():
+		e.Mode = "Galera node, cluster of " + f["wsrep_cluster_size"]
+		e.Means = "writes may go to any node; those of two nodes to the same rows collide, and one runs again"
+	case f["member_state"] != "" && f.on("group_replication_single_primary_mode"):
+		e.Mode, e.Means = "group replication, single-primary", "writes go to this member; another member takes over when it fails"
+	case f["member_state"] != "":
+		e.Mode = "group replication, multi-primary"
+		e.Means = "writes may go to any member; those of two members to the same rows collide, and one runs again"
+	case isReadOnly:
+		e.Mode = "read-only"
+	case strings.HasPrefix(e.Server, "TiDB "):
+		e.Mode, e.Means = "cluster", "writes may go to any TiDB server"
+	case f["aurora_version"] != "":
+		e.Mode, e.Means = "writer", "writes go to this instance; another instance takes over when it fails"
+	default:
+		e.Mode, e.Means = "single server", "writes go to this server"
+	}
+	if isReadOnly || f["member_role"] == "SECONDARY" {
+		e.Writes, e.Means = false, "this is a replica, or was made read-only: alds cannot write here"
+	}
+	return e
+}
+
+// query returns the statement that reads what may change, in one row. With group it also
+// reads the state of a replication group member. Each value has its own expression: in a
+// UNION MariaDB truncates the texts of variables, and beside an aggregate it reads them as 0.
+func (f facts) query(group bool) string {
+	columns := []string{"1 AS answers"}
+	for _, name := range append(slices.Clone(readOnly), rejects) {
+		if _, ok := f[name]; ok && (name != rejects || f.galera()) {
+			columns = append(columns, "@@GLOBAL."+name+" AS "+name)
+		}
+	}
+	switch {
+	case f.galera():
+		from := "performance_schema"
+		if f.mariadb() {
+			from = "information_schema"
+		}
+		for _, name := range nodeStatus {
+			columns = append(columns, "(SELECT variable_value FROM "+from+".global_status WHERE variable_name = '"+name+"') AS "+name)
+		}
+	case group:
+		for _, name := range []string{"member_state", "member_role"} {
+			columns = append(columns, "(SELECT "+name+" FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid) AS "+name)
+		}
+	}
+	return "SELECT " + strings.Join(columns, ", ")
+}
+
+// Engine finds out what the database server is, and keeps the result for Writable.
+func (d *DB) Engine(ctx context.Context) (Engine, error) {
+	if !d.Dialect.mysql {
+		server, err := d.Server(ctx)
+		return Engine{Server: server, Mode: "a file", Means: "one write at a time, of this process", Writes: true}, err
+	}
+	f := facts{}
+	names := "'" + strings.Join(slices.Concat(constant, readOnly, []string{rejects}), "', '") + "'"
+	err := Each(ctx, d, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+names+")", nil, func(row Scanner) error {
+		var name, value string
+		err := row.Scan(&name, &value)
+		f[strings.ToLower(name)] = value
+		return err
+	})
+	if err != nil {
+		return Engine{}, err
+	}
+	query := f.query(!f.mariadb())
+	err = f.read(ctx, d, query)
+	if _, refused := errors.AsType[*mysql.MySQLError](err); refused && fault.KindOf(err) == fault.Internal {
+		query = f.query(false) // the user may not read the table of the group, or it does not exist
+		err = f.read(ctx, d, query)
+	}
+	if err != nil {
+		return Engine{}, err
+	}
+	e := engineOf(f)
+	e.query = query
+	d.engine.Store(&engineFacts{e, f})
+	return e, nil
+}
+
+// engineFacts is an engine and the facts from which it was determined.
+type engineFacts struct {
+	Engine
+	facts facts
+}
+
+// read adds the columns of the one row that a query returns.
+func (f facts) read(ctx context.Context, d *DB, query string) error {
+	rows, err := d.Query(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return Fault(err)
+	}
+	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return Fault(err)
+		}
+		for i, name := range names {
+			f[strings.ToLower(name)] = values[i].String
+		}
+	}
+	return Fault(rows.Err())
+}
+
+// Writable returns nil if the database answers and takes writes; for readiness.
+// Errors: fault.Transient.
+func (d *DB) Writable(ctx context.Context) error {
+	if !d.Dialect.mysql {
+		return d.Ping(ctx)
+	}
+	known := d.engine.Load()
+	if known == nil {
+		if _, err := d.Engine(ctx); err != nil {
+			return err
+		}
+		known = d.engine.Load()
+	}
+	f := facts{}
+	for _, name := range constant {
+		f[name] = known.facts[name]
+	}
+	if err := f.read(ctx, d, known.query); err != nil {
+		if fault.KindOf(err) == fault.Internal { // it is another server now
+			d.engine.Store(nil)
+			return fault.Transientf(err, "the database does not say whether it takes writes")
+		}
+		return err
+	}
+	if why := f.refusal(); why != "" {
+		return fault.Transientf(fmt.Errorf("%s, %s", known.Server, known.Mode), "the database takes no writes: %s", why)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// Meaning is the expected meaning of a server's error number.
+type Meaning struct {
+	Number  uint16
+	Message string // where the number alone does not tell
+	Kind    fault.Kind
+	Repeat  bool // Write runs its function again after a statement of it failed so
+	Unknown bool // as the answer to COMMIT it leaves the outcome unknown
+	Again   bool // as the answer to COMMIT it makes Write run its function again
+	Drop    bool // the connection is used no more
+}
+
+// Meanings are the error numbers of all engines.
+var Meanings = []Meaning{
+	// what others have done: the transaction is rolled back everywhere
+	{Number: 1205, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1213, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1020, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 3101, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8002, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8005, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8022, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 8028, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 9004, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 9006, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 9007, Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1030, Message: "Got error 149 - 'Lock deadlock; Retry transaction' from storage engine", Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1030, Message: "Got error 153 - 'No savepoint with that name' from storage engine", Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1180, Message: "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT", Kind: fault.Transient, Repeat: true, Again: true},
+	{Number: 1305, Message: "SAVEPOINT p1 does not exist", Kind: fault.Transient, Repeat: true, Again: true},
+
+	// the server refuses what another one may do; it has not run the statement
+	{Number: 1047, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 1290, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 1792, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 1836, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3796, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3797, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3798, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 3799, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+	{Number: 8027, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
+
+	// it failed while it committed, and others may have it
+	{Number: 1180, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 1180, Message: "Got error 28 - 'No space left on device' during COMMIT", Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 1181, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 3100, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+	{Number: 1105, Message: "execution result undetermined", Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
+
+	// the connection ends
+	{Number: 1053, Kind: fault.Transient, Repeat: true, Unknown: true},
+	{Number: 1927, Kind: fault.Transient, Repeat: true, Unknown: true},
+	{Number: 4031, Kind: fault.Transient, Repeat: true, Unknown: true},
+
+	// a part of the cluster does not answer, after the server has waited for it
+	{Number: 9001, Kind: fault.Transient, Unknown: true},
+	{Number: 9002, Kind: fault.Transient, Unknown: true},
+	{Number: 9003, Kind: fault.Transient, Unknown: true},
+	{Number: 9005, Kind: fault.Transient, Unknown: true},
+	{Number: 9008, Kind: fault.Transient, Unknown: true},
+	{Number: 9010, Kind: fault.Transient, Unknown: true},
+
+	// there is not enough of something
+	{Number: 1040, Kind: fault.Transient},
+	{Number: 1041, Kind: fault.Transient},
+	{Number: 1317, Kind: fault.Transient},
+	{Number: 1114, Kind: fault.Transient},
+	{Number: 1026, Kind: fault.Transient},
+
+	// it is too much for one transaction, now and later
+	{Number: 1105, Message: "Maximum writeset size exceeded", Kind: fault.Invalid},
+	{Number: 8004, Kind: fault.Invalid},
+	{Number: 8025, Kind: fault.Invalid},
+
+	// it is too much for one statement
+	{Number: 1116, Kind: fault.Invalid},
+	{Number: 1390, Kind: fault.Invalid},
+	{Number: 1436, Kind: fault.Invalid},
+	{Number: 1473, Kind: fault.Invalid},
+
+	// nobody knows
+	{Number: 1030, Message: "Got error 168 - 'Unknown (generic) error from engine' from storage engine", Kind: fault.Internal, Unknown: true},
+	{Number: 1105, Message: "something else", Kind: fault.Internal, Unknown: true},
+	{Number: 1064, Kind: fault.Internal, Unknown: true},
+}
+
+// Text is the message of the server.
+func (m Meaning) Text() string {
+	if m.Message == "" {
+		return "told by a test"
+	}
+	return m.Message
+}
+
+// String names a case.
+func (m Meaning) String() string { return fmt.Sprintf("%d %s", m.Number, m.Message) }
+
+// TestMeanings checks all functions that interpret error numbers.
+func TestMeanings(t *testing.T) {
+	for _, m := range Meanings {
+		err := fmt.Errorf("a statement: %w", &mysql.MySQLError{Number: m.Number, Message: m.Text()})
+		if kind := fault.KindOf(Fault(err)); kind != m.Kind {
+			t.Errorf("%s: %v, want %v", m, kind, m.Kind)
+		}
+		if got := mayRetry(err); got != m.Repeat {
+			t.Errorf("%s: repeated %t, want %t", m, got, m.Repeat)
+		}
+		if got := outcomeUnknown(err); got != m.Unknown {
+			t.Errorf("%s: its outcome is unknown %t, want %t", m, got, m.Unknown)
+		}
+		if got := unfit(err); got != m.Drop {
+			t.Errorf("%s: the connection is dropped %t, want %t", m, got, m.Drop)
+		}
+		if !errors.Is(Fault(err), err) {
+			t.Errorf("%s: the cause is lost", m)
+		}
+	}
+}
+
+// answers answers statements with these errors, one after the other; 0 means no error.
+type answers []uint16
+
+func (a *answers) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	panic("nothing is read")
+}
+
+func (a *answers) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	number := (*a)[0]
+	*a = (*a)[1:]
+	if number == 0 {
+		return nil, nil
+	}
+	return nil, &mysql.MySQLError{Number: number, Message: "told by a test"}
+}
+
+// A statement of a migration runs again if another node was first, or if a node failed in its
+// commit. In the latter case its row may already exist.
+func TestMigrationsGoOn(t *testing.T) {
+	for _, c := range []struct {
+		answers answers
+		ok      bool
+	}{
+		{answers{1213, 1180, 0}, true},
+		{answers{1180, 1062}, true},
+		{answers{1213, 1062}, false},
+		{answers{1062}, false},
+		{answers{1064}, false},
+		{answers{1180, 1180, 1180, 1180, 1180}, false},
+	} {
+		asked := c.answers
+		err := execAgain(t.Context(), &asked, "a statement")
+		if (err == nil) != c.ok || len(asked) > 0 {
+			t.Errorf("%v: %v, and %d answers are left", c.answers, err, len(asked))
+		}
+	}
+}

@@ -1,0 +1,361 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+const (
+	// maxShared is the maximum number of writes that share a transaction of SQLite.
+	maxShared = 64
+
+	// sharedTime is how long a transaction may have run when another write joins it. A write
+	// that joined and is still running at twice that time runs again by itself, so that
+	// earlier writes do not wait for it.
+	sharedTime = 10 * time.Millisecond
+)
+
+// The statements around writes. They are prepared although they have no arguments.
+const (
+	beginWrite     = "BEGIN IMMEDIATE"
+	commitWrite    = "COMMIT"
+	undoWrite      = "ROLLBACK"
+	beginFollower  = "SAVEPOINT shared"
+	acceptFollower = "RELEASE SAVEPOINT shared"
+	undoFollower   = "ROLLBACK TO SAVEPOINT shared"
+)
+
+var repeated = map[string]bool{
+	beginWrite: true, commitWrite: true, undoWrite: true, beginFollower: true, acceptFollower: true, undoFollower: true,
+}
+
+var (
+	// errLate ends a write for which earlier writes would wait too long.
+	errLate = fault.Transientf(nil, "the write takes a transaction of its own")
+
+	// errShared is the error of a write whose shared transaction was ended by another one.
+	errShared = errors.New("a write that shared the transaction has ended it")
+
+	errRolledBack = errors.New("the database has rolled the transaction back")
+)
+
+// turns orders the writes of a SQLite database. Members take turns, and the writes of one
+// member run in the order in which they were sent. If others wait, a write leaves its
+// transaction open for the next one. The last of them commits for all, because a commit waits
+// for the disk, which takes longer than most writes.
+type turns struct {
+	mu      sync.Mutex
+	taken   bool
+	waiting []*turnLine   // of each member, in the order of the turns
+	reads   time.Duration // how long the queries of a turn may take
+
+	open *shared // the open transaction of the write whose turn it is; nil for none
+}
+
+// turnLine is the queue of one member's writes, in the order of their arrival.
+type turnLine struct {
+	member any
+	writes []chan struct{}
+}
+
+// shared is a transaction of several writes. Each write after the first has a savepoint.
+type shared struct {
+	conn   *sql.Conn
+	active func() bool // false once SQLite has rolled it back
+
+	interrupt func() // stops the running statement; nil if the driver cannot
+
+	began   time.Time
+	undo    []func() // see Tx.OnUndo
+	writes  int
+	changes int64
+
+	done chan struct{} // closed when the transaction has ended
+	err  error         // set then; why nothing was committed
+}
+
+// take waits for the turn of a member's write. Errors: that of the context.
+func (w *turns) take(ctx context.Context) error {
+	w.mu.Lock()
+	if !w.taken {
+		w.taken = true
+		w.mu.Unlock()
+		return nil
+	}
+	mine := make(chan struct{})
+	w.wait(memberOf(ctx), mine)
+	w.mu.Unlock()
+	select {
+	case <-mine:
+		return nil
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.cancel(memberOf(ctx), mine) { // the turn has just come
+		return nil
+	}
+	return ctx.Err()
+}
+
+func (w *turns) wait(member any, mine chan struct{}) {
+	for _, line := range w.waiting {
+		if line.member == member {
+			line.writes = append(line.writes, mine)
+			return
+		}
+	}
+	w.waiting = append(w.waiting, &turnLine{member, []chan struct{}{mine}})
+}
+
+// cancel removes a waiting write. It returns false if the write no longer waits.
+func (w *turns) cancel(member any, mine chan struct{}) bool {
+	for i, line := range w.waiting {
+		at := slices.Index(line.writes, mine)
+		if line.member != member || at < 0 {
+			continue
+		}
+		if line.writes = slices.Delete(line.writes, at, at+1); len(line.writes) == 0 {
+			w.waiting = slices.Delete(w.waiting, i, i+1)
+		}
+		return true
+	}
+	return false
+}
+
+// next starts the next waiting turn. It returns false if no write waits. w.mu is held.
+func (w *turns) next() bool {
+	if len(w.waiting) == 0 {
+		return false
+	}
+	line := w.waiting[0]
+	close(line.writes[0])
+	line.writes, w.waiting = line.writes[1:], w.waiting[1:]
+	if len(line.writes) > 0 {
+		w.waiting = append(w.waiting, line)
+	}
+	return true
+}
+
+// pass starts the next waiting turn, if there is one.
+func (w *turns) pass() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next()
+}
+
+// leave ends a turn. It leaves the transaction open for the next write if that may join;
+// otherwise it commits.
+func (w *turns) leave(d *DB, alone bool) {
+	if s := w.open; s != nil {
+		if !alone && s.writes < maxShared && time.Since(s.began) < sharedTime && w.pass() {
+			return
+		}
+		w.commit(d)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken = w.next()
+}
+
+func (w *turns) commit(d *DB) {
+	s := w.open
+	err := s.exec(commitWrite)
+	if err == nil {
+		d.statistics.changed(s.changes)
+		d.checkpoints.wake()
+	}
+	w.ended(err)
+}
+
+// ended ends the open transaction for all its writes, with this error.
+func (w *turns) ended(err error) {
+	s := w.open
+	w.open = nil
+	s.err = err
+	if err == nil {
+		_ = s.conn.Close()
+	} else {
+		s.rollBack()
+	}
+	close(s.done)
+}
+
+// rollBack rolls the transaction back and returns the connection to the pool. It closes a
+// connection on which the rollback fails.
+func (s *shared) rollBack() {
+	for _, fn := range s.undo {
+		fn()
+	}
+	if s.active() {
+		_ = s.exec(undoWrite)
+		if s.active() {
+			_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+	}
+	_ = s.conn.Close()
+}
+
+// share runs fn once, in its turn, in a transaction that several writes may share. It returns
+// when that transaction ends, even if fn has failed: the error of fn may depend on earlier
+// writes that are not committed yet. With alone the transaction is not shared. Errors:
+// errShared when another write has ended the transaction.
+func (d *DB) share(ctx context.Context, fn func(*Tx) error, alone bool) (err error, mayRepeat bool) {
+	w := d.turns
+	if err := w.take(ctx); err != nil {
+		return err, false
+	}
+	left := false
+	defer func() {
+		if !left { // fn has panicked
+			w.leave(d, alone)
+		}
+	}()
+	if alone && w.open != nil {
+		w.commit(d)
+	}
+	s, err := d.joined(ctx, fn)
+	left = true
+	w.leave(d, alone)
+	if s == nil {
+		return err, mayRetry(err)
+	}
+	<-s.done
+	switch {
+	case s.err == nil:
+		return err, false
+	case errors.Is(s.err, errShared):
+		return s.err, true
+	}
+	return s.err, mayRetry(s.err)
+}
+
+// joined runs fn in the open transaction, or in a new one. It returns the transaction to wait
+// for, or nil if it has ended together with fn.
+func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
+	w := d.turns
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if w.open != nil {
+		s := w.open
+		err := d.follow(ctx, s, fn)
+		switch {
+		case !errors.Is(err, errLate):
+			if w.open == nil { // fn has ended it
+				return nil, err
+			}
+			return s, err
+		case w.open != nil:
+			w.commit(d)
+		}
+	}
+	if err := d.begin(ctx); err != nil {
+		return nil, err
+	}
+	s := w.open
+	stands := false
+	defer func() {
+		if !stands {
+			w.ended(errShared)
+		}
+	}()
+	if err := d.run(ctx, s, &Tx{}, fn); err != nil {
+		return nil, err
+	}
+	stands = true
+	return s, nil
+}
+
+// follow runs fn under a savepoint of a transaction in which others have written. Errors:
+// that of fn; errLate when fn has to run again. After an error that ended the transaction,
+// none is open.
+func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
+	if err := s.exec(beginFollower); err != nil {
+		d.turns.ended(errShared)
+		return errors.Join(errShared, err)
+	}
+	stands := false
+	defer func() {
+		var failed error
+		if !stands {
+			failed = s.exec(undoFollower)
+		}
+		if failed = cmp.Or(failed, s.exec(acceptFollower)); failed != nil {
+			d.turns.ended(errShared)
+			if err == nil {
+				err = failed
+			}
+		}
+	}()
+	if err := d.run(ctx, s, &Tx{late: s.began.Add(2 * sharedTime)}, fn); err != nil {
+		return err
+	}
+	stands = true
+	return nil
+}
+
+// exec runs a statement around a write. The context of the write does not apply to it.
+func (s *shared) exec(statement string) error {
+	_, err := s.conn.ExecContext(context.Background(), statement)
+	return err
+}
+
+// run runs fn as one write of the transaction s, with the time limit of a write.
+func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d.limit)
+	defer cancel()
+	t.d, t.tx, t.ctx, t.shared = d, s.conn, ctx, s
+	t.until, _ = ctx.Deadline()
+	defer func() { t.undone(0) }() // unless fn succeeds
+	err := fn(t)
+	if t.aborted != nil { // fn may have ignored the error
+		err = t.aborted
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil && !s.active() { // after an error that fn has not returned
+		err = errRolledBack
+	}
+	if err == nil {
+		s.writes++
+		s.changes += t.changes
+		s.undo, t.undo = append(s.undo, t.undo...), nil
+	}
+	return err
+}
+
+// begin opens a transaction. The end of ctx does not end it.
+func (d *DB) begin(ctx context.Context) error {
+	writer, err := d.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s := &shared{conn: writer, done: make(chan struct{}), active: func() bool { return true }}
+	err = writer.Raw(func(c any) error {
+		if active := c.(*conn).active; active != nil {
+			s.active = active
+		}
+		s.interrupt = c.(*conn).interrupt
+		return nil
+	})
+	if err == nil {
+		_, err = writer.ExecContext(ctx, beginWrite)
+	}
+	if err != nil { // it may have begun nevertheless
+		s.rollBack()
+		return err
+	}
+	s.began = time.Now()
+	d.turns.open = s
+	return nil
+}

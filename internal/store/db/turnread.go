@@ -1,0 +1,62 @@
+package db
+
+import (
+	"time"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+)
+
+// MaxTurnRead is the time limit for all queries of one write on SQLite. Other writes wait
+// meanwhile.
+const MaxTurnRead = 2 * time.Second
+
+// interruptEvery is the interval of interrupts of a statement that takes too long. An
+// interrupt affects only the statement that is running at that moment.
+const interruptEvery = 20 * time.Millisecond
+
+// ErrTurnRead ends a write whose queries took too long.
+var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that writes took longer than %d ms; send long ones in a request of their own.",
+	MaxTurnRead.Milliseconds())
+
+// ReadInTurn runs do, which answers a query of a request. In a write on SQLite all its
+// queries together have MaxTurnRead. The query that exceeds it is interrupted, and the write
+// ends. In all other cases ReadInTurn only runs do.
+// Errors: that of do; ErrTurnRead.
+func ReadInTurn(q Querier, do func() error) error {
+	t, ok := q.(*Tx)
+	if !ok || t.shared == nil || t.shared.interrupt == nil {
+		return do()
+	}
+	return t.readInTurn(do)
+}
+
+func (t *Tx) readInTurn(do func() error) error {
+	began := time.Now()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	late := time.AfterFunc(t.d.turns.reads-t.readFor, func() {
+		defer close(stopped)
+		for {
+			t.shared.interrupt()
+			select {
+			case <-stop:
+				return
+			case <-time.After(interruptEvery):
+			}
+		}
+	})
+	over := false
+	err := func() error {
+		defer func() { // also when do panics, so that no later statement is interrupted
+			close(stop)
+			if over = !late.Stop(); over {
+				<-stopped
+			}
+		}()
+		return do()
+	}()
+	t.readFor += time.Since(began)
+	if over {
+		err, t.aborted = ErrTurnRead, ErrTurnRead
+	}
+	return err
+}

@@ -1,0 +1,31 @@
+package db_test
+
+import (
+	"testing"
+
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+// TestEnginesOfTests checks that the test servers take writes and are described.
+func TestEnginesOfTests(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e, err := d.Engine(t.Context())
+		if err != nil || !e.Writes || e.Server == "" || e.Mode != "single server" && e.Mode != "a file" {
+			t.Errorf("%+v, %v", e, err)
+		}
+		for range 2 {
+			if err := d.Health().Writable(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestWritableAsksByItself checks Writable before any call of Engine.
+func TestWritableAsksByItself(t *testing.T) {
+	d := fresh(t, "mysql", 1)[0]
+	if err := d.Health().Writable(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,6 @@
+// Package store is the folder of everything that outlives a process: the database, the
+// contents of attachments, leases on rows, and the list of running processes.
+//
+// Nothing here knows an asset type or a query. Start with db: transactions, migrations
+// and the differences between databases.
+package store

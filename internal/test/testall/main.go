@@ -1,0 +1,164 @@
+// Command testall runs the tests of alds in three tiers:
+//
+//	go run ./internal/test/testall               quick: units and the specification, some minutes
+//	go run ./internal/test/testall gate          what .ci/run adds: a short form of each system test
+//	go run ./internal/test/testall long [AREA]   everything at full depth, or one area; no limit
+//	go run ./internal/test/testall list          the areas and their packages
+//
+// Further arguments go to go test. Those that begin with ./ are packages, which are then
+// tested instead of those of the tier:
+//
+//	go run ./internal/test/testall -count=1
+//	ALDS_TEST_MYSQL=mysql://root@127.0.0.1:3320 go run ./internal/test/testall ./internal/query/find
+//
+// Quick and gate pass -short to go test. Tests that check testing.Short then use a sample, or
+// leave the work to the long tier. Every package belongs to one area of areas.go.
+//
+// While it runs, testall prints one line for each package that has ended. It prints a failed
+// test at once: its output and the command that runs it alone, with its seed. The summary is
+// last and fits on a screen.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+func main() {
+	args := os.Args[1:]
+	if slices.Equal(args, []string{"list"}) {
+		printAreas()
+		return
+	}
+	t, flags, err := tierOf(args)
+	if err == nil {
+		err = run(t, flags)
+	}
+	switch {
+	case errors.Is(err, errRed):
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "testall:", err)
+		os.Exit(2)
+	}
+}
+
+// errRed means that a test has failed. The summary has named it.
+var errRed = errors.New("tests failed")
+
+func run(t tier, flags []string) error {
+	packages, flags, named, err := packagesOf(t, flags)
+	if err != nil {
+		return err
+	}
+	if named {
+		t.name, t.takes = map[bool]string{true: "short", false: "long"}[t.short], ""
+	}
+	folder, release := inMemory()
+	defer release()
+	address, stopServer, err := ownServer(folder)
+	if err != nil {
+		return err
+	}
+	defer stopServer()
+	env, own := append(os.Environ(), withoutC(flags)), ""
+	if folder != "" {
+		env = append(env, "TMPDIR="+folder)
+	}
+	if address != "" {
+		env, own = append(env, "ALDS_TEST_MYSQL="+address), ", which this run has started"
+	}
+	servers := testdb.Servers(address)
+	for i := range servers {
+		if servers[i].IsMySQL {
+			servers[i].Name += own
+		}
+	}
+	fmt.Printf("%s: tests of %d packages.", t.name, len(packages))
+	if t.takes != "" {
+		fmt.Printf(" This takes %s on two processors.", t.takes)
+	}
+	fmt.Println()
+	printServers(os.Stdout, servers)
+	stop := make(chan os.Signal, 1) // go test gets it, too, and ends
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	r := newReport(os.Stdout, t, len(packages))
+	r.flags, r.env = flags, env
+	if err := r.test(packages, stop); err != nil {
+		return err
+	}
+	return r.summary(servers)
+}
+
+// withoutC compiles tests as the commands are compiled, without cgo. So code that both use is
+// compiled once. The race detector needs cgo.
+func withoutC(flags []string) string {
+	if slices.Contains(flags, "-race") {
+		return "CGO_ENABLED=1"
+	}
+	return "CGO_ENABLED=0"
+}
+
+// packagesOf returns the packages to test, the flags for go test, and whether the arguments
+// name the packages.
+func packagesOf(t tier, args []string) (packages, flags []string, named bool, err error) {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "./") {
+			packages = append(packages, arg)
+		} else {
+			flags = append(flags, arg)
+		}
+	}
+	named = len(packages) > 0
+	if !named {
+		packages = []string{"./..."}
+	}
+	list := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, packages...)
+	out, err := exec.Command("go", list...).Output() //nolint:gosec // the caller's own packages
+	if err != nil {
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w\n%s", err, failed.Stderr)
+		}
+		return nil, nil, false, fmt.Errorf("list the packages: %w", err)
+	}
+	packages = strings.Fields(string(out))
+	if !named {
+		packages = slices.DeleteFunc(packages, func(pkg string) bool { return !t.has(areaOf(pkg)) })
+	}
+	if len(packages) == 0 {
+		return nil, nil, false, errors.New("there are no packages with tests")
+	}
+	slices.SortStableFunc(packages, func(a, b string) int { return weight(b) - weight(a) })
+	return packages, flags, named, nil
+}
+
+// weight orders packages. Those that take longest begin first, so that none is left to run
+// alone at the end.
+func weight(pkg string) int {
+	return slices.Index(lightToHeavy, strings.TrimPrefix(pkg, modulePath+"internal/"))
+}
+
+var lightToHeavy = []string{
+	"jobs", "access/auth", "write/bulk", "test/hiddentest", "test/doctest", "test/difftest", "query/find", "operate/check", "test/watchtest",
+	"test/torture", "test/deploytest", "test/clienttest", "write/asset", "test/rightstest", "test/modeltest", "test/spectest",
+	"test/faulttest", "store/db", "test/attack", "app", "test/pagetest", "test/costtest",
+}
+
+func printServers(out io.Writer, servers []testdb.Server) {
+	for _, s := range servers {
+		if s.Err == nil {
+			fmt.Fprintf(out, "tested with      %s\n", s.Name)
+			continue
+		}
+		fmt.Fprintf(out, "NOT tested with  %s: %s\n", s.Name, strings.TrimSpace(s.Err.Error()))
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReport feeds the report with output of go test, and compares what it prints.
+func TestReport(t *testing.T) {
+	const pkg = `"Package":"github.com/alds-dev/alds/internal/x"`
+	for _, c := range []struct {
+		name   string
+		events []string
+		prints []string // in this order
+		never  string
+		red    bool
+	}{
+		{
+			"tests and subtests that pass are counted once",
+			[]string{`"Action":"start"`, `"Action":"run","Test":"TestA"`, `"Action":"run","Test":"TestA/b"`, `"Action":"output","Test":"TestA/b","Output":"noise\n"`, `"Action":"pass","Test":"TestA/b"`, `"Action":"pass","Test":"TestA"`, `"Action":"pass","Elapsed":1.5`},
+			[]string{"ok       1.5s  internal/x (1 of 1)", "1 passed, 0 failed, 0 skipped"},
+			"noise", false,
+		},
+		{
+			"a failed subtest is printed with its seed, and the test that it is part of with what both share",
+			[]string{`"Action":"run","Test":"TestA"`, `"Action":"run","Test":"TestA/b/c"`, `"Action":"output","Test":"TestA/b/c","Output":"    a_test.go:1: repeat with -seed 17\n"`, `"Action":"output","Test":"TestA/b/c","Output":"    a_test.go:2: wrong\n"`, `"Action":"fail","Test":"TestA/b/c"`, `"Action":"output","Test":"TestA","Output":"    log of the api\n"`, `"Action":"fail","Test":"TestA"`, `"Action":"fail","Elapsed":0.1`},
+			[]string{"FAILED internal/x TestA/b/c\n", "wrong\n", "alone: go test ./internal/x -count=1 -short -run '^TestA$/^b$/^c$' -seed 17", "log of the api", "FAILED   0.1s  internal/x", "== quick", "FAILED internal/x TestA/b/c\n    go test", "0 passed, 1 failed, 0 skipped"},
+			"", true,
+		},
+		{
+			"a package that does not compile shows what the compiler said",
+			[]string{`"ImportPath":"github.com/alds-dev/alds/internal/x [github.com/alds-dev/alds/internal/x.test]","Action":"build-output","Output":"x.go:3: undefined: y\n"`, `"Action":"fail","Elapsed":0`},
+			[]string{"FAILED internal/x \n", "undefined: y", "alone: go test ./internal/x -count=1 -short\n", "0 passed, 1 failed, 0 skipped"},
+			"", true,
+		},
+		{
+			"a process that ends in the middle of a test shows that test",
+			[]string{`"Action":"run","Test":"TestA"`, `"Action":"output","Test":"TestA","Output":"panic: half way\n"`, `"Action":"fail","Elapsed":0`},
+			[]string{"FAILED internal/x", "panic: half way", "1 failed"},
+			"", true,
+		},
+		{
+			"skipped tests are counted by reason",
+			[]string{`"Action":"run","Test":"TestA"`, `"Action":"output","Test":"TestA","Output":"    a_test.go:4: long tier only: walks every type\n"`, `"Action":"output","Test":"TestA","Output":"--- SKIP: TestA (0.00s)\n"`, `"Action":"skip","Test":"TestA"`, `"Action":"pass","Elapsed":0`},
+			[]string{"skipped    1      long tier only: walks every type", "0 passed, 0 failed, 1 skipped"},
+			"", false,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("ALDS_TEST_MYSQL", "")
+			var out bytes.Buffer
+			quick, _, err := tierOf(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newReport(&out, quick, 1)
+			for _, text := range c.events {
+				if !strings.Contains(text, "ImportPath") {
+					text = pkg + "," + text
+				} else if strings.Contains(text, `"fail"`) {
+					t.Fatal("a package ends by its name")
+				}
+				var e event
+				if err := json.Unmarshal([]byte("{"+text+"}"), &e); err != nil {
+					t.Fatal(err)
+				}
+				r.take(e)
+			}
+			if err := r.summary(nil); (err != nil) != c.red {
+				t.Errorf("summary returns %v", err)
+			}
+			rest := out.String()
+			for _, want := range c.prints {
+				_, after, ok := strings.Cut(rest, want)
+				if !ok {
+					t.Fatalf("%q is missing, or not in its place, in\n%s", want, &out)
+				}
+				rest = after
+			}
+			if c.never != "" && strings.Contains(out.String(), c.never) {
+				t.Errorf("%q is printed:\n%s", c.never, &out)
+			}
+		})
+	}
+}
+
+// TestTiers checks that each word selects packages, and that other arguments go to go test.
+func TestTiers(t *testing.T) {
+	for _, c := range []struct {
+		args, name, rest string
+		short            bool
+		has              []string // areas
+	}{
+		{"", "quick", "", true, []string{"units", "spec"}},
+		{"-count=1 ./internal/store/db", "quick", "-count=1 ./internal/store/db", true, []string{"units", "spec"}},
+		{"gate -v", "gate", "-v", true, []string{"rights", "random", "attack", "faults", "torture", "pages", "clients", "bench", "operate"}},
+		{"long -race", "long", "-race", false, []string{"units", "spec", "rights", "random", "attack", "faults", "torture", "pages", "clients", "bench", "operate"}},
+		{"long rights -v", "long rights", "-v", false, []string{"rights"}},
+	} {
+		got, rest, err := tierOf(strings.Fields(c.args))
+		if err != nil || got.name != c.name || got.short != c.short || strings.Join(rest, " ") != c.rest {
+			t.Errorf("%q: %q, short %v, and %q (%v)", c.args, got.name, got.short, rest, err)
+			continue
+		}
+		var has []string
+		for _, a := range areas {
+			if got.has(a) {
+				has = append(has, a.name)
+			}
+		}
+		if strings.Join(has, " ") != strings.Join(c.has, " ") {
+			t.Errorf("%q tests %v, want %v", c.args, has, c.has)
+		}
+	}
+	for _, args := range []string{"fast", "long everywhere"} {
+		if _, _, err := tierOf(strings.Fields(args)); err == nil {
+			t.Errorf("%q is taken", args)
+		}
+	}
+}
+
+// quickOrHelpers are what lies in internal/test and is in no area of its own.
+var quickOrHelpers = []string{"archtest", "testseed", "testall", "testdb", "testproc", "doc.go"}
+
+// TestAreas checks that every package of internal/test belongs to an area, except those of the
+// quick tier that need nothing.
+func TestAreas(t *testing.T) {
+	folders, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if areaOf(modulePath+"internal/test/"+f.Name()).packages == nil && !slices.Contains(quickOrHelpers, f.Name()) {
+			t.Errorf("internal/test/%s belongs to no area of areas.go", f.Name())
+		}
+	}
+	for _, a := range areas {
+		for _, folder := range a.packages {
+			if folder == "bench" {
+				folder = "../bench"
+			}
+			if _, err := os.Stat(filepath.Join("../..", folder)); err != nil {
+				t.Errorf("area %s: %v", a.name, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,348 @@
+package testdb
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Own is a server for one test, which may kill it and start it again on the same data. It ends
+// with the test.
+type Own struct {
+	URL string // its address; for MariaDB without a database
+
+	t    testing.TB
+	name string
+	args []string
+	// further returns options of the next start only; nil: none
+	further func() []string
+	attr    *syscall.SysProcAttr // of its process
+	env     []string             // of its process; nil for that of the test
+	log     string               // file that it writes to
+	ready   func() error
+	cmd     *exec.Cmd
+	ended   chan struct{}
+}
+
+// ownStart is how long a server may take to answer. A killed server recovers first.
+const ownStart = time.Minute
+
+// installed is the data of an unused MariaDB, which is copied for each server. It is made once
+// and stored for later test binaries.
+var installed struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+const (
+	// redoLog keeps the copied data small.
+	redoLog = "--innodb-log-file-size=16M"
+
+	// flushed makes a commit wait for the system but not for the disk. A killed server loses
+	// nothing, and tests do not stop the system.
+	flushed = "--innodb-flush-log-at-trx-commit=2"
+)
+
+func install(program, user string) (dir string, err error) {
+	installed.once.Do(func() { installed.dir, installed.err = installIn(program, user) })
+	return installed.dir, installed.err
+}
+
+// installIn makes the data, unless it is stored already.
+func installIn(program, user string) (dir string, err error) {
+	daemon, err := lookUp("mariadbd")
+	if err != nil {
+		return "", err
+	}
+	version, err := exec.Command(daemon, "--version").Output() //nolint:gosec // found in the usual places
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", daemon, err)
+	}
+	of := fnv.New64a()
+	_, _ = of.Write(append(version, redoLog...)) // it accepts everything
+	kept, release, err := Keep(fmt.Sprintf("mariadb-%x", of.Sum64()))
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	dir = filepath.Join(kept, "data")
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	unfinished := filepath.Join(kept, "unfinished")
+	if err := os.RemoveAll(unfinished); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(program, "--no-defaults", user, "--datadir="+unfinished, redoLog, flushed, //nolint:gosec // as above
+		"--auth-root-authentication-method=normal", "--skip-test-db")
+	cmd.Env = append(os.Environ(), "TMPDIR="+kept)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", program, err, out)
+	}
+	return dir, os.Rename(unfinished, dir)
+}
+
+// OwnMySQL starts a MariaDB on its own data. The test fails if the server's programs are
+// missing, since a server that is only reachable cannot be restarted. The options apply to
+// each start.
+func OwnMySQL(t testing.TB, options ...string) *Own {
+	t.Helper()
+	o := ownMySQL(t, "MariaDB")
+	o.With(options...)
+	o.begin()
+	return o
+}
+
+// ownMySQL is OwnMySQL for a server that the caller starts.
+func ownMySQL(t testing.TB, name string) *Own {
+	t.Helper()
+	daemon, installer := program(t, "mariadbd", "mariadb-server"), program(t, "mariadb-install-db", "mariadb-server")
+	dir := scratch(t)
+	data, user := filepath.Join(dir, "data"), fmt.Sprintf("--user=%d", os.Getuid())
+	fresh, err := install(installer, user)
+	if err == nil {
+		err = os.CopyFS(data, os.DirFS(fresh))
+	}
+	if err != nil {
+		t.Fatalf("install a MariaDB: %v", err)
+	}
+	port := freePort(t)
+	o := &Own{
+		URL: "mysql://root@127.0.0.1:" + port, t: t, name: name, log: filepath.Join(dir, "log"), attr: WithParent(),
+		args: []string{
+			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, flushed, "--bind-address=127.0.0.1", "--port=" + port,
+			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
+			// a server that starts removes the temporary tables in its folder, also those of
+			// another server
+			"--tmpdir=" + dir,
+		},
+	}
+	o.ready = func() error {
+		s, err := openServer(o.URL)
+		if err == nil {
+			err = s.admin.Close()
+		}
+		return err
+	}
+	return o
+}
+
+// AsTiDB starts a MariaDB that claims to be a TiDB. It returns the URL of an empty database
+// there and its recorder. alds then sends what it would send to a TiDB.
+func AsTiDB(t testing.TB) (url string, r *Recorder) {
+	t.Helper()
+	o := OwnMySQL(t, "--version=8.0.11-TiDB-v8.5.0")
+	if err := o.execute("CREATE DATABASE alds CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewRecorder(strings.TrimPrefix(o.URL, "mysql://root@"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return "mysql://root@" + r.Addr + "/alds", r
+}
+
+// OpenAsTiDB is AsTiDB with a migrated database.
+func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
+	t.Helper()
+	url, r := AsTiDB(t)
+	return open(t, url), r
+}
+
+// OwnRedis starts a Redis that stores nothing on disk: if it is killed, it loses all data.
+func OwnRedis(t testing.TB) *Own {
+	t.Helper()
+	dir, port := scratch(t), freePort(t)
+	o := &Own{
+		URL: "redis://127.0.0.1:" + port, t: t, name: "Redis", log: filepath.Join(dir, "log"), attr: WithParent(),
+		args: []string{
+			program(t, "redis-server", "redis-server"), "--port", port, "--bind", "127.0.0.1",
+			"--save", "", "--appendonly", "no", "--dir", dir,
+		},
+	}
+	o.ready = answersPing(port)
+	o.begin()
+	return o
+}
+
+func answersPing(port string) func() error {
+	return func() error {
+		c, err := dialRedis("127.0.0.1:"+port, "")
+		if err == nil {
+			_ = c.conn.Close()
+		}
+		return err
+	}
+}
+
+// Slow lets a server run for works and stop for stands, in turns, as with a slow disk. The
+// returned function ends that.
+func (o *Own) Slow(works, stands time.Duration) (end func()) {
+	o.t.Helper()
+	process := o.cmd.Process
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			_ = process.Signal(syscall.SIGSTOP)
+			time.Sleep(stands)
+			_ = process.Signal(syscall.SIGCONT)
+			select {
+			case <-over:
+				return
+			case <-time.After(works):
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
+func (o *Own) begin() {
+	o.t.Helper()
+	o.endWithTest()
+	o.Start()
+}
+
+func (o *Own) endWithTest() {
+	o.t.Helper()
+	o.t.Cleanup(func() {
+		if o.t.Failed() {
+			text, _ := os.ReadFile(o.log)
+			o.t.Logf("the end of %s's log:\n%s", o.name, text[max(0, len(text)-3000):])
+		}
+		if o.cmd != nil && o.cmd.Process != nil { // it was started
+			o.Kill()
+		}
+	})
+}
+
+// Start starts the server and waits until it answers.
+func (o *Own) Start() {
+	o.t.Helper()
+	o.launch()
+	o.await()
+}
+
+func (o *Own) launch() {
+	o.t.Helper()
+	log, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer log.Close()
+	args := slices.Clone(o.args[1:])
+	if o.further != nil {
+		args = append(args, o.further()...)
+	}
+	o.cmd, o.ended = exec.Command(o.args[0], args...), make(chan struct{}) //nolint:gosec // a test's own server
+	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr, o.cmd.Env = log, log, o.attr, o.env
+	if err := o.cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		_ = cmd.Wait() // the test decides how it ends
+		close(ended)
+	}(o.cmd, o.ended)
+}
+
+func (o *Own) await() {
+	o.t.Helper()
+	for until := time.Now().Add(ownStart); ; {
+		err := o.ready()
+		if err == nil {
+			return
+		}
+		select {
+		case <-o.ended:
+			o.t.Fatalf("%s ended at its start", o.name)
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(until) {
+			o.t.Fatalf("%s does not answer within %s: %v", o.name, ownStart, err)
+		}
+	}
+}
+
+// With gives the server more options from its next start on. A later option overrides an
+// earlier one of the same name.
+func (o *Own) With(options ...string) { o.args = append(o.args, options...) }
+
+// Kill is kill -9; it returns when the server has ended.
+func (o *Own) Kill() { o.end(syscall.SIGKILL) }
+
+// Stop sends SIGTERM to the server and waits until it has ended.
+func (o *Own) Stop() { o.end(syscall.SIGTERM) }
+
+func (o *Own) end(s syscall.Signal) {
+	o.t.Helper()
+	_ = o.cmd.Process.Signal(s) // it may have ended already
+	select {
+	case <-o.ended:
+	case <-time.After(ownStart):
+		o.t.Errorf("%s did not end within %s of %s", o.name, ownStart, s)
+		_ = o.cmd.Process.Kill()
+		<-o.ended
+	}
+}
+
+// program finds a program of a server. Debian installs these outside a user's path.
+func program(t testing.TB, name, pkg string) string {
+	t.Helper()
+	if found, err := lookUp(name); err == nil {
+		return found
+	}
+	t.Fatalf("%s is not installed: this test kills and restarts servers of its own and needs their programs"+
+		" (Debian: apt-get install %s); one that runs elsewhere does not do", name, pkg)
+	return ""
+}
+
+func lookUp(name string) (found string, err error) {
+	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
+		if found, err = exec.LookPath(at); err == nil {
+			return found, nil
+		}
+	}
+	return "", err
+}
+
+// scratch returns a folder with a short path for sockets. The path of a socket has at most 107
+// bytes.
+func scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "alds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}

@@ -1,0 +1,168 @@
+package testdb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// server is the MySQL or MariaDB server that the tests use.
+type server struct {
+	base     *url.URL
+	admin    *db.DB
+	recorder *Recorder // in front of it, for all but admin
+	template template
+}
+
+// local is the server of this test binary, found once.
+var local struct {
+	once   sync.Once
+	server *server
+	err    error
+}
+
+var made atomic.Int64 // number of databases made by this test binary
+
+func mysqlServer(t testing.TB) *server {
+	t.Helper()
+	local.once.Do(func() { local.server, local.err = findServer(usualServer()) })
+	if local.err != nil {
+		missing(t, "MySQL or MariaDB", local.err)
+	}
+	return local.server
+}
+
+// missing skips the test, or fails it if services are required.
+func missing(t testing.TB, what string, err error) {
+	t.Helper()
+	if os.Getenv("REQUIRE_SERVICES") == "1" {
+		t.Fatalf("%s is required and does not answer: %v", what, err)
+	}
+	t.Skipf("%s does not answer, so this is not tested here: %v", what, err)
+}
+
+// Address ensures that connections may use an address of this machine. On Linux all of
+// 127.0.0.0/8 works, elsewhere only configured addresses. If it does not work, the test is
+// skipped, or fails with REQUIRE_SERVICES=1.
+func Address(t testing.TB, address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		missing(t, address+", as an address of this machine,", err)
+		return
+	}
+	_ = l.Close()
+}
+
+// commandEndsIn is how long a command may take. Installing a package contacts a registry.
+const commandEndsIn = 3 * time.Minute
+
+// Runs ensures that a command of this machine succeeds, such as "node", "--version". If it
+// does not, the test is skipped, or fails with REQUIRE_SERVICES=1.
+func Runs(t testing.TB, command ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), commandEndsIn)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // the test's own
+	if err != nil {
+		missing(t, "the command "+strings.Join(command, " "), fmt.Errorf("%w\n%s", err, out))
+	}
+}
+
+// usualServer returns the address in the environment, or that of a local server.
+func usualServer() string {
+	return cmp.Or(os.Getenv("ALDS_TEST_MYSQL"), "mysql://root@127.0.0.1:3306")
+}
+
+func findServer(address string) (*server, error) {
+	s, err := openServer(address)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() == "localhost" || ip.IsLoopback() {
+		s.sweep()
+	}
+	s.recorder, err = NewRecorder(s.base.Host)
+	return s, err
+}
+
+func openServer(address string) (*server, error) {
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{base: base}
+	s.admin, err = db.Open(context.Background(), s.url("information_schema"), db.Options{MaxConns: 2})
+	return s, err
+}
+
+func (s *server) url(name string) string {
+	u := *s.base
+	u.Path = "/" + name
+	if s.recorder != nil {
+		u.Host = s.recorder.Addr
+	}
+	return u.String()
+}
+
+// create makes a database named alds_test_<package>_<process>[_n].
+func (s *server) create(t testing.TB) string {
+	t.Helper()
+	pkg := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+	pkg = regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(pkg), "")
+	name := fmt.Sprintf("alds_test_%.20s_%d_%d", pkg, os.Getpid(), made.Add(1))
+	if _, err := s.admin.Exec(context.Background(), "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		t.Fatalf("create the test database: %v", err)
+	}
+	return name
+}
+
+func (s *server) drop(name string) {
+	_, _ = s.admin.Exec(context.Background(), "DROP DATABASE IF EXISTS `"+name+"`")
+}
+
+var ours = regexp.MustCompile(`^alds_test_[a-z0-9]*_([0-9]+)_[0-9]+$`)
+
+// sweep drops databases of test processes that have ended.
+func (s *server) sweep() {
+	for _, name := range s.databases() {
+		if m := ours.FindStringSubmatch(name); m != nil {
+			if pid, err := strconv.Atoi(m[1]); err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+				s.drop(name)
+			}
+		}
+	}
+}
+
+// databases returns the names of the databases of a server; nil after an error.
+func (s *server) databases() (all []string) {
+	rows, err := s.admin.Query(context.Background(), "SELECT schema_name FROM information_schema.schemata")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		if rows.Scan(&name) != nil {
+			break
+		}
+		all = append(all, name)
+	}
+	_ = rows.Err()
+	return all
+}

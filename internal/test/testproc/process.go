@@ -1,0 +1,285 @@
+package testproc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+// AnswersIn is how long a process may take to answer or to end.
+const AnswersIn = 30 * time.Second
+
+// Main is the main function of a test binary that starts commands. It also does what
+// testdb.Main does.
+func Main(m *testing.M) {
+	code := testdb.Run(m)
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// built has the commands, built once for all tests.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// commands are the commands of this repository.
+var commands = []string{"api", "worker", "scheduler", "standalone"}
+
+// Built returns the folder of the commands, which are built once.
+func Built(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() { built.dir, built.err = buildIn(testdb.Root(t)) })
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.dir
+}
+
+// buildIn builds the commands of a tree. They are linked in a folder that all test binaries
+// share, so that the next build is fast. Then they are copied to a folder of this binary,
+// since a build of another tree changes the shared ones.
+func buildIn(root string) (dir string, err error) {
+	shared, release, err := testdb.Keep("commands")
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	args := []string{"build", "-trimpath", "-o", shared + "/"}
+	for _, name := range commands {
+		args = append(args, "./cmd/"+name)
+	}
+	cmd := exec.Command("go", args...) //nolint:gosec // the commands of this repository
+	cmd.Dir, cmd.Env = root, buildEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the commands: %w\n%s", err, out)
+	}
+	if dir, err = os.MkdirTemp("", "alds"); err != nil {
+		return "", err
+	}
+	for _, name := range commands {
+		from, to := filepath.Join(shared, name), filepath.Join(dir, name)
+		if os.Link(from, to) == nil { // go build replaces a file instead of writing into it
+			continue
+		}
+		if err := copyProgram(from, to); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
+}
+
+// buildEnv returns the environment of `make build`, so that nothing is compiled twice.
+func buildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0") }
+
+// copyProgram copies a program to another file system.
+func copyProgram(from, to string) error {
+	b, err := os.ReadFile(from) //nolint:gosec // what was built
+	if err == nil {
+		err = os.WriteFile(to, b, 0o700) //nolint:gosec // a program
+	}
+	return err
+}
+
+// BuildWith builds commands as of another release: this tree with some files added or
+// replaced. The keys of files are paths in the tree. It returns the folder of the commands.
+func BuildWith(t testing.TB, files map[string]string, names ...string) string {
+	t.Helper()
+	root, dir := testdb.Root(t), t.TempDir()
+	replace := map[string]string{}
+	for name, text := range files {
+		file := filepath.Join(dir, strconv.Itoa(len(replace)))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, name)] = file
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "overlay"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"build", "-trimpath", "-overlay", filepath.Join(dir, "overlay"), "-o", dir + "/"}
+	for _, name := range names {
+		args = append(args, filepath.Join(root, "cmd", name))
+	}
+	cmd := exec.Command("go", args...) //nolint:gosec // the test's own folder
+	cmd.Env = buildEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build another release: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// BuildTree builds commands of another source tree, such as an older release. It returns their
+// folder.
+func BuildTree(t testing.TB, root string, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"build", "-trimpath", "-o", dir + "/"}
+	for _, name := range names {
+		args = append(args, "./cmd/"+name)
+	}
+	cmd := exec.Command("go", args...) //nolint:gosec // the commands of this repository
+	cmd.Dir, cmd.Env = root, buildEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build another tree: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// Options describes how a command is started.
+type Options struct {
+	Dir string   // of the command; "" for that of this tree, which is built once
+	Env []string // all of it, as os.Environ returns it
+	// Log receives stderr, in addition to the log of a failed test; nil: only that log does.
+	Log   io.Writer
+	Files int // file descriptors it may have; 0 for as many as the test
+}
+
+// Process is a started command.
+type Process struct {
+	Out bytes.Buffer // its standard output; read it after it has ended
+
+	t     testing.TB
+	cmd   *exec.Cmd
+	name  string
+	log   *Log          // its last lines on stderr
+	ended chan struct{} // closed when it has ended
+	err   error         // of Wait; read it after it has ended
+}
+
+// Start starts a command that runs until the test ends or it is killed. A failed test shows
+// its last lines.
+func Start(t testing.TB, o Options, name string, args ...string) *Process {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = Built(t)
+	}
+	program := filepath.Join(o.Dir, name)
+	cmd := exec.Command(program, args...) //nolint:gosec // a command of this repository
+	if o.Files > 0 {
+		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // as above
+	}
+	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), log: &Log{}, ended: make(chan struct{})}
+	cmd.Env, cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = o.Env, p.log, &p.Out, testdb.WithParent()
+	if o.Log != nil {
+		cmd.Stderr = io.MultiWriter(p.log, o.Log)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if text := p.log.Last(shownLines); t.Failed() && text != "" {
+			t.Logf("the last lines of %s, process %d:\n%s", p.name, cmd.Process.Pid, text)
+		}
+	})
+	return p
+}
+
+// shownLines is how many lines of each process a failed test shows.
+const shownLines = 12
+
+// Kill is kill -9.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	<-p.ended
+}
+
+// Stop sends SIGTERM to a process and waits until it has ended.
+func (p *Process) Stop() {
+	p.t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	select {
+	case <-p.ended:
+		if p.err != nil {
+			p.t.Errorf("%s, told to end: %v", p.name, p.err)
+		}
+	case <-time.After(AnswersIn):
+		p.t.Errorf("%s did not end within %s of SIGTERM", p.name, AnswersIn)
+		p.Kill()
+	}
+}
+
+// Freeze stops a process with SIGSTOP. Its connections stay open, and it does nothing until
+// Thaw.
+func (p *Process) Freeze() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process continue.
+func (p *Process) Thaw() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
+
+// MustRun fails the test if the process has ended.
+func (p *Process) MustRun() {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+		p.t.Fatalf("%s ended by itself: %v", p.name, p.err)
+	default:
+	}
+}
+
+// Wait waits until a command that ends by itself has ended. The test fails if it returned an
+// error.
+func (p *Process) Wait() {
+	p.t.Helper()
+	<-p.ended
+	if p.err != nil {
+		p.t.Errorf("%s: %v\n%.3000s", p.name, p.err, &p.Out)
+	}
+}
+
+// Status waits until a command has ended, and returns its exit status.
+func (p *Process) Status() int {
+	<-p.ended
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// ForgetPeak makes Memory return the peak from now on.
+func (p *Process) ForgetPeak() error {
+	return os.WriteFile("/proc/"+strconv.Itoa(p.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o600)
+}
+
+// Memory returns the memory that a process uses, and its peak so far, in bytes; 0 if the
+// system does not report it.
+func (p *Process) Memory() (now, most int64) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		kib, _ := strconv.ParseInt(fields[1], 10, 64)
+		switch fields[0] {
+		case "VmRSS:":
+			now = kib << 10
+		case "VmHWM:":
+			most = kib << 10
+		}
+	}
+	return now, most
+}

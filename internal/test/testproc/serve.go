@@ -1,0 +1,147 @@
+package testproc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+)
+
+var cheapPasswords = sync.OnceFunc(auth.ForTests)
+
+// Serve runs the service in this process until the test ends, on an empty database. On
+// "sqlite" it runs standalone, on "mysql" its three roles with Redis. It returns the URL of
+// the instance. env adds to the settings, such as ALDS_ADMIN_PASSWORD.
+func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
+	t.Helper()
+	cheapPasswords()
+	addr := FreeAddr(t)
+	settings := map[string]string{
+		"ALDS_ADDR":       addr,
+		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
+		"ALDS_DATA_DIR":   t.TempDir(),
+		"ALDS_LOG_LEVEL":  "warn", // otherwise each request logs a line
+	}
+	roles := []app.Role{app.StandaloneWith(embedded.Start)}
+	if dialect == "mysql" {
+		settings["REDIS_URL"] = testdb.Redis(t)
+		settings["ALDS_DB_CONNS"] = "16" // many tests share the server
+		roles = []app.Role{app.API, app.Worker, app.Scheduler}
+	}
+	maps.Copy(settings, env)
+	if settings["DATABASE_URL"] == "" {
+		settings["DATABASE_URL"] = newDatabase(t, dialect)
+	}
+	getenv := func(name string) string { return settings[name] }
+	log := &Log{}
+	if err := migrate(t.Context(), settings, log, roles...); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	running, over := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		defer over()
+		ended <- app.Run(ctx, getenv, log, roles...)
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the service ended with: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the end of the service's log:\n%s", log)
+		}
+	})
+	base = "http://" + addr + "/alds"
+	if !Becomes(running, base, 0) {
+		t.Fatal("the service does not answer")
+	}
+	return base
+}
+
+// newDatabase returns the URL of an unused database. On a server it is a copy with all tables.
+// For SQLite it has no tables, since migrate copies more than tables.
+func newDatabase(t *testing.T, dialect string) string {
+	t.Helper()
+	if dialect == "mysql" {
+		return testdb.URL(t, dialect)
+	}
+	return testdb.EmptyURL(t, dialect)
+}
+
+// migrated has SQLite databases after Migrate, by the settings.
+var migrated struct {
+	sync.Mutex
+	files map[string][]byte
+}
+
+// migrate does what the command does. If one was made with the same settings, a new SQLite
+// file is a copy.
+func migrate(ctx context.Context, settings map[string]string, log io.Writer, roles ...app.Role) error {
+	do := func() error {
+		return app.Migrate(ctx, func(name string) string { return settings[name] }, log, roles...)
+	}
+	file, isFile := strings.CutPrefix(settings["DATABASE_URL"], "sqlite:")
+	if _, err := os.Stat(file); !isFile || err == nil {
+		return do()
+	}
+	same := maps.Clone(settings)
+	for _, own := range []string{"DATABASE_URL", "ALDS_ADDR", "ALDS_DATA_DIR"} {
+		delete(same, own)
+	}
+	key := fmt.Sprint(same)
+	migrated.Lock()
+	defer migrated.Unlock()
+	if b := migrated.files[key]; b != nil {
+		return os.WriteFile(file, b, 0o600)
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(file + "-wal"); err == nil {
+		return nil // a part of it is in another file
+	}
+	b, err := os.ReadFile(file) //nolint:gosec // the test's own
+	if migrated.files == nil {
+		migrated.files = map[string][]byte{}
+	}
+	migrated.files[key] = b
+	return err
+}
+
+// ServeWithToken does what Serve does, and makes an access token of the administrator. It
+// calls the function of the operator's command, since starting the command takes longer than
+// many tests. The tests of the documents run the command itself.
+func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, token string) {
+	t.Helper()
+	settings := maps.Clone(env)
+	if settings["DATABASE_URL"] == "" {
+		settings["DATABASE_URL"] = newDatabase(t, dialect)
+	}
+	base = Serve(t, dialect, settings)
+	d, err := db.Open(t.Context(), settings["DATABASE_URL"], db.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	logins, err := auth.New(d.Lookup(), meta.Default(), auth.Options{})
+	if err == nil {
+		token, err = logins.CreateToken(t.Context(), "admin", auth.TokenOptions{Name: "test"})
+	}
+	if err != nil {
+		t.Fatalf("make a token: %v", err)
+	}
+	return base, token
+}

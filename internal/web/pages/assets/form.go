@@ -1,0 +1,379 @@
+package assets
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// maxChoices is how many assets a control offers to choose from; where there are more,
+// one is named in a text field. maxTicked is the same for several ones.
+const (
+	maxChoices = 200
+	maxTicked  = 50
+)
+
+// maxEdited is how many bytes a text may have to be changed by a form.
+const maxEdited = 512 << 10
+
+// control is how a field is filled.
+type control string
+
+// The controls.
+const (
+	asText   control = "text"
+	asLines  control = "lines" // several values, one a line
+	asArea   control = "area"
+	asNumber control = "number"
+	asDay    control = "day"
+	asMoment control = "moment" // a day and a time
+	asCheck  control = "check"
+	asChoice control = "choice" // one of those offered
+	asName   control = "name"   // one asset by its name, number or Oid
+	asMany   control = "many"   // several assets
+)
+
+// field is an attribute in a form.
+type field struct {
+	Name, Label string
+	Control     control
+	Value       string
+	Checked     bool
+	Options     []option
+	Rule        string // what the rules say, beside it
+	Required    bool
+	Adds        string // several assets: what was typed to be added
+	Message     string // what was refused
+	Now         string // what it has now, where somebody else has changed it
+	Was         string // the name that a relation to one shows
+	attribute   *ui.Attribute
+}
+
+// Wide reports whether a field takes the whole width of a form.
+func (f *field) Wide() bool {
+	return f.Control == asArea || f.Name == "Name" || f.Control == asMany && len(f.Options) > 0
+}
+
+// option is an asset to choose.
+type option struct {
+	Value, Label string
+	Chosen, Had  bool // Had: of several, it is there already
+}
+
+// fieldGroup are fields that belong together. The first ones of a form are shown, the
+// others are folded.
+type fieldGroup struct {
+	Name   string
+	Fields []*field
+	Folded bool
+}
+
+// Open reports whether a folded group has something to be seen: what was refused, what
+// somebody else has changed, and what must be filled in.
+func (g fieldGroup) Open() bool {
+	return slices.ContainsFunc(g.Fields, func(f *field) bool { return f.Message != "" || f.Now != "" || f.Required && f.Control != asChoice })
+}
+
+// Labels are the names of the fields.
+func (g fieldGroup) Labels() string {
+	var labels []string
+	for _, f := range g.Fields {
+		labels = append(labels, f.Label)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// editPage is the tab in which an asset is changed.
+type editPage struct {
+	*asset
+	Groups  []fieldGroup
+	Comment string
+	Message string
+	Not     []string // what the service sets itself, or a form cannot hold
+
+	fields []*field
+	offers map[string][]ref // what relations may lead to, by type; bounded
+	days   map[string]bool  // attributes that are days
+}
+
+// editable are the attributes that a form may have.
+func (p *editPage) editable() []*ui.Attribute {
+	var list []*ui.Attribute
+	for _, one := range p.kind.Attributes {
+		label := p.words.Of(one.DisplayName)
+		switch {
+		case one.AttributeType == "Password" || one.AttributeType == "Blob" || one.AttributeType == "Rank" || one.AttributeType == "LongText" && (p.Cut || len(p.row.text(one.Name)) > maxEdited):
+			if !one.IsReadOnly {
+				p.Not = append(p.Not, label)
+			}
+		case one.IsReadOnly:
+			if !p.kind.IsClosure(one) && groupOf(one, p.model) != inSystem {
+				p.Not = append(p.Not, label)
+			}
+		default:
+			list = append(list, one)
+		}
+	}
+	slices.Sort(p.Not)
+	return list
+}
+
+// readForm reads all that the fields of a form need beside the asset, in one request.
+func readFields(v *ui.Visit, p *editPage) error {
+	list := p.editable()
+	around := assetView{asset: p.asset}
+	var queries []ui.Query
+	var into []any
+	ask := func(q ui.Query) *[]row {
+		rows := new([]row)
+		queries, into = append(queries, q), append(into, rows)
+		return rows
+	}
+	days := ask(ui.Query{"from": "AttributeDefinition", "where": map[string]any{"IsDateOnly": true}, "select": []string{"Name", "Asset.Name"}})
+	type shown struct {
+		asked
+		answer *[]row
+	}
+	present, offered := map[string]shown{}, map[string]*[]row{}
+	for _, one := range list {
+		related := p.model.Types[one.RelatedAsset.Nameref]
+		if !one.IsRelation() || related == nil {
+			continue
+		}
+		if one.IsMultivalue {
+			_, back, _ := strings.Cut(one.ReciprocalRelation.Tokenref, ".")
+			many := around.ask(one, related, back)
+			present[one.Name] = shown{many, ask(many.query)}
+		}
+		if p.offers[related.Token] == nil && len(one.ValidTypes) == 0 && related.ByName["Name"] != nil && offered[related.Token] == nil {
+			offered[related.Token] = ask(offer(p.model, related))
+		}
+	}
+	if err := v.API.Find(queries, into...); err != nil {
+		return err
+	}
+	p.days = daysOf(*days, p.kind, p.model)
+	p.offers = map[string][]ref{}
+	for name, rows := range offered {
+		for _, r := range *rows {
+			to, _ := r["_oid"].(string)
+			p.offers[name] = append(p.offers[name], ref{to, ui.RoleName(r.text("Name"))})
+		}
+		if !p.model.IsA(name, "List") {
+			slices.SortStableFunc(p.offers[name], func(a, b ref) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+		}
+	}
+	for _, one := range list {
+		var has []row
+		if many, found := present[one.Name]; found {
+			has = many.rows(*many.answer)
+		}
+		p.fields = append(p.fields, p.fieldOf(one, has))
+	}
+	p.groupFields()
+	return nil
+}
+
+// offer asks for the assets of a type that may be chosen. Values of lists are in the
+// order that they have; there may be too many of all others to sort them.
+func offer(d *ui.Model, t *ui.Type) ui.Query {
+	q := ui.Query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxChoices + 1, "start": 0}, "filter": []string{"AssetState='Future','Active'"}}
+	if d.IsA(t.Token, "List") {
+		sortAsShown(q, t)
+	}
+	return q
+}
+
+// daysOf are the attributes of a type that hold a day without a time.
+func daysOf(definitions []row, kind *ui.Type, model *ui.Model) map[string]bool {
+	days := map[string]bool{}
+	for _, r := range definitions {
+		if model.IsA(kind.Token, r.text("Asset.Name")) {
+			days[r.text("Name")] = true
+		}
+	}
+	return days
+}
+
+// groupFields puts the fields into the groups of the page on which the asset is read.
+func (p *editPage) groupFields() {
+	byName := map[string][]*field{}
+	for _, f := range p.fields {
+		name := groupOf(f.attribute, p.model)
+		if f.attribute.ToMany() && name != inPeople {
+			name = inRelations
+		}
+		byName[name] = append(byName[name], f)
+	}
+	for _, name := range append(groupOrder, inRelations) {
+		if len(byName[name]) > 0 {
+			p.Groups = append(p.Groups, fieldGroup{Name: name, Fields: byName[name], Folded: name != inMain && name != inPlanning})
+		}
+	}
+}
+
+// inRelations is the group of relations to many in a form.
+const inRelations = "Relations"
+
+// fieldOf makes the field of an attribute with its present value.
+func (p *editPage) fieldOf(one *ui.Attribute, present []row) *field {
+	f := &field{Name: one.Name, Label: p.words.Of(one.DisplayName), attribute: one, Control: p.controlOf(one)}
+	switch f.Control {
+	case asMany:
+		p.fillMany(f, present)
+	case asChoice:
+		f.Value = p.row.oid(one.Name)
+		f.Options = p.choices(one, f.Value)
+	case asCheck:
+		f.Checked = p.row.is(one.Name)
+	default:
+		f.Value = formValue(f.Control, one, p.row)
+	}
+	if f.Control == asName {
+		f.Was = f.Value
+	}
+	f.Required = one.IsRequired && f.Value != ""
+	f.Rule = p.ruleOf(f)
+	return f
+}
+
+// controlOf chooses the control of an attribute.
+func (p *editPage) controlOf(one *ui.Attribute) control {
+	switch {
+	case one.ToMany():
+		return asMany
+	case one.IsMultivalue:
+		return asLines
+	case one.IsRelation():
+		if offered := p.offers[one.RelatedAsset.Nameref]; len(one.ValidTypes) == 0 && p.named(one) && len(offered) <= maxChoices {
+			return asChoice
+		}
+		return asName
+	}
+	switch one.AttributeType {
+	case "LongText":
+		return asArea
+	case "Boolean":
+		return asCheck
+	case "Numeric", "LongInt", "Opaque":
+		return asNumber
+	case "Date":
+		if p.days[one.Name] {
+			return asDay
+		}
+		return asMoment
+	}
+	if strings.ContainsAny(p.row.text(one.Name), "\r\n") {
+		return asArea // a field of one line would lose the others
+	}
+	return asText
+}
+
+// named reports whether what a relation leads to has names.
+func (a *asset) named(one *ui.Attribute) bool {
+	related := a.model.Types[one.RelatedAsset.Nameref]
+	return related != nil && related.ByName["Name"] != nil
+}
+
+// choices are the options of a relation to one, its present asset among them.
+func (p *editPage) choices(one *ui.Attribute, present string) []option {
+	var options []option
+	found := present == ""
+	for _, to := range p.offers[one.RelatedAsset.Nameref] {
+		options = append(options, option{Value: to.Oid, Label: cmp.Or(to.Name, to.Oid), Chosen: to.Oid == present})
+		found = found || to.Oid == present
+	}
+	if !found {
+		options = append([]option{{Value: present, Label: cmp.Or(p.row.name(one.Name), present), Chosen: true}}, options...)
+	}
+	return options
+}
+
+// fillMany gives a relation to many its assets, and those that may be ticked.
+func (p *editPage) fillMany(f *field, present []row) {
+	has := map[string]bool{}
+	for _, r := range present[:min(len(present), maxListed)] {
+		one := relatedOf(r)
+		has[one.Oid] = true
+		f.Options = append(f.Options, option{Value: one.Oid, Label: strings.TrimSpace(one.Number + " " + cmp.Or(one.Name, one.Oid)), Chosen: true, Had: true})
+	}
+	if len(present) > maxListed {
+		f.Rule = "the first 50 are shown, the others stay"
+	}
+	if offered := p.offers[f.attribute.RelatedAsset.Nameref]; len(offered) <= maxTicked && len(f.attribute.ValidTypes) == 0 {
+		for _, to := range offered {
+			if !has[to.Oid] {
+				f.Options = append(f.Options, option{Value: to.Oid, Label: cmp.Or(to.Name, to.Oid)})
+			}
+		}
+	}
+}
+
+// formValue is the value of an attribute as its control has it.
+func formValue(c control, one *ui.Attribute, r row) string {
+	switch c {
+	case asName:
+		return cmp.Or(r.name(one.Name), r.oid(one.Name))
+	case asChoice:
+		return r.oid(one.Name)
+	case asLines:
+		return strings.Join(r.list(one.Name), "\n")
+	case asMoment:
+		if at, err := time.Parse(dateForms[0], strings.TrimSuffix(r.text(one.Name), "Z")); err == nil {
+			return at.Format("2006-01-02T15:04:05.999")
+		}
+	case asArea:
+		return strings.ReplaceAll(r.text(one.Name), "\r\n", "\n")
+	}
+	return r.text(one.Name)
+}
+
+// ruleOf is what the rules say of a field.
+func (p *editPage) ruleOf(f *field) string {
+	var rules []string
+	if f.attribute.IsRequired {
+		rules = append(rules, "required")
+	}
+	related := related(p.words, f.attribute)
+	switch f.Control {
+	case asText:
+		if f.attribute.AttributeType == "Duration" {
+			rules = append(rules, "such as 2 Weeks")
+		} else {
+			rules = append(rules, "at most 4,000 characters")
+		}
+	case asArea:
+		rules = append(rules, "may hold HTML")
+	case asLines:
+		rules = append(rules, "one a line, each at most 400 characters")
+	case asNumber:
+		rules = append(rules, "a number")
+	case asDay:
+		rules = append(rules, "a day")
+	case asMoment:
+		rules = append(rules, "in UTC")
+	case asName:
+		rules = append(rules, "name, number or Oid of "+related)
+	case asMany:
+		rules = append(rules, "name, number or Oid of "+related+"; several with ; between")
+	}
+	if f.Rule != "" {
+		rules = append(rules, f.Rule)
+	}
+	return strings.Join(rules, ", ")
+}
+
+// related is the name of the type that a relation leads to, with an article.
+func related(w ui.Words, one *ui.Attribute) string {
+	name := w[ui.TypeTag(one.RelatedAsset.Nameref)]
+	if name == "" {
+		name = one.RelatedAsset.Nameref
+	}
+	if name != "" && strings.ContainsRune("AEIOU", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}

@@ -1,0 +1,170 @@
+package assets
+
+import (
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// The groups in which a page shows attributes. They follow from what metadata says of
+// each, so that they hold for types and attributes that administrators add.
+const (
+	inMain     = "Main"
+	inPlanning = "Planning"
+	inPeople   = "People"
+	inDates    = "Dates"
+	inSystem   = "System"
+)
+
+// groupOrder is how they stand on the page.
+var groupOrder = []string{inMain, inPlanning, inPeople, inDates, inSystem}
+
+// group distributes the values of the asset.
+func (v *assetView) group() {
+	byName := map[string][]fact{}
+	operated := validators(v.kind)
+	for _, one := range v.kind.Attributes {
+		if one.ToMany() && !v.IsPast || operated[one.Name] || isTotal(one) || one.AttributeType == "Password" || one.AttributeType == "Blob" {
+			continue
+		}
+		if one.Name == "Name" || one.Name == "Number" {
+			continue // the heading has them
+		}
+		name := groupOf(one, v.model)
+		f, set := v.factOf(one)
+		switch {
+		case one.AttributeType == "LongText" && set:
+			v.Long = append(v.Long, f)
+		case set:
+			byName[name] = append(byName[name], f)
+		case name != inSystem && (!one.ToMany() || !one.IsReadOnly):
+			v.NotSet = append(v.NotSet, f.Label)
+		}
+	}
+	for i, list := range v.Lists {
+		if list.people {
+			byName[inPeople] = append(byName[inPeople], list.fact())
+			v.Lists[i].Rows = nil
+		}
+	}
+	v.Lists = slices.DeleteFunc(v.Lists, func(l relatedList) bool { return len(l.Rows) == 0 })
+	for _, name := range groupOrder {
+		if len(byName[name]) > 0 {
+			v.Groups = append(v.Groups, group{Name: name, Facts: byName[name], Quiet: name == inSystem})
+		}
+	}
+	slices.Sort(v.NotSet)
+}
+
+// validators are the attributes that say whether an operation may run.
+func validators(t *ui.Type) map[string]bool {
+	names := map[string]bool{}
+	for _, o := range t.Operations {
+		names[o.Validator.Path()] = true
+	}
+	return names
+}
+
+// ofService are beginnings of the names of what the service notes itself of every
+// asset. Spec: interface 2.2.7.
+var ofService = []string{"Create", "Change", "Retire", "MyLast", "Is", "Check", "Inactive", "Days", "Key", "Moment", "Now", "ID", "Prior", "CanUpdate", "SecurityScope"}
+
+// groupOf is the group of an attribute.
+func groupOf(a *ui.Attribute, model *ui.Model) string {
+	if a.IsReadOnly {
+		for _, begin := range ofService {
+			if strings.HasPrefix(a.Name, begin) {
+				return inSystem
+			}
+		}
+	}
+	switch a.AttributeType {
+	case "Relation":
+		switch {
+		case model.IsA(a.RelatedAsset.Nameref, "Member"):
+			return inPeople
+		case model.IsA(a.RelatedAsset.Nameref, "List"):
+			return inMain
+		}
+		return inPlanning
+	case "Numeric", "Duration", "Rank":
+		return inPlanning
+	case "Date":
+		return inDates
+	case "State", "Opaque", "AssetType", "Guid":
+		return inSystem
+	}
+	return inMain
+}
+
+// factOf is an attribute with its value, and whether it has one.
+func (a *asset) factOf(one *ui.Attribute) (fact, bool) {
+	f := fact{Label: a.words.Of(one.DisplayName)}
+	switch {
+	case one.ToMany():
+		f.Refs = refsOf(a.row.list(one.Name), a.row.list(one.Name+".Name"))
+		if len(f.Refs) > maxListed {
+			f.Refs, f.All = f.Refs[:maxListed], consoleLink(ui.Query{"from": a.Oid, "select": []string{one.Name}})
+		}
+		return f, len(f.Refs) > 0
+	case one.IsRelation():
+		to := a.row.oid(one.Name)
+		f.Refs = []ref{{to, a.row.name(one.Name)}}
+		return f, to != ""
+	case one.IsMultivalue:
+		f.Text = strings.Join(a.row.list(one.Name), ", ")
+	case one.AttributeType == "Boolean":
+		f.Text = "yes"
+		return f, a.row.is(one.Name)
+	case one.AttributeType == "LongText":
+		f.HTML = ui.Sanitized(a.row.text(one.Name))
+		return f, a.row.text(one.Name) != ""
+	case one.AttributeType == "Date":
+		f.At = dateOf(a.row.text(one.Name))
+		return f, f.At != ""
+	case one.AttributeType == "Numeric" && one.IsReadOnly:
+		f.Text = ui.Decimal(a.row.text(one.Name))
+	default:
+		f.Text = a.row.text(one.Name)
+		if strings.HasPrefix(f.Text, "https://") || strings.HasPrefix(f.Text, "http://") {
+			f.URL = f.Text
+		}
+	}
+	return f, f.Text != ""
+}
+
+// refsOf pairs the assets of a relation with their names.
+func refsOf(oids, names []string) []ref {
+	refs := make([]ref, len(oids))
+	for i, o := range oids {
+		refs[i].Oid = o
+		if len(names) == len(oids) {
+			refs[i].Name = ui.RoleName(names[i])
+		}
+	}
+	return refs
+}
+
+// dateForms are how the interface writes dates. Spec: interface 2.2.2.
+var dateForms = []string{"2006-01-02T15:04:05.999999999", time.RFC3339Nano}
+
+// dateOf writes a date of a row: a day as it is, everything else as an instant.
+func dateOf(text string) template.HTML {
+	if at, known := dateIn(text); known {
+		return ui.Instant(at)
+	}
+	return template.HTML(template.HTMLEscapeString(text))
+}
+
+// dateIn is the instant that a text of a row says; a day is none.
+func dateIn(text string) (at time.Time, known bool) {
+	for _, form := range dateForms {
+		if at, err := time.Parse(form, text); err == nil {
+			return at, true
+		}
+	}
+	return at, false
+}

@@ -1,0 +1,73 @@
+package assets
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// assetOperation is one that may run on an asset.
+type assetOperation struct {
+	Name, Label string
+	Final       bool // asks first
+	Arguments   []assetArgument
+}
+
+// assetArgument is what an operation wants to know.
+type assetArgument struct {
+	Name, Kind string
+	Required   bool
+}
+
+// offer takes the operations of a type: those that may run now, and the names of those
+// that may not. A reader is not offered to retire itself, which ends its own sign-in.
+func (v *assetView) offer(reader string) {
+	for _, o := range v.kind.Operations {
+		if v.Oid == reader && o.Name == "Inactivate" {
+			continue
+		}
+		label := v.words.Of(ui.OperationTag(v.kind.Token, o.Name))
+		by := o.Validator.Path()
+		if by != "" && !v.row.is(by) || by == "" && !v.May {
+			v.NotNow = append(v.NotNow, label)
+			continue
+		}
+		one := assetOperation{Name: o.Name, Label: label, Final: strings.HasPrefix(o.Name, "Delete")}
+		for _, a := range o.Arguments {
+			one.Arguments = append(one.Arguments, assetArgument{Name: a.Name, Kind: a.AttributeType, Required: a.IsRequired})
+		}
+		slices.SortFunc(one.Arguments, func(a, b assetArgument) int { return strings.Compare(a.Name, b.Name) })
+		v.Operations = append(v.Operations, one)
+	}
+	slices.SortFunc(v.Operations, func(a, b assetOperation) int { return strings.Compare(a.Label, b.Label) })
+	slices.Sort(v.NotNow)
+}
+
+// parts are the types that an asset of a type is made up of, and the relation by which
+// they belong to it.
+var parts = map[string]struct {
+	Relation string
+	Types    []string
+}{
+	"Story": {"Parent", []string{"Task", "Test"}}, "Defect": {"Parent", []string{"Task", "Test"}}, "TestSet": {"Parent", []string{"Task", "Test"}},
+	"Epic": {"Super", []string{"Story", "Epic"}},
+}
+
+// offerParts links to the console with requests that make parts of the asset.
+func (v *assetView) offerParts(visit *ui.Visit) {
+	of, known := parts[v.kind.Token]
+	if !known || !v.May || v.Deleted {
+		return
+	}
+	for _, t := range of.Types {
+		scope := ""
+		if of.Relation == "Super" && v.Project != nil {
+			scope = `, "Scope": "` + v.Project.Oid + `"`
+		}
+		label := "New " + strings.ToLower(t)
+		v.Parts = append(v.Parts, making{label, visit.Making(`[
+ {"AssetType": "` + t + `", "Name": "` + label + `", "` + of.Relation + `": "` + v.Oid + `"` + scope + `}
+]`)})
+	}
+}

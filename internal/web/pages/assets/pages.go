@@ -1,0 +1,33 @@
+package assets
+
+import (
+	"embed"
+	"html/template"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Pages returns the pages of this package.
+func Pages() ui.Set {
+	return ui.Set{
+		Pages: map[string]ui.Page{
+			"GET /assetdetail.v1":         showAsset,
+			"GET /assetdetail.v1/{$}":     showAsset,
+			"GET /ui/asset/{oid}/totals":  showTotals,
+			"POST /ui/asset/{oid}":        editAsset,
+			"POST /ui/asset/{oid}/attach": attachToAsset,
+			"POST /ui/asset/{oid}/run":    operateOnAsset,
+		},
+		Templates: templateFiles,
+		Functions: template.FuncMap{
+			"dated":       dateOf,
+			"place":       placeOf,
+			"projectLink": projectLink,
+			"path":        func(oid string) string { return strings.ReplaceAll(oid, ":", "/") },
+		},
+	}
+}

@@ -1,0 +1,298 @@
+package assets
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// relatedTable are children and parts of an asset.
+type relatedTable struct {
+	Label, Name string
+	Rows        []relatedRow
+	HasNumber   bool
+	HasStatus   bool
+	HasToDo     bool
+	HasType     bool   // assets of several types
+	All         string // console: all of them, where there are more
+}
+
+// relatedList are other assets that a relation leads to.
+type relatedList struct {
+	Label, Name string
+	Rows        []relatedRow
+	All         string
+	people      bool
+}
+
+// furtherList is a relation that a page does not read, since it says nothing new or has
+// no bound.
+type furtherList struct{ Label, All string }
+
+// relatedRow is an asset that a relation leads to.
+type relatedRow struct {
+	Oid, Number, Name, Type, State, Status, ToDo string
+}
+
+// fact shows a short list among other values.
+func (l relatedList) fact() fact {
+	f := fact{Label: l.Label, All: l.All}
+	for _, r := range l.Rows {
+		f.Refs = append(f.Refs, ref{r.Oid, r.Name})
+	}
+	return f
+}
+
+// asked is a relation to many with the query that reads it: from its other side, or else
+// within the asset.
+type asked struct {
+	relation *ui.Attribute
+	table    bool
+	within   bool
+	columns  []string
+	query    ui.Query
+}
+
+// readAround reads what other assets say of an asset: children, parts, attachments and
+// all other relations to many, in one request.
+func readAround(v *ui.Visit, view *assetView) error {
+	all := view.toAsk()
+	queries := make([]ui.Query, len(all))
+	rows := make([][]row, len(all))
+	into := make([]any, len(all))
+	for i, one := range all {
+		queries[i], into[i] = one.query, &rows[i]
+	}
+	if len(queries) > 0 {
+		if err := v.API.Find(queries, into...); err != nil {
+			return err
+		}
+	}
+	for i, one := range all {
+		view.add(one, one.rows(rows[i]))
+	}
+	// Children before what is only planned here, as the type declares them.
+	slices.SortStableFunc(view.Tables, func(a, b relatedTable) int {
+		return cmp.Compare(view.depth(a.Name), view.depth(b.Name))
+	})
+	view.offer(v.Member.Oid)
+	view.offerParts(v)
+	return readAttachments(v, view)
+}
+
+// depth is 0 for relations to what stands right below the asset.
+func (a *asset) depth(name string) int {
+	if a.kind.IsDown(a.kind.ByName[name]) {
+		return 0
+	}
+	return 1
+}
+
+// toAsk are the relations to many that a page reads, bounded.
+func (v *assetView) toAsk() []asked {
+	var all []asked
+	for _, one := range v.kind.Attributes {
+		if !one.ToMany() || one.Name == "History" {
+			continue
+		}
+		label := v.words.Of(one.DisplayName)
+		related := v.model.Types[one.RelatedAsset.Nameref]
+		_, back, found := strings.Cut(one.ReciprocalRelation.Tokenref, ".")
+		if isAttachments(one) {
+			continue // which have a list of their own
+		}
+		if related == nil || !found && one.IsReadOnly || v.kind.IsClosure(one) || one.Name == "SecuredAssets" {
+			v.Further = append(v.Further, furtherList{label, consoleLink(ui.Query{"from": v.Oid, "select": []string{one.Name}})})
+			continue
+		}
+		all = append(all, v.ask(one, related, back))
+	}
+	return all
+}
+
+// sortAsShown has a query sort by what assets of a type are sorted by: where there may be many,
+// that takes longer than to find the first ones.
+func sortAsShown(q ui.Query, t *ui.Type) {
+	if by := t.DefaultOrderBy.Path(); by != "" && t.ByName[by] != nil {
+		q["sort"] = []string{by}
+	}
+}
+
+// isAttachments reports whether a relation leads to what is attached to an asset.
+func isAttachments(a *ui.Attribute) bool {
+	return a.ReciprocalRelation.Tokenref == "Attachment.Asset"
+}
+
+// ask makes the query for a relation to many: from its other side, back, which pages can
+// bound. Where there is none, what somebody has written is read whole.
+func (v *assetView) ask(one *ui.Attribute, related *ui.Type, back string) asked {
+	a := asked{relation: one, columns: []string{"AssetType"}}
+	a.table = v.kind.IsDown(one) || one.IsReadOnly && v.model.IsA(related.Token, "Workitem")
+	wanted := []string{"Name", "Number", "AssetState"}
+	if a.table {
+		wanted = append(wanted, "Status", "ToDo")
+	}
+	for _, name := range wanted {
+		if name == "Status" && related.Has(name) {
+			a.columns = append(a.columns, "Status.Name")
+		} else if related.Has(name) {
+			a.columns = append(a.columns, name)
+		}
+	}
+	if a.within = back == ""; a.within {
+		within := ui.Query{"from": one.Name, "select": a.columns}
+		a.query = ui.Query{"from": v.Oid, "select": []any{within}, "filter": []string{alsoDeleted}}
+		return a
+	}
+	a.query = ui.Query{"from": related.Token, "where": map[string]string{back: v.Oid}, "select": a.columns, "page": map[string]int{"size": maxListed + 1, "start": 0}}
+	if v.kind.IsDown(one) {
+		sortAsShown(a.query, related)
+	}
+	return a
+}
+
+// rows are those of the relation in an answer to its query.
+func (a asked) rows(answer []row) []row {
+	if !a.within {
+		return answer
+	}
+	var found []row
+	for _, r := range answer {
+		list, _ := r[a.relation.Name].([]any)
+		for _, one := range list {
+			if values, ok := one.(map[string]any); ok {
+				found = append(found, values)
+			}
+		}
+	}
+	return found
+}
+
+// add takes the rows of a relation to many.
+func (v *assetView) add(one asked, found []row) {
+	if len(found) == 0 {
+		if !one.relation.IsReadOnly {
+			v.NotSet = append(v.NotSet, v.words.Of(one.relation.DisplayName))
+		}
+		return
+	}
+	all := ""
+	if len(found) > maxListed {
+		found = found[:maxListed]
+		delete(one.query, "page")
+		all = consoleLink(one.query)
+	}
+	rows := make([]relatedRow, len(found))
+	types := map[string]bool{}
+	for i, r := range found {
+		rows[i] = relatedOf(r)
+		types[rows[i].Type] = true
+	}
+	label := v.words.Of(one.relation.DisplayName)
+	if !one.table {
+		people := v.model.IsA(one.relation.RelatedAsset.Nameref, "Member") && len(rows) <= 10
+		v.Lists = append(v.Lists, relatedList{Label: label, Name: one.relation.Name, Rows: rows, All: all, people: people})
+		return
+	}
+	v.Tables = append(v.Tables, relatedTable{
+		Label: label, Name: one.relation.Name, Rows: rows, All: all, HasType: len(types) > 1,
+		HasNumber: slices.Contains(one.columns, "Number"), HasStatus: slices.Contains(one.columns, "Status.Name"), HasToDo: slices.Contains(one.columns, "ToDo"),
+	})
+}
+
+func relatedOf(r row) relatedRow {
+	to, _ := r["_oid"].(string)
+	return relatedRow{
+		Oid: to, Number: r.text("Number"), Name: ui.RoleName(r.text("Name")), Type: r.text("AssetType"),
+		State: r.text("AssetState"), Status: r.text("Status.Name"), ToDo: r.text("ToDo"),
+	}
+}
+
+// consoleLink is the path, below the base, of the console with a query.
+func consoleLink(q ui.Query) string {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return "/ui/console"
+	}
+	return ui.Link("", "/ui/console", "path", "query.v1", "request", string(b))
+}
+
+// attached is an attachment, or the content of an asset that has one.
+type attached struct {
+	Oid, ID, Name, Filename, Kind string
+	Path                          string // of its bytes
+	Size                          string
+	Picture                       bool
+}
+
+// pictures are the contents that a page shows. Pictures that can hold scripts are not
+// among them.
+var pictures = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/avif": true, "image/bmp": true, "image/x-icon": true}
+
+// readAttachments reads what is attached to an asset, and the asset's own content.
+func readAttachments(v *ui.Visit, view *assetView) error {
+	if view.kind.ByName["Content"] != nil && view.kind.ByName["Content"].AttributeType == "Blob" {
+		one := view.contentOf(view.Oid, view.row)
+		measure(v, &one)
+		view.Content = &one
+	}
+	if all := view.kind.ByName["Attachments"]; all == nil || !isAttachments(all) {
+		return nil
+	}
+	var rows []row
+	err := v.API.Find([]ui.Query{{
+		"from": "Attachment", "where": map[string]string{"Asset": view.Oid}, "select": []string{"Name", "Filename", "ContentType"},
+		"page": map[string]int{"size": maxListed, "start": 0},
+	}}, &rows)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		to, _ := r["_oid"].(string)
+		one := view.contentOf(to, r)
+		measure(v, &one)
+		view.Attachments = append(view.Attachments, one)
+	}
+	if view.Attaches = view.May && !view.Deleted; view.Attaches {
+		view.Largest = largestAttachment(v)
+		v.Sends("api/asset", `{"AssetType": "Attachment", "Name": "…", "Filename": "…", "ContentType": "…", "Asset": "`+view.Oid+`"}`)
+		v.Sends("attachment.img/…", "")
+	}
+	return nil
+}
+
+// largestAttachment asks for the bound of what requests attach.
+func largestAttachment(v *ui.Visit) string {
+	var config struct{ Settings map[string]string }
+	if v.Quiet().Get("config.v1", &config) != nil {
+		return ""
+	}
+	return ui.BytesOf(config.Settings["MaximumAttachmentSize"])
+}
+
+func (v *assetView) contentOf(oid string, r row) attached {
+	kind, id, _ := strings.Cut(oid, ":")
+	path := "attachment.img/"
+	if kind == "EmbeddedImage" {
+		path = "embedded.img/"
+	}
+	content, _, _ := strings.Cut(strings.ToLower(r.text("ContentType")), ";")
+	return attached{
+		Oid: oid, ID: id, Path: path + id, Name: cmp.Or(r.text("Name"), r.text("Filename"), oid), Filename: r.text("Filename"),
+		Kind: content, Picture: pictures[strings.TrimSpace(content)],
+	}
+}
+
+// measure asks for the size of a content.
+func measure(v *ui.Visit, one *attached) {
+	quiet := v.Quiet()
+	answer, err := quiet.With(nil, http.MethodHead, one.Path, "", nil)
+	if err == nil && answer.Status == http.StatusOK {
+		one.Size = ui.BytesOf(answer.Header.Get("Content-Length"))
+	}
+	one.Picture = one.Picture && one.Size != "" && one.Size != ui.BytesOf("0")
+}

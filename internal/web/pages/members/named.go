@@ -1,0 +1,62 @@
+package members
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// Bounds of names in fields.
+const (
+	maxNamed     = 200 // bytes of a name
+	maxNamesakes = 20  // assets of one name that a page lists
+)
+
+// namesake is one of several assets that a field may mean, with the link that says so.
+type namesake struct{ Oid, Name, Link string }
+
+// namedBy are the attributes by which a field names assets of a type.
+var namedBy = map[string]string{"Member": "Name=$Text|Nickname=$Text|Username=$Text", "Scope": "Name=$Text"}
+
+// assetNamed returns the Oid of the member or project that the field of a page names by
+// its Oid or its name; empty for an empty field. Where several have the name it returns
+// them, each with a link that says which is meant: the page with the Oid as its
+// parameter. Errors: *ui.Error, 400 where there is none.
+func assetNamed(v *ui.Visit, kind, param string) (oid string, all []namesake, err error) {
+	text := v.Param(param)
+	if text == "" || ui.IsOid(text, kind) {
+		return text, nil, nil
+	}
+	var found []ui.Named
+	if len(text) <= maxNamed {
+		q := ui.Query{
+			"from": kind, "select": []string{"Name"}, "filter": []string{namedBy[kind]}, "with": map[string][]string{"$Text": {text}},
+			"sort": []string{"Name"}, "page": map[string]int{"size": maxNamesakes, "start": 0},
+		}
+		if err := v.API.Find([]ui.Query{q}, &found); err != nil {
+			return "", nil, err
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil, &ui.Error{Status: http.StatusBadRequest, Message: "Nothing that you see is called “" + text + "”."}
+	case 1:
+		return found[0].Oid, nil, nil
+	}
+	for _, one := range found {
+		values := v.Request.URL.Query()
+		values.Set(param, one.Oid)
+		for _, place := range []string{"after", "page", "columns"} {
+			values.Del(place)
+		}
+		link := url.URL{Path: v.Request.URL.Path, RawQuery: values.Encode()}
+		all = append(all, namesake{one.Oid, one.Name, link.String()})
+	}
+	return "", all, nil
+}
+
+// errNamesakes refuses a name that several have.
+func errNamesakes(text string) error {
+	return &ui.Error{Status: http.StatusBadRequest, Message: "Several are called “" + text + "”. Say which:"}
+}

@@ -1,0 +1,304 @@
+package projects
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// pageSize is how many rows a page of a backlog has.
+const pageSize = 1000
+
+// maxFilterChoices is how many sprints and members a form offers to choose from.
+const maxFilterChoices = 200
+
+// backlog is what the page of a project's backlog shows.
+type backlog struct {
+	*project
+	Filter  filter
+	Columns []column
+	Items   []item
+	From    int  // number of the first row
+	More    bool // there is a page after this one
+	Made    *item
+	Epic    string // link that makes one
+	Project string // link that makes one below this one; empty: the reader may not
+	Message string
+	NewName string                                     // what the form for a new item has
+	Given   struct{ Type, Item, Place, Target string } // what a refused form had
+	Return  string                                     // the query of the page, where forms lead back to
+	choices
+	mine
+}
+
+// Ranks reports whether the reader may rank rows of the table.
+func (b *backlog) Ranks() bool { return b.Ranked() && b.Changes }
+
+// Ranked reports whether the table stands in the order of ranks.
+func (b *backlog) Ranked() bool { return b.Filter.Sort == "" }
+
+// To is the number of the last row.
+func (b *backlog) To() int { return b.From + len(b.Items) - 1 }
+
+// FirstPage links to the first page of the table.
+func (b *backlog) FirstPage() string { return b.Filter.with() }
+
+// Page links to another page of the table.
+func (b *backlog) Page(by int) string { return b.Filter.with("page", strconv.Itoa(b.Filter.Page+by)) }
+
+// choices are what the form of a filter offers.
+type choices struct {
+	Statuses, People []ui.Named
+	Sprints          []timebox
+}
+
+// column is a head of the table.
+type column struct {
+	Name, Key, Token string
+	Number           bool // right-aligned
+	Down             bool // the largest first
+}
+
+// columns are what the table may be sorted by; the first is the rank.
+var columns = []column{
+	{Name: "Number", Key: "number", Token: "Number"},
+	{Name: "Name", Key: "name", Token: "Name"},
+	{Name: "Type", Key: "type", Token: "AssetType"},
+	{Name: "Status", Key: "status", Token: "Status.Order"},
+	{Name: "Owners"},
+	{Name: "Estimate", Key: "estimate", Token: "Estimate", Number: true, Down: true},
+	{Name: "To do", Key: "todo", Token: "AllocatedToDo", Number: true, Down: true},
+	{Name: "Sprint", Key: "sprint", Token: "Timebox.EndDate"},
+	{Name: "Priority", Key: "priority", Token: "Priority.Order", Down: true},
+}
+
+// showBacklog serves GET ui/project/<oid>.
+func showBacklog(v *ui.Visit) error { return renderBacklog(v, "", "") }
+
+// renderBacklog answers with the backlog, and with what was refused of a form.
+func renderBacklog(v *ui.Visit, message, name string) error {
+	p, err := readProject(v, "")
+	if err != nil {
+		return err
+	}
+	f, err := readFilter(v)
+	if err != nil {
+		return err
+	}
+	page := &backlog{project: p, Filter: f, Columns: columns, From: (f.Page-1)*pageSize + 1, Message: message, NewName: name, Return: v.Request.URL.RawQuery}
+	page.Given.Type, page.Given.Item, page.Given.Place, page.Given.Target = v.Field("type"), v.Field("item"), v.Field("place"), v.Field("target")
+	q := f.items(p)
+	q["select"], q["page"] = backlogColumns, map[string]int{"size": pageSize + 1, "start": page.From - 1}
+	if err := readRows(v, page, q); err != nil {
+		return err
+	}
+	if page.More = len(page.Items) > pageSize; page.More {
+		page.Items = page.Items[:pageSize]
+	}
+	v.Sends("api/asset?atomic=true", `{"from": "Story:<id>", "update": {"Order": {"Before": "Story:<other>"}}}`)
+	v.Sends("api/asset?atomic=true", `{"AssetType": "Story", "Name": "…", "Scope": "`+p.Oid+`"}`)
+	if page.Epic = makingEpic(v, p.Oid); p.May {
+		page.Project = makingProject(v, p.Oid)
+	}
+	if v.IsPart() {
+		return v.RenderPart("backlog", "items", page)
+	}
+	return v.Render("backlog", p.Name, page)
+}
+
+// readRows reads the items of a backlog and, for a whole page, what its forms offer.
+func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
+	may, found := page.ask(page.project)
+	queries, into := []ui.Query{q, may}, []any{&page.Items, found}
+	if v.IsPart() {
+		if err := v.API.Find(queries, into...); err != nil {
+			return err
+		}
+		return page.decide(v)
+	}
+	page.offer(page.project, &queries, &into)
+	made := []item{}
+	if oid := v.Param("made"); isItem(oid) {
+		queries, into = append(queries, ui.Query{"from": oid, "select": []string{"Number", "Name"}}), append(into, &made)
+	}
+	if err := v.API.Find(queries, into...); err != nil {
+		return err
+	}
+	if len(made) == 1 {
+		page.Made = &made[0]
+	}
+	return page.decide(v)
+}
+
+// offer appends the queries for what forms offer.
+func (c *choices) offer(p *project, queries *[]ui.Query, into *[]any) {
+	some := map[string]int{"size": maxFilterChoices, "start": 0}
+	*queries = append(*queries,
+		ui.Query{"from": "StoryStatus", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Order"}, "page": some},
+		ui.Query{"from": "Timebox", "select": []string{"Name", "AssetState"}, "filter": []string{scheduled}, "with": p.given(), "sort": []string{"IsClosed", "-EndDate"}, "page": some},
+		ui.Query{"from": "Member", "select": []string{"Name"}, "filter": []string{"AssetState='Active'"}, "sort": []string{"Name"}, "page": some})
+	*into = append(*into, &c.Statuses, &c.Sprints, &c.People)
+}
+
+// scheduled is the condition that a sprint is one of a project that the view includes.
+const scheduled = "Schedule.ScheduledScopes=$Projects"
+
+// filter is what the reader looks for in a backlog, and in which order.
+type filter struct {
+	Find, Type, Status, Owner, Sprint string
+	Closed                            bool
+	Sort                              string // key of a column, perhaps with - in front; empty: by rank
+	Page                              int    // from 1
+	below                             string
+}
+
+// none is the value of a filter for what has no such value.
+const none = "none"
+
+// readFilter reads the filter of the URL. Errors: *ui.Error, 400 for values that mean
+// nothing.
+func readFilter(v *ui.Visit) (filter, error) {
+	f := filter{
+		Find: v.Param("find"), Type: v.Param("type"), Status: v.Param("status"), Owner: v.Param("owner"), Sprint: v.Param("sprint"),
+		Closed: v.Param("closed") != "", Sort: v.Param("sort"), Page: 1, below: v.Param("below"),
+	}
+	switch {
+	case f.Type != "" && !slices.Contains(itemTypes, f.Type):
+		return f, unreadable("type", "Story, Defect or TestSet")
+	case f.Status != "" && f.Status != none && !ui.IsOid(f.Status, "StoryStatus"):
+		return f, unreadable("status", "a status such as StoryStatus:134, or none")
+	case f.Sprint != "" && f.Sprint != none && !ui.IsOid(f.Sprint, "Timebox"):
+		return f, unreadable("sprint", "a sprint such as Timebox:1234, or none")
+	case f.Sort != "" && sortToken(f.Sort) == "":
+		return f, unreadable("sort", "a column of the table, with - in front for the other direction")
+	case len(f.Find) > maxFilterText || len(f.Owner) > maxFilterText:
+		return f, unreadable("find and owner", "a short text")
+	}
+	if text := v.Param("page"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxPages {
+			return f, unreadable("page", "a number from 1 to "+strconv.Itoa(maxPages))
+		}
+		f.Page = n
+	}
+	return f, nil
+}
+
+const (
+	maxFilterText = 200
+	maxPages      = 100000
+)
+
+// unreadable is the refusal of a parameter of the URL.
+func unreadable(name, wanted string) error {
+	return &ui.Error{Status: http.StatusBadRequest, Message: "The address has something else for " + name + " than " + wanted + "."}
+}
+
+// sortToken returns what a key sorts by, or nothing.
+func sortToken(key string) string {
+	sign := "+"
+	if rest, ok := strings.CutPrefix(key, "-"); ok {
+		key, sign = rest, "-"
+	}
+	for _, c := range columns {
+		if c.Key == key && key != "" {
+			return sign + c.Token
+		}
+	}
+	return ""
+}
+
+// items is the query for the items of a project that the filter lets through.
+func (f filter) items(p *project) ui.Query {
+	q, with := ui.Query{"from": "PrimaryWorkitem", "sort": []string{"Order"}}, p.given("$Dead", "Dead")
+	if f.Type != "" {
+		q["from"] = f.Type
+	}
+	if token := sortToken(f.Sort); token != "" {
+		q["sort"] = []string{token, "Order"}
+	}
+	conditions := []string{within, "AssetState='Active'"}
+	if f.Closed {
+		conditions[1] = "AssetState='Active','Closed'"
+	}
+	conditions = append(conditions, isOrNone("Status", f.Status)...)
+	conditions = append(conditions, isOrNone("Timebox", f.Sprint)...)
+	switch f.Owner {
+	case "":
+	case none:
+		conditions = append(conditions, "Owners=''")
+	default:
+		conditions = append(conditions, "Owners.Name~=$Owner|Owners.Nickname~=$Owner")
+		with["$Owner"] = []string{f.Owner}
+	}
+	if f.Find != "" {
+		q["find"], q["findin"] = f.Find, []string{"Name", "Number", "Reference"}
+	}
+	q["filter"], q["with"] = conditions, with
+	return q
+}
+
+// isOrNone is the condition that a relation leads to an Oid, or nowhere.
+func isOrNone(relation, oid string) []string {
+	switch oid {
+	case "":
+		return nil
+	case none:
+		return []string{relation + "=''"}
+	}
+	return []string{relation + "='" + oid + "'"}
+}
+
+// Active reports whether the filter leaves anything out that a plain page shows.
+func (f filter) Active() bool {
+	return f.Find+f.Type+f.Status+f.Owner+f.Sprint != "" || f.Closed
+}
+
+// with is the query of a URL with the filter, and pairs of what differs in it. Another
+// order or filter begins at the first page.
+func (f filter) with(pairs ...string) string {
+	values := url.Values{}
+	closed := ""
+	if f.Closed {
+		closed = "1"
+	}
+	all := []string{"find", f.Find, "type", f.Type, "status", f.Status, "owner", f.Owner, "sprint", f.Sprint, "closed", closed, "sort", f.Sort, "below", f.below}
+	all = append(all, pairs...)
+	for i := 0; i+1 < len(all); i += 2 {
+		if values.Del(all[i]); all[i+1] != "" {
+			values.Set(all[i], all[i+1])
+		}
+	}
+	return "?" + values.Encode()
+}
+
+// By links to the table sorted by a column: by the other direction where it is sorted
+// so already.
+func (f filter) By(c column) string {
+	first, other := c.Key, "-"+c.Key
+	if c.Down {
+		first, other = other, first
+	}
+	if f.Sort == first {
+		return f.with("sort", other)
+	}
+	return f.with("sort", first)
+}
+
+// ByRank links to the table in the order of ranks.
+func (f filter) ByRank() string { return f.with("sort", "") }
+
+// Direction is the aria-sort of a column; empty: the table is not sorted by it.
+func (f filter) Direction(c column) string {
+	switch {
+	case c.Key == "" || strings.TrimPrefix(f.Sort, "-") != c.Key:
+		return ""
+	case strings.HasPrefix(f.Sort, "-"):
+		return "descending"
+	}
+	return "ascending"
+}

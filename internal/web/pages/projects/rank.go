@@ -1,0 +1,172 @@
+package projects
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// rankItem serves POST ui/project/<oid>/rank: it puts an item before or after another,
+// which the form names by its Number or Oid. The script gets the refusal as text.
+// Spec: interface 11.
+func rankItem(v *ui.Visit) error {
+	p, err := readProject(v, "")
+	if err != nil {
+		return err
+	}
+	err = place(v, p)
+	refused, err := ui.AsError(err)
+	if err != nil {
+		return err
+	}
+	if v.IsPart() {
+		return sayRefusal(v, refused)
+	}
+	if refused != nil {
+		v.Status = refused.Status
+		return backlogAgain(v, v.Readable(refused.Message), "")
+	}
+	return v.Redirect(p.Place("") + "?" + pathBack(v, "done", "ranked"))
+}
+
+// place carries out the form of a rank. Errors: *ui.Error.
+func place(v *ui.Visit, p *project) error {
+	place := map[string]string{"before": "Before", "after": "After"}[v.Field("place")]
+	moved := v.Field("item")
+	switch {
+	case place == "":
+		return &ui.Error{Status: http.StatusBadRequest, Message: "An item goes before or after another."}
+	case !isItem(moved):
+		return &ui.Error{Status: http.StatusBadRequest, Message: "Select the item to move."}
+	}
+	target, err := itemNamed(v, v.Field("target"))
+	if err != nil {
+		return err
+	}
+	return changeItem(v, p, moved, map[string]any{"Order": map[string]string{place: target}})
+}
+
+// changeItem updates an item of a project: the path says where it is, so that the form of
+// another project changes nothing. Errors: *ui.Error.
+func changeItem(v *ui.Visit, p *project, item string, update map[string]any) error {
+	done, err := v.API.Write(map[string]any{"from": item, "filter": []string{within}, "with": p.given(), "update": update})
+	if err == nil && len(done.AssetsModified.OidTokens) == 0 {
+		return &ui.Error{Status: http.StatusNotFound, Message: "The item is no longer in this project."}
+	}
+	return err
+}
+
+// itemNamed returns the Oid of the item that a field names. Errors: *ui.Error.
+func itemNamed(v *ui.Visit, text string) (string, error) {
+	if isItem(text) {
+		return text, nil
+	}
+	var found []ui.Named
+	if text != "" && len(text) < maxFilterText {
+		q := ui.Query{"from": "PrimaryWorkitem", "where": map[string]string{"Number": text}, "page": map[string]int{"size": 1, "start": 0}}
+		if err := v.API.Find([]ui.Query{q}, &found); err != nil {
+			return "", err
+		}
+	}
+	if len(found) == 0 {
+		return "", &ui.Error{Status: http.StatusBadRequest, Message: "Give the number of the item that it goes beside, such as S-01234: there is no “" + text + "”."}
+	}
+	return found[0].Oid, nil
+}
+
+// sayRefusal answers the script: 204, or the refusal as text.
+func sayRefusal(v *ui.Visit, refused *ui.Error) error {
+	v.Status = http.StatusNoContent
+	if refused == nil {
+		v.WriteStatus()
+		return nil
+	}
+	v.Status = refused.Status
+	return v.Send("text/plain; charset=utf-8", []byte(v.Readable(refused.Message)))
+}
+
+// addItem serves POST ui/project/<oid>/add: it makes an item, which stands last.
+func addItem(v *ui.Visit) error {
+	p, err := readProject(v, "")
+	if err != nil {
+		return err
+	}
+	kind := v.Field("type")
+	if kind != "Defect" {
+		kind = "Story"
+	}
+	err = v.Once()
+	var done ui.Written
+	if err == nil {
+		done, err = v.API.Write(map[string]any{"AssetType": kind, "Name": v.Field("name"), "Scope": p.Oid})
+	}
+	refused, err := ui.AsError(err)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		v.Status = refused.Status
+		return backlogAgain(v, v.Readable(refused.Message), v.Field("name"))
+	}
+	made := ""
+	if len(done.AssetsCreated.OidTokens) == 1 {
+		made, _ = cutMoment(done.AssetsCreated.OidTokens[0])
+	}
+	return v.Redirect(p.Place("") + "?" + pathBack(v, "made", made))
+}
+
+// cutMoment parts an Oid from its moment, which may be absent.
+func cutMoment(oid string) (asset, moment string) {
+	if strings.Count(oid, ":") < 2 {
+		return oid, ""
+	}
+	at := strings.LastIndexByte(oid, ':')
+	return oid[:at], oid[at+1:]
+}
+
+// pathBack is the query of the page that a form stands on, with a value more.
+func pathBack(v *ui.Visit, name, value string) string {
+	values := queryBack(v)
+	values.Set(name, value)
+	return values.Encode()
+}
+
+// queryBack is the query of the page that a form stands on, without what it told of the
+// form before.
+func queryBack(v *ui.Visit) url.Values {
+	values, err := url.ParseQuery(v.Field("return"))
+	if err != nil {
+		values = url.Values{}
+	}
+	for _, once := range []string{"made", "done"} {
+		values.Del(once)
+	}
+	return values
+}
+
+// backlogAgain answers a refused form with the page that it stands on.
+func backlogAgain(v *ui.Visit, message, name string) error {
+	keepReturn(v)
+	return renderBacklog(v, message, name)
+}
+
+// keepReturn gives the visit the query of the page that its form stands on.
+func keepReturn(v *ui.Visit) {
+	u := *v.Request.URL
+	u.RawQuery = queryBack(v).Encode()
+	v.Request.URL = &u
+}
+
+// toView leads from the address of a form, where a refused one was shown, to the view that
+// the form stands on.
+func toView(view string) ui.Page {
+	return func(v *ui.Visit) error {
+		p := project{Oid: v.Request.PathValue("oid")}
+		if !ui.IsOid(p.Oid, "Scope") {
+			return ui.NotFound()
+		}
+		return v.Redirect(p.Place(view) + "?" + v.Request.URL.RawQuery)
+	}
+}

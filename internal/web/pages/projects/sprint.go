@@ -1,0 +1,147 @@
+package projects
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/alds-dev/alds/internal/web/chart"
+	"github.com/alds-dev/alds/internal/web/ui"
+)
+
+// timebox is a sprint as pages read it. Its last day is the one before its end.
+type timebox struct {
+	Oid   string `json:"_oid"`
+	Name  string
+	State string `json:"AssetState"`
+	Begin date   `json:"BeginDate"`
+	End   date   `json:"EndDate"`
+}
+
+// timeboxColumns is what pages select of sprints.
+var timeboxColumns = []string{"Name", "AssetState", "BeginDate", "EndDate"}
+
+// summed is a sprint with sums over the project's items of it; to do over all workitems.
+type summed struct {
+	timebox
+	Items    ui.Count `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"`
+	Estimate sum      `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"`
+	Open     sum      `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"`
+	ToDo     sum      `json:"Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"`
+}
+
+// The tokens of the sums of a timebox.
+const (
+	sumItems    = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"
+	sumEstimate = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"
+	sumOpen     = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState=$Open].Estimate.@Sum"
+	sumToDo     = "Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"
+)
+
+// sum is a number that was added up, as the interface has it: perhaps 0.30000000000000004.
+type sum string
+
+// String is the sum as people read it.
+func (s sum) String() string { return chart.Number(amount(json.Number(s))) }
+
+// date is a day as the interface writes it.
+type date struct{ time.Time }
+
+// UnmarshalJSON reads a day, of a text that begins with one; null is the zero day.
+func (d *date) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil || len(text) < len(time.DateOnly) {
+		return err
+	}
+	t, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
+	d.Time = t
+	return err
+}
+
+// LastDay is the last day of the sprint.
+func (t timebox) LastDay() time.Time { return t.End.AddDate(0, 0, -1) }
+
+// sprints is what the page of a project's sprints shows.
+type sprints struct {
+	*project
+	Sprints []summed
+	Bounded bool
+	New     string // link that makes one
+}
+
+// maxSprints is how many sprints a page lists.
+const maxSprints = 100
+
+// findTimeboxes reads sprints with the sums over what a project has of them.
+func findTimeboxes(v *ui.Visit, p *project, q ui.Query) ([]summed, error) {
+	q["select"] = append([]string{sumItems, sumEstimate, sumOpen, sumToDo}, timeboxColumns...)
+	q["with"] = p.given("$Dead", "Dead", "$Open", "Active")
+	var list []summed
+	err := v.API.Find([]ui.Query{q}, &list)
+	return list, missing(err)
+}
+
+// showSprints serves GET ui/project/<oid>/sprints.
+func showSprints(v *ui.Visit) error {
+	p, err := readProject(v, "/sprints")
+	if err != nil {
+		return err
+	}
+	page := sprints{project: p, New: makingSprint(v, p.Oid, p.Rhythm.Oid)}
+	q := ui.Query{"from": "Timebox", "filter": []string{scheduled}, "sort": []string{"-EndDate"}, "page": map[string]int{"size": maxSprints + 1, "start": 0}}
+	if page.Sprints, err = findTimeboxes(v, p, q); err != nil {
+		return err
+	}
+	if page.Bounded = len(page.Sprints) > maxSprints; page.Bounded {
+		page.Sprints = page.Sprints[:maxSprints]
+	}
+	return v.Render("sprints", p.Name+" · Sprints", page)
+}
+
+// sprint is what the pages of one sprint of a project show.
+type sprint struct {
+	*project
+	Sprint   timebox
+	Items    []item
+	Bounded  bool
+	Max      int
+	Burndown burndown
+}
+
+// View is the address of a view of the sprint below the base.
+func (s *sprint) View(view string) string {
+	path := s.Place("/sprint/" + s.Sprint.Oid + view)
+	if s.Below {
+		return path
+	}
+	return path + "?below=" + s.BelowParam()
+}
+
+// showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items, and the place of its
+// burndown.
+func showSprint(v *ui.Visit) error {
+	p, err := readProject(v, "/sprints")
+	if err != nil {
+		return err
+	}
+	oid := v.Request.PathValue("timebox")
+	if !ui.IsOid(oid, "Timebox") {
+		return ui.NotFound()
+	}
+	var found []timebox
+	page := sprint{project: p, Max: pageSize}
+	err = v.API.Find([]ui.Query{{"from": oid, "select": timeboxColumns}, {
+		"from": "PrimaryWorkitem", "select": itemColumns, "sort": []string{"Order"}, "page": map[string]int{"size": pageSize + 1, "start": 0},
+		"filter": []string{within, "Timebox='" + oid + "'", "AssetState!=$Dead"}, "with": p.given("$Dead", "Dead"),
+	}}, &found, &page.Items)
+	if err != nil {
+		return missing(err)
+	}
+	if len(found) != 1 {
+		return ui.NotFound()
+	}
+	page.Sprint, page.Burndown = found[0], blank(found[0], time.Now())
+	if page.Bounded = len(page.Items) > pageSize; page.Bounded {
+		page.Items = page.Items[:pageSize]
+	}
+	return v.Render("sprint", page.Sprint.Name+" · "+p.Name, &page)
+}

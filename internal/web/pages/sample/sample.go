@@ -1,0 +1,219 @@
+package sample
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alds-dev/alds/internal/web/ui"
+
+	_ "embed"
+)
+
+// sampleCommands make the sample project. Dates stand in braces.
+//
+//go:embed sample.json
+var sampleCommands string
+
+// sampleHook is the webhookId of the sample's subscription. By it the sample is found
+// again: its filter names the project.
+const sampleHook = "sample"
+
+// sample is what a new standalone offers, and what became of it.
+type sample struct {
+	Project  string // Oid; empty: it has not been made
+	Hook     string // id of its subscription
+	Receiver string // path of the page where its events appear
+	Message  string
+	Projects bool // there are some besides the root of all
+}
+
+// showWelcome serves GET ui/welcome: what there is to see, and a sample to see it with.
+func showWelcome(v *ui.Visit) error { return renderWelcome(v, "") }
+
+func renderWelcome(v *ui.Visit, message string) error {
+	s, err := readSample(v)
+	if err != nil {
+		return err
+	}
+	s.Message = message
+	if s.Project == "" {
+		var scopes []struct{}
+		if err := v.Quiet().Find([]ui.Query{{"from": "Scope", "page": map[string]int{"start": 0, "size": 2}}}, &scopes); err != nil {
+			return err
+		}
+		s.Projects = len(scopes) > 1
+		v.Sends("api/asset?atomic=true", sampleAt(time.Now()))
+		v.Sends("api/webhook", "")
+	}
+	return v.Render("welcome", "Welcome", s)
+}
+
+// subscription is what the interface says of one, as far as the sample needs it.
+// Spec: interface 2.6.
+type sampleSubscription struct {
+	ID         string `json:"id"`
+	WebhookID  string `json:"webhookId"`
+	URL        string `json:"url"`
+	EventTypes []struct {
+		With map[string]string `json:"with"`
+	} `json:"eventTypes"`
+}
+
+// readSample finds the sample by its subscription.
+func readSample(v *ui.Visit) (s sample, err error) {
+	if !v.Site.Greets || !v.Member.Administers() {
+		return s, ui.NotFound()
+	}
+	for start, total := 0, 1; start < total; start += hooksPage {
+		var list struct {
+			Total   int                  `json:"total"`
+			Results []sampleSubscription `json:"results"`
+		}
+		if err := v.API.Get(fmt.Sprintf("api/webhook?page=%d,%d", hooksPage, start), &list); err != nil {
+			return s, err
+		}
+		for _, one := range list.Results {
+			if project, receiver, ok := one.ofSample(); ok {
+				return sample{Project: project, Hook: one.ID, Receiver: v.Site.Base + receiverPath + receiver}, nil
+			}
+		}
+		total = list.Total
+	}
+	return s, nil
+}
+
+// hooksPage is how many subscriptions are read at once.
+const hooksPage = 100
+
+// ofSample returns the project and the receiver of the sample's subscription. Others may
+// have its webhookId, too.
+func (one sampleSubscription) ofSample() (project, receiver string, ok bool) {
+	_, receiver, ok = strings.Cut(one.URL, receiverPath)
+	if !ok || one.WebhookID != sampleHook || len(one.EventTypes) == 0 {
+		return "", "", false
+	}
+	project = one.EventTypes[0].With["$Sample"]
+	return project, receiver, ui.IsOid(project, "Scope")
+}
+
+// sampleAt returns the commands that make the sample at an instant.
+func sampleAt(now time.Time) string {
+	day := func(n int) string { return now.UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+	return strings.NewReplacer("{begin}", day(-3), "{end}", day(11), "{later}", day(25)).Replace(strings.TrimSpace(sampleCommands))
+}
+
+// makeSample serves POST ui/welcome: it makes the project and then the subscription,
+// whose first events are those of what its reader does next, each in a delivery of its own.
+func (k *receivers) makeSample(v *ui.Visit) error {
+	before, err := readSample(v)
+	if err != nil {
+		return err
+	}
+	if before.Project != "" {
+		return v.Redirect("/ui/welcome")
+	}
+	if err := v.Once(); err != nil {
+		return err
+	}
+	receiver := rand.Text()
+	k.open(receiver) // what its reader does next is kept
+	project, err := makeSampleProject(v)
+	if err == nil {
+		err = v.API.Post("api/webhook", map[string]any{
+			"webhookId": sampleHook, "description": "Sample", "maxBatch": 1, "url": v.Site.Public + receiverPath + receiver,
+			"eventTypes": []any{map[string]any{
+				"type": "AssetChanged", "from": "PrimaryWorkitem", "filter": []string{"Scope=$Sample"},
+				"with": map[string]string{"$Sample": project}, "select": []string{"Number", "Name", "Status.Name"},
+			}},
+		}, nil)
+	}
+	if refused, err := ui.AsError(err); err != nil {
+		return err
+	} else if refused != nil {
+		v.Status = refused.Status
+		return renderWelcome(v, ui.Readable(refused.Message))
+	}
+	return v.Redirect("/ui/welcome")
+}
+
+// makeSampleProject makes the project with all that is in it, and returns its Oid.
+func makeSampleProject(v *ui.Visit) (string, error) {
+	var commands []any
+	if err := json.Unmarshal([]byte(sampleAt(time.Now())), &commands); err != nil {
+		return "", err
+	}
+	w, err := v.API.Write(commands...)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range w.AssetsCreated.OidTokens {
+		if strings.HasPrefix(o, "Scope:") {
+			return o, nil
+		}
+	}
+	return "", &ui.Error{Status: http.StatusInternalServerError, Message: "The sample has no project."}
+}
+
+// removeSample serves POST ui/welcome/remove: the subscription, the project with all
+// that is in it, and the schedule with its sprints.
+func removeSample(v *ui.Visit) error {
+	s, err := readSample(v)
+	if err != nil {
+		return err
+	}
+	if s.Project == "" {
+		return v.Redirect("/ui/welcome")
+	}
+	commands, err := removal(v, s.Project)
+	if err != nil {
+		return err
+	}
+	if len(commands) > 0 {
+		if _, err := v.API.Write(commands...); err != nil {
+			return err
+		}
+	}
+	if err := v.API.Post("api/webhook/delete/"+s.Hook, struct{}{}, nil); err != nil {
+		return err
+	}
+	return v.Redirect("/ui/welcome?done=removed")
+}
+
+// removal returns the commands that remove the sample's project, unless it is deleted,
+// and the schedule that it was made with, unless that is deleted or another project has
+// it. The project may have another schedule by now, or none.
+func removal(v *ui.Visit, project string) (commands []any, err error) {
+	var present []ui.Reference
+	var versions []struct{ Schedule ui.Reference }
+	err = v.API.Find([]ui.Query{
+		{"from": project}, {"from": project, "asof": "All", "select": []string{"Schedule"}, "sort": []string{"Moment"}, "page": map[string]int{"start": 0, "size": 1}},
+	}, &present, &versions)
+	if err != nil || len(present) == 0 {
+		return nil, err
+	}
+	remove := func(oid string) { commands = append(commands, map[string]string{"from": oid, "execute": "Delete"}) }
+	remove(project)
+	if len(versions) == 0 || !ui.IsOid(versions[0].Schedule.Oid, "Schedule") {
+		return commands, nil
+	}
+	schedule := versions[0].Schedule.Oid
+	var found []struct{ Timeboxes, ScheduledScopes []ui.Reference }
+	if err := v.API.Find([]ui.Query{{"from": schedule, "select": []string{"Timeboxes", "ScheduledScopes"}}}, &found); err != nil {
+		return nil, err
+	}
+	for _, one := range found {
+		if slices.ContainsFunc(one.ScheduledScopes, func(other ui.Reference) bool { return other.Oid != project }) {
+			continue
+		}
+		for _, t := range one.Timeboxes {
+			remove(t.Oid)
+		}
+		remove(schedule)
+	}
+	return commands, nil
+}

@@ -1,0 +1,146 @@
+package asset_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// The last system administrator who can log in stays one, whichever way a request
+// would end that, and however many it would end at once.
+func TestTheLastAdministratorStays(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		closed := w.must(create("Member", "@closed", "Name", "C", "Nickname", "c", "DefaultRole", "Role:1"))[0]
+		w.must(operate(closed, "Inactivate"))
+		refused := func(what string, commands ...*asset.Command) {
+			t.Helper()
+			err := w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+				done, err := s.Run(t.Context(), commands)
+				for _, o := range done {
+					if err == nil {
+						err = o.Err
+					}
+				}
+				return err
+			})
+			if fault.KindOf(err) != fault.Denied {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		// Member:20 is System Admin by default and in Scope:0.
+		w.must(update("Member:20", "Username", "admin"))
+		refused("no username", update("Member:20", "Username", ""))
+		w.must(create("Member", "@without", "Name", "W", "Nickname", "w", "DefaultRole", "Role:1"))
+		refused("beside one who has none", update("Member:20", "Username", ""))
+		refused("no login", update("Member:20", "IsLoginDisabled", "true"))
+		refused("both roles at once", update("Member:20", "DefaultRole", "Role:4"), operate("Scope:0", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:2"))
+		w.must(operate("Scope:0", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:2"))
+		refused("another role", update("Member:20", "DefaultRole", "Role:4"))
+		second := w.must(create("Member", "@second", "Name", "S", "Nickname", "s", "DefaultRole", "Role:1", "Username", "second"))[0]
+		refused("two members at once", update("Member:20", "DefaultRole", "Role:4"), operate(second, "Inactivate"))
+		w.must(update("Member:20", "DefaultRole", "Role:4"))
+		refused("the other one", operate(second, "Inactivate"))
+	})
+}
+
+// What a member may see and do is asked anew after its rights may have changed, and
+// after no other write.
+func TestRolesChanged(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		member := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
+		told := 0
+		w.e.OnRolesChanged = func() { told++ }
+		for _, c := range []struct {
+			what  string
+			write *asset.Command
+			want  int
+		}{
+			{"a story", create("Story", "@s", "Name", "S", "Scope", "Scope:0"), 0},
+			{"a member", create("Member", "@n", "Name", "N", "Nickname", "n", "DefaultRole", "Role:4"), 1},
+			{"another default role", update(member, "DefaultRole", "Role:3"), 1},
+			{"a default role that it has", update(member, "DefaultRole", "Role:3"), 0},
+			{"a login that is disabled", update(member, "IsLoginDisabled", "true"), 1},
+			{"a role in a project", operate("Scope:0", "AssignMemberWithRole", "Member", member, "Role", "Role:2"), 1},
+			{"a project", create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"), 1},
+		} {
+			told = 0
+			w.must(c.write)
+			if told != c.want {
+				t.Errorf("%s: told %d times, want %d", c.what, told, c.want)
+			}
+		}
+	})
+}
+
+// Two administrators who end each other's administration at once do not both succeed.
+func TestTwoAdministratorsEndEachOther(t *testing.T) {
+	w := newHarness(t, testdb.MySQL(t))
+	for range 10 {
+		second := w.must(create("Member", "@second", "Name", "S", "Nickname", "s", "DefaultRole", "Role:1"))[0]
+		errs := make(chan error, 2)
+		for _, token := range []string{"Member:20", second} {
+			go func() {
+				errs <- w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+					done, err := s.Run(t.Context(), []*asset.Command{update(token, "IsLoginDisabled", "true")})
+					return errors.Join(err, done[0].Err)
+				})
+			}()
+		}
+		one, other := <-errs, <-errs
+		if (one == nil) == (other == nil) {
+			t.Fatalf("%v; %v", one, other)
+		}
+		w.must(update("Member:20", "IsLoginDisabled", "false"))
+		w.must(operate(second, "Inactivate"))
+	}
+}
+
+// refusing refuses the first login that it is to store.
+type refusing struct {
+	logins
+	refused *bool
+}
+
+func (r refusing) Set(context.Context, *db.Tx, int64, *string, *string) error {
+	if *r.refused {
+		return nil
+	}
+	*r.refused = true
+	return fault.Conflictf(nil, "Violation'NotUnique'Member.Username")
+}
+
+// Commands that run again, one by one, since the database has refused what one of them says,
+// do not count their passwords twice.
+func TestPasswordsOfASecondTryCountOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		member := w.member()
+		e := asset.New(w.d, model, refusing{refused: new(bool)}, nil, nil)
+		text := func(s string) []asset.Value { return []asset.Value{{Kind: asset.Text, Text: s}} }
+		var commands []*asset.Command
+		for range asset.MaxOwnPasswords {
+			c := update(member)
+			c.Changes = []asset.Change{{Name: asset.OldPassword, Set: text("old"), Sealed: "proven"}, {Name: "Password", Set: text("new")}}
+			commands = append(commands, c)
+		}
+		err := e.Write(t.Context(), auth.Actor{Member: id(member)}, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+			done, err := s.Run(t.Context(), commands)
+			for i, o := range done {
+				if o.Err != nil {
+					t.Errorf("password %d: %v", i, o.Err)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

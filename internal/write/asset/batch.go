@@ -1,0 +1,237 @@
+package asset
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// Run carries out commands in order and writes their changes. It returns one
+// outcome for each; a failing command fails alone, or with those that are for it.
+// Errors: only what ends the whole request.
+func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	if s.finished {
+		return nil, errors.New("commands after the audit of the request")
+	}
+	for _, c := range commands {
+		s.specify(c)
+		c.decided = nil
+	}
+	if err := s.lockDefinitions(ctx, commands); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(commands, func(c *Command) bool { return c.For != nil }) {
+		return s.runGroups(ctx, commands)
+	}
+	return s.run(ctx, commands)
+}
+
+// run carries out commands in batches.
+func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	outcomes := make([]Outcome, 0, len(commands))
+	for len(commands) > 0 {
+		n := s.batchLen(commands)
+		done, err := s.runBatch(ctx, commands[:n])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, done...)
+		commands = commands[n:]
+	}
+	return outcomes, nil
+}
+
+// runBatch runs commands together. When the database refuses what only it can
+// refuse, they run again one by one, so that only the one at fault fails.
+func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
+	sealed := s.ownSealed
+	outcomes, guarded, err := s.attempt(ctx, commands)
+	if errors.Is(err, errSplit) {
+		s.ownSealed = sealed
+		return s.runParts(ctx, commands, (len(commands)+1)/2)
+	}
+	if !guarded || !isCommands(err) && fault.KindOf(err) != fault.Conflict {
+		return outcomes, err
+	}
+	if len(commands) == 1 {
+		resetHandles(commands)
+		commands[0].outcome = Outcome{Err: s.refusal(commands[0], err)}
+		return []Outcome{commands[0].outcome}, nil
+	}
+	resetHandles(commands)
+	s.ownSealed = sealed
+	return s.runParts(ctx, commands, 1)
+}
+
+// runParts runs commands in smaller batches.
+func (s *Session) runParts(ctx context.Context, commands []*Command, size int) ([]Outcome, error) {
+	outcomes := make([]Outcome, 0, len(commands))
+	for part := range slices.Chunk(commands, size) {
+		done, err := s.runBatch(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, done...)
+	}
+	return outcomes, nil
+}
+
+// attempt runs commands once, under a savepoint when the database may refuse
+// something that memory cannot know.
+func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
+	resetHandles(commands)
+	x := s.newExecutor()
+	x.loaded.several = len(commands) > 1
+	if err := x.prefetch(ctx, commands); err != nil {
+		return nil, false, err
+	}
+	if outcomes, err = x.execute(ctx, commands); err != nil {
+		return nil, false, err
+	}
+	if guarded = x.changes.mayBeRefused(); guarded {
+		err = s.tx.Savepoint(ctx, func() error { return x.write(ctx) })
+	} else {
+		err = x.write(ctx)
+	}
+	if err == nil {
+		x.changes.recordInSession()
+	}
+	for i := range outcomes {
+		if o := &outcomes[i]; o.as != nil {
+			o.Result = o.about.oid()
+			o.Result.Moment = o.as.moment
+			o.about, o.as = nil, nil
+		}
+	}
+	return outcomes, guarded, err
+}
+
+// resetHandles undoes what a rolled back attempt set on the handles.
+func resetHandles(commands []*Command) {
+	for _, c := range commands {
+		if c.Self != nil {
+			c.Self.Made = false
+		}
+	}
+}
+
+// refusal is the error of a command that the database refused: that of the
+// credentials, otherwise that a value exists twice.
+func (s *Session) refusal(c *Command, err error) error {
+	if strings.HasPrefix(fault.Public(err), "Violation'") {
+		return fault.Invalidf(fault.NoPlace, "%s", fault.Public(err))
+	}
+	t := s.typeOf(c)
+	if t == nil {
+		return err
+	}
+	for _, ch := range c.Changes {
+		if a, ok := t.Attr(ch.Name); ok && (a.Place.Kind == meta.InValues || ch.Name == "Username") {
+			return notUnique(t.Name, ch.Name)
+		}
+	}
+	return err
+}
+
+// batchLen returns how many of the commands can run together: all before the
+// first that needs to see in the database what one before it did.
+func (s *Session) batchLen(commands []*Command) int {
+	changed := map[*meta.Type]bool{}
+	first := batchKey(s.typeOf(commands[0]), commands[0])
+	for i, c := range commands {
+		t := s.typeOf(c)
+		if i == MaxBatch || i > 0 && (s.runsAlone(t, c) || batchKey(t, c) != first || namesChanged(t, c, changed)) {
+			return i
+		}
+		if s.runsAlone(t, c) {
+			return 1
+		}
+		if s.changesSeen(c) {
+			return i + 1
+		}
+		changed[t] = true
+	}
+	return len(commands)
+}
+
+// batchKey names the operation of a command that runs only with others of its
+// kind: one that restores reads from the database how assets were deleted, and
+// everything else reads which projects are.
+func batchKey(t *meta.Type, c *Command) string {
+	if t == nil || c.Verb != Operate {
+		return ""
+	}
+	op, ok := t.Op(c.Op)
+	if !ok || !op.Effect.Back && (!t.Secured.Self || !hidesScopes(op)) {
+		return ""
+	}
+	if t.Secured.Self {
+		return op.Name + " " + t.Name
+	}
+	return op.Name
+}
+
+// runsAlone reports whether a command moves a project in the tree, or an asset in
+// its rank space, so that the next one needs the new order; or writes a definition,
+// which the next one is checked against; or runs an operation that queries the
+// database.
+func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
+	if t != nil && t.Metadata {
+		return true
+	}
+	if t != nil && c.Verb == Operate {
+		op, ok := t.Op(c.Op)
+		return ok && (needsQueries[op.Effect.Code] || op.Effect.When != "")
+	}
+	for i := range c.Changes {
+		if c.Changes[i].Neighbour != nil || s.e.layout.ranks[c.Changes[i].Name] {
+			return true
+		}
+	}
+	if t == nil || t.Name != "Scope" {
+		return false
+	}
+	for _, ch := range c.Changes {
+		if ch.Name == "Children" || ch.Name == "Parent" && c.Verb != Create {
+			return true
+		}
+	}
+	return false
+}
+
+// changesSeen reports whether the caller may see other assets after a command than
+// before it, by the rule of a type.
+func (s *Session) changesSeen(c *Command) bool {
+	return !s.who.All && c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
+		return s.e.layout.decideSeen[ch.Name]
+	})
+}
+
+// namesChanged reports whether a value is a name that one of the assets changed
+// so far could have.
+func namesChanged(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
+	if t == nil {
+		return false
+	}
+	for i := range c.Changes {
+		a, ok := t.Attr(c.Changes[i].Name)
+		if !ok || a.Kind != meta.Relation {
+			continue
+		}
+		found := false
+		c.Changes[i].each(func(v Value) { found = found || isName(v) })
+		if !found {
+			continue
+		}
+		for other := range changed {
+			if other == nil || a.Reaches(other) {
+				return true
+			}
+		}
+	}
+	return false
+}

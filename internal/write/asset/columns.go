@@ -1,0 +1,104 @@
+package asset
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// columnSet is the columns of a statement about assets: the fixed ones, and of
+// the others those that any of its rows needs. folded is needed where a text may
+// change.
+type columnSet struct {
+	slots  []int
+	attrs  bool
+	folded bool
+	hashes []int // of db.LongTexts
+}
+
+// fewRows is up to how many rows a statement that is prepared has all columns: omitting
+// some saves less than preparing another statement costs.
+const fewRows = 16
+
+// columnsNeeded returns the columns for n rows, of which needs and attrs report
+// what row i needs.
+func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
+	var sh columnSet
+	for slot := range l.slots {
+		if l.anyRow(n, func(i int) bool { return needs(i, slot) }) {
+			sh.slots = append(sh.slots, slot)
+		}
+	}
+	sh.attrs = l.anyRow(n, attrs)
+	sh.folded = sh.attrs || slices.ContainsFunc(sh.slots, l.isText)
+	return sh
+}
+
+// columnsChanged returns the columns that contain all changes of some assets. Those of
+// keys are among them only where they change, however few the assets: SQLite writes a
+// key anew whenever one of its columns is set.
+func (l *layout) columnsChanged(rows []*row) columnSet {
+	changed := func(i, slot int) bool { return rows[i].cur.slots[slot] != rows[i].stored.slots[slot] }
+	hash := func(i, text int) bool { return !bytes.Equal(rows[i].cur.hashes[text], rows[i].stored.hashes[text]) }
+	sh := l.columnsNeeded(len(rows), changed, func(i int) bool { return !slices.Equal(rows[i].cur.attrs, rows[i].stored.attrs) })
+	sh.hashes = l.hashesNeeded(len(rows), hash)
+	sh.slots = slices.DeleteFunc(sh.slots, func(slot int) bool {
+		if !slices.Contains(keyColumns, l.slots[slot].Name) {
+			return false
+		}
+		for i := range rows {
+			if changed(i, slot) {
+				return false
+			}
+		}
+		return true
+	})
+	return sh
+}
+
+// anyRow reports whether any of n rows needs a column; few rows of a statement that is
+// prepared get it anyway.
+func (l *layout) anyRow(n int, needs func(i int) bool) bool {
+	needed := l.prepares && n <= fewRows
+	for i := 0; i < n && !needed; i++ {
+		needed = needs(i)
+	}
+	return needed
+}
+
+// columnsFilled returns the columns that contain all values of some states.
+func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
+	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
+	sh.folded = l.anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
+	sh.hashes = l.hashesNeeded(n, func(i, text int) bool { return st(i).hashes[text] != nil })
+	return sh
+}
+
+// hashesNeeded returns which hashes any of n rows needs.
+func (l *layout) hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
+	for text := range db.LongTexts {
+		if l.anyRow(n, func(i int) bool { return needs(i, text) }) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// columnsOf appends the names of the columns of a set to the fixed ones.
+func (l *layout) columnsOf(sh columnSet, fixed []string) []string {
+	all := slices.Clone(fixed)
+	for _, slot := range sh.slots {
+		all = append(all, l.slots[slot].Name)
+	}
+	if sh.attrs {
+		all = append(all, "attrs")
+	}
+	if sh.folded {
+		all = append(all, "folded")
+	}
+	for _, text := range sh.hashes {
+		all = append(all, db.HashColumn(db.LongTexts[text]))
+	}
+	return all
+}

@@ -1,0 +1,308 @@
+package asset
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/catalog"
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// The types of definitions that administrators write.
+const (
+	anyDefinition    = "AttributeDefinition" // in a create: one of the next three
+	simpleDefinition = "SimpleAttributeDefinition"
+	toOneDefinition  = "OneToManyRelationDefinition"
+	toManyDefinition = "ManyToManyRelationDefinition"
+	listDefinition   = "AssetType"
+)
+
+// codeKey is the key in the JSON of a definition under which its code lies. No
+// attribute has this name.
+const codeKey = "Code"
+
+// IsCreatable reports whether a create may name a type: a concrete one, or the
+// AttributeDefinition that stands for the one that fits.
+func IsCreatable(t *meta.Type) bool {
+	return !t.Abstract || t.Metadata && t.Name == anyDefinition
+}
+
+// specify replaces the type of a create of an AttributeDefinition by the one that
+// fits its values.
+func (s *Session) specify(c *Command) {
+	if c.Verb != Create || c.Type == nil || !c.Type.Abstract || !IsCreatable(c.Type) {
+		return
+	}
+	kind, name := c.text("AttributeType"), simpleDefinition
+	switch {
+	case kind != string(meta.Relation) && (kind != "" || !c.sets("RelatedAssetType")):
+	case strings.EqualFold(c.text("IsMultivalue"), "true"):
+		name = toManyDefinition
+	default:
+		name = toOneDefinition
+	}
+	if t, ok := s.e.model.Type(name); ok {
+		c.Type = t
+	}
+}
+
+// text is the text that a command gives an attribute; empty where it gives none.
+func (c *Command) text(name string) string {
+	for i := range c.Changes {
+		if c.Changes[i].Name == name {
+			v, _ := c.Changes[i].single()
+			return v.Text
+		}
+	}
+	return ""
+}
+
+// at is where the value of an attribute stands in the body.
+func (c *Command) at(name string) int {
+	for i := range c.Changes {
+		if c.Changes[i].Name == name {
+			return c.Changes[i].At
+		}
+	}
+	return fault.NoPlace
+}
+
+// lockDefinitions makes the writers of definitions wait for each other, so that
+// what one of them checks stays true until it commits.
+func (s *Session) lockDefinitions(ctx context.Context, commands []*Command) error {
+	if s.definitionsLocked || !s.who.Admin || !slices.ContainsFunc(commands, func(c *Command) bool {
+		t := s.typeOf(c)
+		return t != nil && t.Metadata
+	}) {
+		return nil
+	}
+	if err := lockNamed(ctx, s.tx, "definitions"); err != nil {
+		return err
+	}
+	s.definitionsLocked = true
+	return nil
+}
+
+// definitions checks what administrators write of the model: everything that a model
+// could not be made of is refused here. The model's own rows are written by nobody.
+//
+// Spec: interface 2.1.4.
+type definitions struct {
+	unit
+}
+
+// complete gives a new definition what follows from its type.
+func (d *definitions) complete(w *row) {
+	if !w.typ.Metadata {
+		return
+	}
+	put := func(name string, v any) {
+		if a, ok := w.typ.Attr(name); ok && w.get(a) == nil {
+			w.set(a, v)
+		}
+	}
+	put("IsCustom", true)
+	switch w.typ.Name {
+	case toManyDefinition:
+		put("IsMultivalue", true)
+		put("AttributeType", string(meta.Relation))
+	case toOneDefinition:
+		put("AttributeType", string(meta.Relation))
+	}
+}
+
+// checkDefinitions refuses to write what describes the model itself: nobody may. A
+// command writes one definition, the one that it names.
+// Errors: fault.Denied.
+func (g *gate) checkDefinitions(c *Command, target *row) error {
+	for _, w := range g.changes.touched {
+		switch {
+		case !w.typ.Metadata:
+		case w != target:
+			if w.creating() || !w.cur.same(w.before) {
+				return denied(w.typ, meta.ToChange, "")
+			}
+		case c.Verb == Create:
+			if !slices.Contains([]string{simpleDefinition, toOneDefinition, toManyDefinition, listDefinition}, w.typ.Name) {
+				return denied(w.typ, meta.ToCreate, "")
+			}
+		}
+	}
+	switch {
+	case !target.typ.Metadata || target.id > 0:
+		return nil
+	case c.Verb == Operate:
+		return denied(target.typ, meta.ToOperate, c.Op)
+	}
+	return denied(target.typ, meta.ToChange, "")
+}
+
+// check refuses a definition that the model cannot have, and gives a new one its
+// code. The caller may write it.
+// Errors: fault.Invalid, at the value that is the reason.
+func (d *definitions) check(ctx context.Context, c *Command, w *row) error {
+	if !w.typ.Metadata || !w.creating() && (w.before == nil || w.cur.same(w.before)) {
+		return nil
+	}
+	var err error
+	switch {
+	case c.Verb == Create && w.typ.Name == listDefinition:
+		err = d.checkList(ctx, w)
+	case c.Verb == Create:
+		err = d.checkAttribute(ctx, w)
+	case c.Verb == Update:
+		err = d.checkUpdate(w)
+	}
+	if why, ok := errors.AsType[*meta.MisfitError](err); ok {
+		return fault.Invalidf(c.at(why.Member), "Violation'Invalid'%s.%s: %s", w.typ.Name, why.Member, why.Reason)
+	}
+	if err == nil {
+		d.s.ModelChanged()
+	}
+	return err
+}
+
+// checkList checks a new list of values, and gives it the code of its type.
+func (d *definitions) checkList(ctx context.Context, w *row) error {
+	base, err := d.nameOf(ctx, w, "Base")
+	if err != nil {
+		return err
+	}
+	if base != "List" {
+		return &meta.MisfitError{Member: "Base", Reason: "what is added is a list of values: its Base is List"}
+	}
+	there, err := catalog.Read(ctx, d.s.tx, d.s.e.model)
+	if err != nil {
+		return err
+	}
+	code, err := d.nextCode(ctx, "custom type")
+	if err != nil {
+		return err
+	}
+	if err := d.s.e.model.CheckList(there, meta.CustomList{ID: w.id, Name: d.textOf(w, "Name"), Code: int(code)}); err != nil {
+		return err
+	}
+	return d.giveCode(ctx, w, "custom type", code)
+}
+
+// checkAttribute checks a new attribute, and gives it its code.
+func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
+	a := meta.CustomAttribute{
+		ID: w.id, Name: d.textOf(w, "Name"), Kind: meta.Kind(d.textOf(w, "AttributeType")), DateOnly: d.isTrue(w, "IsDateOnly"),
+		Required: d.isTrue(w, "IsRequired"), Many: w.typ.Name == toManyDefinition, Back: d.textOf(w, "ReverseName"), Order: math.Inf(1),
+	}
+	relation := w.typ.Name != simpleDefinition
+	switch {
+	case relation != (a.Kind == meta.Relation):
+		return &meta.MisfitError{Member: "AttributeType", Reason: "a " + w.typ.Name + " is no " + string(a.Kind)}
+	case a.Many != d.isTrue(w, "IsMultivalue"):
+		return &meta.MisfitError{Member: "IsMultivalue", Reason: "only a " + toManyDefinition + " has several values, and always"}
+	}
+	var err error
+	if a.Type, err = d.nameOf(ctx, w, "Asset"); err != nil {
+		return err
+	}
+	if a.To, err = d.nameOf(ctx, w, "RelatedAssetType"); err != nil {
+		return err
+	}
+	there, err := catalog.Read(ctx, d.s.tx, d.s.e.model)
+	if err != nil {
+		return err
+	}
+	code := int64(d.s.e.model.FreeColumn(there, a.Type, a.Kind)) // of a scalar: the column of its values
+	sequence := ""
+	if relation {
+		sequence = "custom relation"
+		if code, err = d.nextCode(ctx, sequence); err != nil {
+			return err
+		}
+	}
+	a.Code = int(code)
+	if err := d.s.e.model.CheckAttribute(there, a); err != nil {
+		return err
+	}
+	return d.giveCode(ctx, w, sequence, code)
+}
+
+// nextCode is the next code of a type or a relation. Other writers of definitions
+// wait.
+// Errors: *meta.MisfitError where the codes are used up.
+func (d *definitions) nextCode(ctx context.Context, sequence string) (int64, error) {
+	var code int64
+	err := d.s.tx.QueryRow(ctx, `SELECT value + 1 FROM sequence WHERE name = ?`, sequence).Scan(&code)
+	if err == nil && code > math.MaxInt16 {
+		err = &meta.MisfitError{Member: "Name", Reason: "the codes are used up"}
+	}
+	return code, err
+}
+
+// giveCode gives a new definition its code: that of its type, that of its links, or
+// the number of the column in which its values lie, 0 for the JSON of the asset.
+func (d *definitions) giveCode(ctx context.Context, w *row, sequence string, code int64) error {
+	if sequence != "" {
+		if _, err := advanceSequence(ctx, d.s.tx, sequence, 1); err != nil {
+			return err
+		}
+	}
+	if code > 0 {
+		w.cur.attrs.set(codeKey, code)
+	}
+	return nil
+}
+
+// changeable are the attributes of a definition that may be changed: everything else
+// is what its name means.
+var changeable = []string{"DisplayName", "Order", "IsRequired"}
+
+// checkUpdate refuses a change of what a definition means.
+func (d *definitions) checkUpdate(w *row) error {
+	was := &row{typ: w.typ, cur: w.before}
+	for _, a := range w.typ.Attrs {
+		if isStored(a) && w.get(a) != was.get(a) && !slices.Contains(changeable, a.Name) {
+			return &meta.MisfitError{Member: a.Name, Reason: "a name keeps its meaning"}
+		}
+	}
+	if d.isTrue(w, "IsRequired") && w.typ.Name == toManyDefinition {
+		return &meta.MisfitError{Member: "IsRequired", Reason: "a relation to many is never required"}
+	}
+	return nil
+}
+
+// nameOf is the name of the asset that a relation of a definition leads to; empty
+// where it leads to none.
+func (d *definitions) nameOf(ctx context.Context, w *row, relation string) (string, error) {
+	a, ok := w.typ.Attr(relation)
+	if !ok {
+		return "", nil
+	}
+	id, err := d.loaded.pointsTo(ctx, w, a)
+	if err != nil || id == noID {
+		return "", err
+	}
+	t, ok, err := d.loaded.find(ctx, id)
+	if err != nil || !ok {
+		return "", err
+	}
+	to, err := d.loaded.read(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	return d.textOf(to, "Name"), nil
+}
+
+func (d *definitions) textOf(w *row, name string) string {
+	if a, ok := w.typ.Attr(name); ok {
+		text, _ := w.get(a).(string)
+		return text
+	}
+	return ""
+}
+
+func (d *definitions) isTrue(w *row, name string) bool {
+	a, ok := w.typ.Attr(name)
+	return ok && w.get(a) == true
+}

@@ -1,0 +1,66 @@
+package asset
+
+import (
+	"context"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// FindOutcome is findOutcome, for the test of a commit whose answer was lost.
+func (e *Engine) FindOutcome(ctx context.Context, request string, lost error) error {
+	return e.findOutcome(ctx, auth.System, request, lost)
+}
+
+// PurgeOnce is the first step of the last of the definitions that Purge is to purge.
+func PurgeOnce(ctx context.Context, d *db.DB, base *meta.Model) error {
+	all, err := purges(ctx, d, base)
+	if err == nil {
+		_, err = all[len(all)-1].once(ctx)
+	}
+	return err
+}
+
+// ContextDefault is a row of contextDefaults, for the test of the document that shows them.
+type ContextDefault struct {
+	Made, In []string
+	Attr     string
+	Line     string // of the table
+}
+
+var origins = map[origin]string{
+	contextItself: "it", contextScope: "the project it lies in", sameAttribute: "its `%`", actingMember: "the caller", today: "today, in UTC",
+	futureState: "`State:100`, Future", scheduleName: "the schedule's `Name` and the next number",
+	scheduleBegin: "where the schedule's last timebox ends and its `TimeboxGap` is over; for the first, today",
+	scheduleEnd:   "`BeginDate` and the schedule's `TimeboxLength`",
+}
+
+// ContextDefaults are the rows of the table in docs/contexts.md.
+func ContextDefaults() []ContextDefault {
+	all := make([]ContextDefault, len(contextDefaults))
+	for i, s := range contextDefaults {
+		words := func(names []string, none string) string {
+			if len(names) == 0 {
+				return none
+			}
+			return strings.Join(names, ", ")
+		}
+		gets := strings.ReplaceAll(origins[s.from], "%", s.attr)
+		if s.onlyIf != "" {
+			gets += ", where `" + s.onlyIf + "` is the context"
+		}
+		all[i] = ContextDefault{s.newTypes, s.contextTypes, s.attr, "| " + words(s.newTypes, "any type that has it") + " | " + words(s.contextTypes, "any that fits") +
+			" | `" + s.attr + "` | " + gets + " |"}
+	}
+	return all
+}
+
+// Happened is happened, for the same test.
+func (e *Engine) Happened(ctx context.Context, request string, marker int64) (bool, error) {
+	return e.happened(ctx, auth.System, request, marker)
+}
+
+// NewMarker is newMarker, for the same test.
+func (e *Engine) NewMarker(ctx context.Context) (int64, error) { return e.newMarker(ctx) }

@@ -1,0 +1,93 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// checkMoves refuses a move of a project by which somebody gets a higher role in it, from
+// the projects above it, that the caller may not give there. Below it each member has the
+// same role as in it, or one of its own.
+func (g *gate) checkMoves(ctx context.Context) error {
+	for _, w := range g.changes.movedScopes[g.changes.start.movedScopes:] {
+		before, own, err := g.rolesIn(ctx, w.id)
+		if err != nil {
+			return err
+		}
+		for _, r := range g.changes.roles[g.changes.start.roles:] {
+			if r.scope == w.id {
+				own[r.member] = !r.end
+			}
+		}
+		up, _ := w.typ.Attr("Parent")
+		after, _, err := g.rolesIn(ctx, w.cur.refOr(up.Place.Slot))
+		if err != nil {
+			return err
+		}
+		for member, role := range after {
+			if own[member] || !g.isRaised(before[member], role) || g.mayGive(w.id, role) {
+				continue
+			}
+			admin, err := g.administers(ctx, member)
+			if err != nil {
+				return err
+			}
+			if !admin {
+				return denied(w.typ, meta.ToChange, up.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// isRaised reports whether a role is higher than another.
+func (g *gate) isRaised(was, role meta.Role) bool {
+	return g.s.e.model.Rights.Above(role, was) || role.Reads() && !was.Reads()
+}
+
+// rolesIn returns the roles that decide in a project, by member, and who has them in the
+// project itself. A project that the command makes has its first members.
+func (g *gate) rolesIn(ctx context.Context, scope int64) (roles map[int64]meta.Role, own map[int64]bool, err error) {
+	roles, own = map[int64]meta.Role{}, map[int64]bool{}
+	above := scope
+	for w := g.loaded.rows[above]; w != nil && w.isNew; w = g.loaded.rows[above] {
+		for _, r := range g.changes.roles {
+			if _, nearer := roles[r.member]; r.scope == above && !r.end && !nearer {
+				roles[r.member], own[r.member] = g.numbered(r.role), above == scope
+			}
+		}
+		up, _ := w.typ.Attr("Parent")
+		above = w.cur.refOr(up.Place.Slot)
+	}
+	err = db.Each(ctx, g.s.tx, `SELECT m.member_id, m.scope_id, m.role_id FROM scope_closure c JOIN scope_member m ON m.scope_id = c.ancestor_id`+
+		` WHERE c.descendant_id = ? AND c.until_moment = ? AND m.until_moment = ? ORDER BY c.depth`, []any{above, db.Forever, db.Forever}, func(scan db.Scanner) error {
+		var member, in, role int64
+		err := scan.Scan(&member, &in, &role)
+		if _, nearer := roles[member]; err == nil && !nearer {
+			roles[member], own[member] = g.numbered(role), in == scope
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read roles above a project: %w", err)
+	}
+	return roles, own, nil
+}
+
+// administers reports whether a member is system administrator, by default or in the
+// uppermost project.
+func (g *gate) administers(ctx context.Context, member int64) (bool, error) {
+	l := g.s.e.layout
+	var held int
+	admin := l.roleID(int64(meta.SystemAdmin))
+	err := g.s.tx.QueryRow(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM asset_link WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND until_moment = ?)`+
+		` OR EXISTS (SELECT 1 FROM scope_member WHERE member_id = ? AND scope_id = 0 AND role_id = ? AND until_moment = ?) THEN 1 ELSE 0 END`,
+		l.defaultRole.Place.Code, l.member.Code, member, admin, db.Forever, member, admin, db.Forever).Scan(&held)
+	if err != nil {
+		return false, fmt.Errorf("look for an administrator: %w", err)
+	}
+	return held == 1, nil
+}

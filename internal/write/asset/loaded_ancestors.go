@@ -1,0 +1,76 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// lockTrees locks the trees and rank spaces that a batch reorders, so that two
+// moves at once cannot make a cycle or come to the same place.
+func (l *loaded) lockTrees(ctx context.Context, trees map[string]bool) error {
+	for _, tree := range slices.Sorted(maps.Keys(trees)) {
+		if l.locked[tree] {
+			continue
+		}
+		if err := lockNamed(ctx, l.s.tx, tree); err != nil {
+			return err
+		}
+		l.locked[tree] = true
+	}
+	return nil
+}
+
+// lockNamed locks what a row of tree_lock stands for until the transaction ends: a tree,
+// a rank space, or what else is checked as a whole.
+func lockNamed(ctx context.Context, tx *db.Tx, name string) error {
+	n, err := tx.Lock(ctx, "tree_lock", "name = ?", name)
+	if err == nil && n == 0 { // the first lock of it
+		_, err = tx.Exec(ctx, `INSERT INTO tree_lock (name, lock_count) VALUES (?, 1) ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`, name)
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	return nil
+}
+
+// parentOf returns the id in an upward column of an asset, noID for none.
+func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error) {
+	if w := l.rows[id]; w != nil {
+		return w.cur.refOr(slot), nil
+	}
+	key := parentKey{id, slot}
+	if up, ok := l.parents[key]; ok {
+		return up, nil
+	}
+	var up *int64
+	err := l.s.tx.QueryRow(ctx, `SELECT `+l.s.e.layout.slots[slot].Name+` FROM asset WHERE id = ?`, id).Scan(&up)
+	if err != nil {
+		return 0, err
+	}
+	l.parents[key] = noID
+	if up != nil {
+		l.parents[key] = *up
+	}
+	return l.parents[key], nil
+}
+
+// loadAncestors reads a project and all above it.
+func (l *loaded) loadAncestors(ctx context.Context, id int64) (err error) {
+	if _, ok := l.ancestors[id]; ok {
+		return nil
+	}
+	const query = `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`
+	l.ancestors[id], err = db.Collect(ctx, l.s.tx, query, []any{id, db.Forever}, func(scan db.Scanner) (ancestry, error) {
+		up := ancestry{descendant: id}
+		err := scan.Scan(&up.ancestor, &up.depth)
+		return up, err
+	})
+	if err != nil {
+		return fmt.Errorf("scope ancestors: %w", err)
+	}
+	return nil
+}

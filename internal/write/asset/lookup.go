@@ -1,0 +1,117 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Known is what Lookup returns of an asset.
+type Known struct {
+	OID     oid.OID // of its concrete type
+	Moment  int64   // of its last change
+	Deleted bool    // it is, or a project that it lies in
+	Gone    bool    // it is deleted itself
+}
+
+// Lookup finds which of the assets named exist and are visible to who; others
+// are absent from the answer, and in a write are missed (db.Missed).
+func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
+	wanted := make(map[int64][]oid.OID, len(all))
+	ids := make([]int64, 0, len(all))
+	for _, o := range all {
+		if t, ok := e.model.Type(o.Type); ok {
+			id := t.Stored(o.ID)
+			wanted[id] = append(wanted[id], o)
+			ids = append(ids, id)
+		}
+	}
+	found := make(map[oid.OID]Known, len(all))
+	ruled := ruledAssets{}
+	for in, args := range db.InChunks(ids) {
+		err := db.Each(ctx, q, `SELECT id, type, state, moment, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
+			return e.scanKnown(scan, who, wanted, found, &ruled)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look up assets: %w", err)
+		}
+	}
+	seen, err := e.finder.Seen(ctx, q, who, ruled.types, ruled.ids)
+	for _, id := range ruled.ids {
+		if seen[id] {
+			continue
+		}
+		for _, o := range wanted[id] {
+			delete(found, o)
+		}
+	}
+	if slices.ContainsFunc(all, func(o oid.OID) bool { _, ok := found[o]; return !ok }) {
+		db.Missed(q)
+	}
+	return found, err
+}
+
+// LockFound locks assets that a query of the request has found, in the order of their ids,
+// and reports whether others may have written them since it was asked.
+func (s *Session) LockFound(ctx context.Context, found []oid.OID) (written bool, err error) {
+	dialect := s.e.db.Dialect
+	if dialect.IsAlone {
+		return false, nil
+	}
+	ids := make([]int64, 0, len(found))
+	for _, o := range found {
+		if id, ok := storedID(s.e.model, o); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for in, args := range db.InChunks(slices.Compact(ids)) {
+		if _, err := db.Column[int64](ctx, s.tx, `SELECT id FROM asset WHERE id IN `+in+` ORDER BY id`+dialect.ForUpdate, args...); err != nil {
+			return false, fmt.Errorf("lock what was found: %w", err)
+		}
+	}
+	return true, nil
+}
+
+// ruledAssets are assets that are seen by rules of their types.
+type ruledAssets struct {
+	types []*meta.Type
+	ids   []int64
+}
+
+func (r *ruledAssets) add(id int64, t *meta.Type) {
+	if r.ids = append(r.ids, id); !slices.Contains(r.types, t) {
+		r.types = append(r.types, t)
+	}
+}
+
+func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known, ruled *ruledAssets) error {
+	var id, moment int64
+	var code, state int
+	var scope *int64
+	var hidden bool
+	if err := scan.Scan(&id, &code, &state, &moment, &scope, &hidden); err != nil {
+		return err
+	}
+	t, ok := e.model.TypeByCode(code)
+	switch {
+	case !ok:
+		return nil
+	case !t.Seen.IsZero():
+		ruled.add(id, t)
+	case !sees(who, scope):
+		return nil
+	}
+	gone := state == meta.StateDeleted
+	for _, o := range wanted[id] {
+		if as, _ := e.model.Type(o.Type); t.IsA(as) {
+			found[o] = Known{OID: oid.OID{Type: t.Name, ID: t.Shown(id)}, Moment: moment, Deleted: gone || hidden, Gone: gone}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package asset
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// opCode carries out an operation that is more than a change of state. It returns
+// the asset the operation answers with where that is a new one.
+type opCode func(o *operations, ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error)
+
+// opCodes are the operations with code of their own, by Effect.Code.
+var opCodes = map[string]opCode{
+	"AssignMemberWithRole":                   (*operations).assignMember,
+	"AssignToScopeWithRole":                  (*operations).assignToScope,
+	"Breakdown":                              (*operations).breakDown,
+	"ConvertToDefect":                        (*operations).convertToDefect,
+	"ConvertToTeam":                          (*operations).convertToTeam,
+	"Copy":                                   (*operations).copyWhole,
+	"CopyAcceptanceTestsFromRegressionSuite": (*operations).copyRegressionTests,
+	"DeepCopy":                               (*operations).copyWhole,
+	"DeleteExpression":                       (*operations).deleteExpression,
+	"DeleteWithData":                         (*operations).deleteWithData,
+	"EpicToStory":                            (*operations).epicToStory,
+	"GenerateSubEpic":                        (*operations).generateSub,
+	"GenerateSubStory":                       (*operations).generateSub,
+	"QuickClose":                             (*operations).quickClose,
+	"QuickSignup":                            (*operations).quickSignup,
+	"Send":                                   (*operations).send,
+	"ShallowCopy":                            (*operations).copyShallow,
+	"Split":                                  (*operations).split,
+	"StoryToEpic":                            (*operations).breakDown,
+}
+
+// copies are the operations that copy an asset with all that it holds.
+var copies = map[string]bool{"Copy": true, "DeepCopy": true, "ShallowCopy": true, "Split": true}
+
+// needsQueries are the operations that read the database while they run, so they
+// cannot share a batch with the commands before them.
+var needsQueries = map[string]bool{
+	"CopyAcceptanceTestsFromRegressionSuite": true, "DeleteExpression": true, "EpicToStory": true, "Send": true,
+}
+
+// run checks that an operation may run on an asset, then does what the model
+// defines and what its code adds. made is the asset the operation answers with,
+// nil for the asset itself.
+func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, err error) {
+	op, ok := w.typ.Op(c.Op)
+	if !ok {
+		return nil, UnknownOp(w.typ.Name, c.Op)
+	}
+	if err := checkArgs(w.typ, op, c.Args); err != nil {
+		return nil, err
+	}
+	code := opCodes[op.Effect.Code]
+	switch {
+	case op.Effect.Code != "" && code == nil:
+		return nil, notAvailable(w.typ.Name, c.Op)
+	case o.rules.alreadyApplied(w, op):
+		return nil, nil
+	}
+	if err := o.rules.checkOperation(ctx, w, op); err != nil || op.Repeats(w.cur.code) {
+		return nil, err
+	}
+	o.changes.touch(w)
+	w.cur.partOp = ""
+	if err := o.applyEffect(ctx, w, op); err != nil {
+		return nil, err
+	}
+	if code != nil {
+		if made, err = code(o, ctx, w, op, c.Args); err != nil {
+			return nil, err
+		}
+	}
+	return made, o.operateOnParts(ctx, w, op)
+}
+
+// applyEffect carries out the effect that the model defines.
+func (o *operations) applyEffect(ctx context.Context, w *row, op *meta.Op) error {
+	for _, name := range slices.Sorted(maps.Keys(op.Effect.Set)) {
+		a, ok := w.typ.Attr(name)
+		if !ok {
+			return unknownAttr(w.typ, name)
+		}
+		if err := o.set.setDefault(ctx, w, a, op.Effect.Set[name]); err != nil {
+			return err
+		}
+	}
+	if op.Effect.Back {
+		return o.restore(ctx, w)
+	}
+	if op.Effect.To >= 0 {
+		o.claimUsername(w, op.Effect.To)
+		w.setState(op.Effect.To)
+	}
+	return nil
+}
+
+// operations carries out what operations do to assets.
+type operations struct {
+	unit
+	rules    *rules
+	resolver *resolver
+	set      *setter
+	copier   *copier
+}
+
+// argument finds an argument of an operation; names ignore case.
+func argument(args []Change, name string) (Value, bool) {
+	for _, a := range args {
+		if strings.EqualFold(a.Name, name) && len(a.Set) > 0 {
+			return a.Set[0], true
+		}
+	}
+	return Value{}, false
+}
+
+// argumentAsset resolves an argument that names an asset of a type.
+func (o *operations) argumentAsset(ctx context.Context, w *row, args []Change, name, typ string) (target, error) {
+	t, ok := o.s.e.model.Type(typ)
+	if !ok {
+		return target{}, UnknownType(typ)
+	}
+	a := &meta.Attr{Name: name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: t}
+	v, ok := argument(args, name)
+	if !ok {
+		return target{}, required(a)
+	}
+	found, null, err := o.resolver.resolve(ctx, a, v)
+	if err == nil && null {
+		err = required(a)
+	}
+	return found, err
+}
+
+// claimUsername sets the username of a deleted member again. Another member may
+// have it meanwhile: then the operation fails.
+func (o *operations) claimUsername(w *row, to int) {
+	a := o.s.e.layout.types[w.typ].username
+	if a == nil || w.cur.code != meta.StateDeleted || to == meta.StateDeleted {
+		return
+	}
+	if name, _ := w.get(a).(string); name != "" {
+		o.changes.setLogin(w, &name, nil)
+	}
+}
+
+// restore sets a deleted asset to the state it was deleted in, or to the one that
+// its attributes now determine.
+func (o *operations) restore(ctx context.Context, w *row) error {
+	if err := o.loaded.loadDeletions(ctx, []int64{w.id}); err != nil {
+		return err
+	}
+	to := meta.StateActive
+	if e := o.loaded.deletions[w.id]; e != nil {
+		to = e.state
+	}
+	o.claimUsername(w, to)
+	w.setState(to)
+	tr := o.s.e.layout.types[w.typ]
+	if tr.stateAttr == nil {
+		return nil
+	}
+	if _, err := o.loaded.edgesFrom(ctx, w.typ, w.id, tr.stateAttr.Place.Code); err != nil {
+		return err
+	}
+	return o.set.deriveValues(ctx, w)
+}
+
+// clearToDo sets the effort left of a workitem to zero if it has any.
+func (o *operations) clearToDo(w *row) {
+	if a, ok := w.typ.Attr("ToDo"); ok && w.get(a) != nil {
+		w.set(a, 0.0)
+	}
+}

@@ -1,0 +1,64 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// deleteExpression deletes the conversation of its first expression, when nobody else
+// has spoken in it and the caller may.
+func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
+	id, err := o.relatedID(ctx, w, "BelongsTo")
+	if err != nil || id == noID {
+		return nil, err
+	}
+	alone, err := o.isFirstAndOnlyAuthor(ctx, w, id)
+	if err != nil || !alone {
+		return nil, err
+	}
+	if err := o.loaded.loadRows(ctx, []int64{id}); err != nil {
+		return nil, err
+	}
+	conversation := o.loaded.rows[id]
+	if conversation == nil || !runsInState(op, conversation.cur.code) {
+		return nil, nil
+	}
+	allowed, err := o.s.e.finder.IDs(ctx, o.s.tx, o.s.Who(), query.Request{
+		From: query.Text{Text: conversation.oid().String()}, Filter: []query.Text{{Text: "IsDeletable='true'"}},
+	})
+	if err != nil || len(allowed) == 0 {
+		return nil, err
+	}
+	return nil, o.operateOnPart(ctx, conversation, op)
+}
+
+// isFirstAndOnlyAuthor reports whether an expression is the first of those in a conversation,
+// which all have its author.
+func (o *operations) isFirstAndOnlyAuthor(ctx context.Context, w *row, conversation int64) (bool, error) {
+	author, err := o.relatedID(ctx, w, "Author")
+	if err != nil {
+		return false, err
+	}
+	said, err := o.lockLinked(ctx, w.typ.Name, "BelongsTo", conversation)
+	if err != nil {
+		return false, err
+	}
+	for _, other := range said {
+		by, err := o.relatedID(ctx, other, "Author")
+		if err != nil || by != author || other.id < w.id {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// relatedID returns what a relation of an asset leads to, noID for nothing.
+func (o *operations) relatedID(ctx context.Context, w *row, relation string) (int64, error) {
+	a, ok := w.typ.Attr(relation)
+	if !ok {
+		return noID, unknownAttr(w.typ, relation)
+	}
+	return o.loaded.pointsTo(ctx, w, a)
+}

@@ -1,0 +1,263 @@
+package asset
+
+import (
+	"context"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// prefetch collects what a batch must know before its first command is checked.
+type prefetch struct {
+	s                           *Session
+	layout                      *layout
+	locks, followed, references []int64
+	names                       map[namespace][]string
+	namespaces                  []namespace // of names, in the order met
+	seenNames                   map[nameKey]bool
+	edges                       map[edgeGroup][]int64
+	reverseLinks                map[int][]int64 // by relation: the ids at the other end
+	trees                       map[string]bool
+	sources                     []int64
+	owners                      []int64                // of parts that operations run on
+	deleted                     []int64                // assets to be restored
+	tracked                     []int64                // workitems whose effort is written, where that is bound
+	sealable                    map[*meta.Attr][]int64 // by meta.Type.Sealed: assets to be changed
+	creates                     int64
+}
+
+// edgeGroup is a relation (or, below zero, a multi-value scalar) from one type.
+type edgeGroup struct{ code, fromType int }
+
+func (p *prefetch) addReference(id int64, followed bool) {
+	if followed {
+		p.followed = append(p.followed, id)
+		return
+	}
+	p.references = append(p.references, id)
+}
+
+// addName adds a name to look up.
+func (p *prefetch) addName(key nameKey) {
+	if p.seenNames[key] {
+		return
+	}
+	p.seenNames[key] = true
+	if p.names[key.in] == nil {
+		p.namespaces = append(p.namespaces, key.in)
+	}
+	p.names[key.in] = append(p.names[key.in], key.name)
+}
+
+func (p *prefetch) addEdges(code int, t *meta.Type, id int64) {
+	g := edgeGroup{code, t.Code}
+	p.edges[g] = append(p.edges[g], id)
+}
+
+// prefetch resolves all references of a batch at once, locks what it changes in
+// id order, and loads what the checks need. What is not foreseen here is loaded
+// when a check asks for it.
+func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
+	p := &prefetch{
+		s: x.s, layout: x.s.e.layout,
+		names: map[namespace][]string{}, seenNames: map[nameKey]bool{}, edges: map[edgeGroup][]int64{},
+		reverseLinks: map[int][]int64{}, trees: map[string]bool{}, sealable: map[*meta.Attr][]int64{},
+	}
+	for _, c := range commands {
+		p.collect(c)
+	}
+	return p.load(ctx, x, len(commands) > 1)
+}
+
+// load locks and reads what has been collected.
+func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err error) {
+	if p.creates > 0 {
+		if x.nextID, err = x.s.e.ids.next(ctx, x.s.e.db, x.s.tx, p.creates); err != nil {
+			return err
+		}
+	}
+	l := x.loaded
+	for _, step := range []func() error{
+		func() error { return l.lockTrees(ctx, p.trees) },
+		func() error { return l.loadRows(ctx, p.locks) },
+		func() error { return p.resolveNames(ctx, x.resolver) },
+		func() error { return l.lockReferences(ctx, l.unknown(p.followed)) },
+		func() error { return l.loadReferences(ctx, l.unknown(p.references)) },
+		func() error { return p.loadTracked(ctx, l) },
+		func() error { return l.foreseeSeen(ctx) },
+		func() error { return p.loadEdges(ctx, l) },
+		func() error { return l.loadParts(ctx, p.owners, several) },
+		func() error { return l.loadDeletions(ctx, append(p.deleted, l.deletedParts(p.deleted)...)) },
+		func() error { return l.loadDependents(ctx, p.sources) },
+		func() error { return p.loadSealed(ctx, l) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect adds what one command needs.
+func (p *prefetch) collect(c *Command) {
+	t := p.s.typeOf(c)
+	id, existing := p.s.idOf(c.Target)
+	switch {
+	case c.Verb == Create:
+		p.creates++
+		if t.Secured.Self {
+			p.trees[t.Name] = true
+		}
+		if ctx, ok := p.s.idOf(c.Context); ok {
+			tr := p.layout.types[t]
+			p.addReference(ctx, tr != nil && len(tr.sources) > 0)
+		}
+	case existing:
+		p.locks = append(p.locks, id)
+	}
+	if t == nil {
+		return
+	}
+	for i := range c.Changes {
+		if a, ok := t.Attr(c.Changes[i].Name); ok {
+			p.collectChange(c, t, a, &c.Changes[i], id, existing)
+		}
+	}
+	switch {
+	case c.Verb == Operate && existing:
+		p.collectOp(t, c, id)
+	case c.Verb == Update && existing && t.Sealed != nil:
+		p.sealable[t.Sealed] = append(p.sealable[t.Sealed], id)
+	}
+}
+
+func (p *prefetch) loadSealed(ctx context.Context, l *loaded) error {
+	for by, ids := range p.sealable {
+		if err := l.loadSealed(ctx, by, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectChange adds what one change needs: the assets its values name, and the
+// edges and dependents of an asset that exists already.
+func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
+	if existing && (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) {
+		p.addEdges(edgeCode(a), t, id)
+	}
+	if a.Kind == meta.Rank {
+		p.trees[rankSequence(t)] = true
+	}
+	if p.s.e.bindsTracking() {
+		p.collectTracked(t, a, ch, id, existing)
+	}
+	if existing && p.layout.hasDependents(t, a) {
+		p.sources = append(p.sources, id)
+	}
+	if a.Kind != meta.Relation {
+		return
+	}
+	if tree := treeOf(t, a); tree != "" && (c.Verb != Create || a.Multi) {
+		p.trees[tree] = true
+	}
+	ch.each(func(v Value) { p.collectValue(t, a, v) })
+}
+
+func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
+	if isName(v) {
+		for _, in := range namespacesOf(a) {
+			p.addName(nameKey{in, v.Text})
+		}
+		return
+	}
+	id, ok := p.s.valueID(v)
+	if !ok {
+		return
+	}
+	if storedAtOtherEnd(a) {
+		p.locks = append(p.locks, id)
+		if p.layout.hasDependents(a.Related, a.Back) {
+			p.sources = append(p.sources, id)
+		}
+		return
+	}
+	back := a.Place.Kind == meta.InLinksBack
+	p.addReference(id, back || p.layout.follows(t, a))
+	if back {
+		p.reverseLinks[a.Place.Code] = append(p.reverseLinks[a.Place.Code], id)
+	}
+}
+
+// collectOp adds the edges that an operation sets, and the assets it runs on.
+func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
+	op, ok := t.Op(c.Op)
+	if !ok {
+		return
+	}
+	if op.Effect.Code != "" && !t.Secured.Self && t.Name != "Member" {
+		p.sources = append(p.sources, id)
+	}
+	for name := range op.Effect.Set {
+		if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InLinks {
+			p.addEdges(a.Place.Code, t, id)
+		}
+	}
+	for _, a := range op.Needs {
+		if a.Place.Kind == meta.InLinks {
+			p.addEdges(a.Place.Code, t, id)
+		}
+	}
+	if copies[op.Effect.Code] {
+		for _, code := range copiedCodes(t) {
+			p.addEdges(code, t, id)
+		}
+	}
+	if len(p.layout.partRules(t, op.Name)) > 0 {
+		p.owners = append(p.owners, id)
+	}
+	if op.Effect.Back {
+		p.deleted = append(p.deleted, id)
+		if tr := p.layout.types[t]; tr != nil && tr.stateAttr != nil {
+			p.addEdges(tr.stateAttr.Place.Code, t, id)
+		}
+	}
+	if t.Secured.Self && hidesScopes(op) {
+		p.trees[t.Name] = true
+	}
+}
+
+// resolveNames looks up all names of a batch, one query per namespace and
+// attribute, and adds the assets they mean.
+func (p *prefetch) resolveNames(ctx context.Context, r *resolver) error {
+	for _, in := range p.namespaces {
+		if err := r.lookupNames(ctx, in, p.names[in]); err != nil {
+			return err
+		}
+		for _, name := range p.names[in] {
+			if meant := r.named[nameKey{in, name}]; meant.one {
+				p.references = append(p.references, meant.id)
+			}
+		}
+	}
+	return nil
+}
+
+// loadEdges reads the edges that the commands need.
+func (p *prefetch) loadEdges(ctx context.Context, l *loaded) error {
+	for relation, ids := range p.reverseLinks {
+		for _, id := range ids {
+			if t, ok := l.cached(id); ok {
+				p.addEdges(relation, t.typ, id)
+			}
+		}
+	}
+	for g, ids := range p.edges {
+		slices.Sort(ids)
+		err := l.loadEdges(ctx, g.code, g.fromType, slices.Compact(ids))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

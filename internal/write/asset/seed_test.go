@@ -1,0 +1,140 @@
+package asset_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// earlier is the model with the well-known assets it had before its lists were
+// filled: no id from 213 to 1000, and no RollupState.
+func earlier() *meta.Model {
+	m := meta.Default()
+	m.Instances = slices.DeleteFunc(m.Instances, func(in meta.Instance) bool { return in.ID >= 213 && in.ID <= 1000 })
+	for _, in := range m.Instances {
+		delete(in.Attrs, "RollupState")
+	}
+	return m
+}
+
+// A database made by an earlier release gets what it lacks, and keeps whatever
+// anybody did to it.
+func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		if err := asset.Seed(t.Context(), d, earlier()); err != nil {
+			t.Fatal(err)
+		}
+		w := &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
+		w.must(
+			update("StoryStatus:133", "Name", "Backlog"),
+			update("StoryStatus:134", "RollupState", "128"),
+			update("TaskStatus:123", "RollupState", "64"),
+			create("EpicStatus", "@1", "Name", " done"),
+			create("DefectType", "@2", "Name", "code"),
+			create("ScopeStatus", "@3", "Name", "Ours"),
+		)
+		w.must(update("TaskStatus:123", "RollupState", ""), operate("TaskStatus:126", "Delete"), operate("DefectType:1002", "Delete"),
+			operate("RequestStatus:170", "Inactivate"))
+		for range 2 {
+			if err := asset.Seed(t.Context(), d, model); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names := func(typ string) string {
+			t.Helper()
+			found, _ := model.Type(typ)
+			return strings.ReplaceAll(w.rows(`SELECT id, name, state FROM asset WHERE type = ? ORDER BY id`, found.Code), "\n", "; ")
+		}
+		for typ, want := range map[string]string{
+			"EpicStatus":   "311 Future 64; 312 In Progress 64; 1001  done 64; ",
+			"DefectType":   "362 Design 64; 363 Documentation 64; 364 Requirements 64; 365 Environment 64; 366 Data 64; 1002 code 255; ",
+			"ScopeStatus":  "451 Proposed 64; 452 In Progress 64; 453 On Hold 64; 454 Completed 64; 1003 Ours 64; ",
+			"StoryStatus":  "133 Backlog 64; 134 In Progress 64; 135 Done 64; 137 Accepted 64; ",
+			"EpicCategory": "208 Epic 64; 209 Feature 64; 210 Initiative 64; 211 Sub-Feature 64; 212 Non-Functional 64; 213 New Feature 64; ",
+		} {
+			if got := names(typ); got != want {
+				t.Errorf("%s: %s\nwant %s", typ, got, want)
+			}
+		}
+		w.expect("123 - 3\n125 128 2\n126 - 2\n133 0 3\n134 128 2\n170 64 3\n",
+			`SELECT id, `+d.Dialect.JSONInt("attrs", "RollupState")+`, (SELECT COUNT(*) FROM asset_version v WHERE v.id = asset.id) FROM asset WHERE id IN (123, 125, 126, 133, 134, 170) ORDER BY id`)
+		w.expect("1\n", `SELECT COUNT(*) FROM audit WHERE comment LIKE 'Set by an upgrade%'`)
+		found, err := check.Run(t.Context(), d, model)
+		if err != nil || len(found) > 0 {
+			t.Error(found, err)
+		}
+	})
+}
+
+// Lists whose values existing programs expect have exactly these in a new database. One
+// that had others keeps them.
+func TestValuesThatProgramsExpect(t *testing.T) {
+	before := map[string][]string{
+		"StorySource": {"148 Customer", "149 Development", "150 Sales", "156 Support"}, "ThemeSource": {"351 Customer", "352 Development", "353 Sales", "354 Support"},
+		"IssueResolution": {"391 Resolved", "392 Duplicate", "393 Deferred", "394 No Longer Relevant"}, "RequestCategory": {"401 Feature", "402 Enhancement", "403 Defect", "404 Question"},
+	}
+	now := map[string][]string{
+		"StorySource": {"156 Product Mgt", "150 Sales", "148 Customer", "149 Development"}, "ThemeSource": {"354 Product Mgt", "353 Sales", "351 Customer", "352 Development"},
+		"IssueResolution": {"391 Resolved", "392 No Action"}, "RequestCategory": {"401 Feature", "403 Defect", "404 Question"},
+	}
+	earlier := meta.Default()
+	earlier.Instances = slices.DeleteFunc(earlier.Instances, func(in meta.Instance) bool { return before[in.Type.Name] != nil })
+	for typ, values := range before {
+		found, _ := earlier.Type(typ)
+		for i, v := range values {
+			id, name, _ := strings.Cut(v, " ")
+			n, _ := strconv.ParseInt(id, 10, 64)
+			earlier.Instances = append(earlier.Instances, meta.Instance{Type: found, ID: n, Attrs: map[string]string{"Name": name, "Order": strconv.Itoa(1000 + i)}})
+		}
+	}
+	for what, c := range map[string]struct {
+		models []*meta.Model
+		want   map[string][]string
+	}{
+		"a new database":      {[]*meta.Model{model}, now},
+		"an earlier database": {[]*meta.Model{earlier, model, model}, before},
+	} {
+		testdb.Each(t, func(t *testing.T, d *db.DB) {
+			for _, m := range c.models {
+				if err := asset.Seed(t.Context(), d, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := &harness{t: t, d: d}
+			for typ, want := range c.want {
+				found, _ := model.Type(typ)
+				if got := w.rows(`SELECT id, name FROM asset WHERE type = ? ORDER BY order_key`, found.Code); got != strings.Join(want, "\n")+"\n" {
+					t.Errorf("%s: %s has\n%swant %q", what, typ, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Every list that people choose from has values, and every status says how it
+// counts in what stands above.
+func TestListsAreFilled(t *testing.T) {
+	list, _ := model.Type("List")
+	values := map[string]int{}
+	for _, in := range model.Instances {
+		values[in.Type.Name]++
+		if _, has := in.Type.Attr("RollupState"); has != strings.HasSuffix(in.Type.Name, "Status") {
+			t.Errorf("%s and RollupState", in.Type.Name)
+		}
+		if state := in.Attrs["RollupState"]; strings.HasSuffix(in.Type.Name, "Status") && !slices.Contains([]string{"0", "64", "128"}, state) {
+			t.Errorf("%s:%d has the RollupState %q", in.Type.Name, in.ID, state)
+		}
+	}
+	for _, typ := range list.Concrete {
+		if !strings.HasSuffix(typ.Name, "Label") && values[typ.Name] == 0 {
+			t.Errorf("%s has no values", typ.Name)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package asset
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// completedComment is the ChangeComment of attributes that an upgrade fills.
+const completedComment = "Set by an upgrade: the attribute had never had a value"
+
+// withoutName omits the list values whose name the list has already, live or
+// deleted: whoever made one with that name, or deleted it, needs no second.
+func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
+	list, ok := x.s.e.model.Type("List")
+	if !ok {
+		return missing, nil
+	}
+	names := map[int][]string{}
+	for _, in := range missing {
+		if in.Type.IsA(list) {
+			names[in.Type.Code] = nil
+		}
+	}
+	if len(names) == 0 {
+		return missing, nil
+	}
+	codes, args := db.InArgs(slices.Sorted(maps.Keys(names)))
+	query := `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN ` + codes
+	err := db.Each(ctx, x.s.tx, query, args, func(scan db.Scanner) error {
+		var code int
+		var name string
+		err := scan.Scan(&code, &name)
+		names[code] = append(names[code], name)
+		return err
+	})
+	return slices.DeleteFunc(missing, func(in meta.Instance) bool {
+		return slices.ContainsFunc(names[in.Type.Code], func(name string) bool {
+			return strings.EqualFold(strings.TrimSpace(name), in.Attrs["Name"])
+		})
+	}), err
+}
+
+// completeInstances gives well-known assets the attributes that no version of
+// them has: those that were added to the model after the database was made.
+func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
+	var lacking []*Command
+	err := d.Read(ctx, func(tx *db.Tx) (err error) {
+		lacking, err = incomplete(ctx, tx, m, "")
+		return err
+	})
+	if err != nil || len(lacking) == 0 {
+		return err
+	}
+	e := New(d, m, nil, nil, nil)
+	return e.Write(ctx, auth.System, Request{ID: uuid.NewString(), Comment: completedComment}, func(s *Session) error {
+		lacking, err := incomplete(ctx, s.Tx(), m, d.Dialect.ForUpdate)
+		if err != nil {
+			return err
+		}
+		outcomes, err := s.Run(ctx, lacking)
+		for _, o := range outcomes {
+			if err == nil {
+				err = o.Err
+			}
+		}
+		return err
+	})
+}
+
+// incomplete returns the updates that complete the well-known assets. It looks
+// only at attributes in the JSON object: columns are as old as the assets.
+func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*Command, error) {
+	all, ids := map[int64]*Command{}, []int64(nil)
+	for _, in := range m.Instances {
+		id := in.Type.Stored(in.ID)
+		if c := completingUpdate(in); len(c.Changes) > 0 {
+			all[id] = c
+			ids = append(ids, id)
+		}
+	}
+	live := map[int64]bool{}
+	lacks := func(id int64, has attrs) {
+		live[id] = true
+		c := all[id]
+		c.Changes = slices.DeleteFunc(c.Changes, func(ch Change) bool {
+			return slices.ContainsFunc(has, func(x attrValue) bool { return x.key == ch.Name })
+		})
+	}
+	left := func(id int64) bool { return live[id] && len(all[id].Changes) > 0 }
+	if err := attrsOf(ctx, tx, `attrs FROM asset WHERE state < 255 AND id IN `, ids, lock, lacks); err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return !left(id) })
+	if err := attrsOf(ctx, tx, db.OfVersion("v", "attrs")+` FROM asset_version v WHERE id IN `, ids, "", lacks); err != nil {
+		return nil, err
+	}
+	var commands []*Command
+	for _, id := range ids {
+		if left(id) {
+			commands = append(commands, all[id])
+		}
+	}
+	return commands, nil
+}
+
+// completingUpdate is an update that sets all attributes of an instance that lie
+// in its JSON object.
+func completingUpdate(in meta.Instance) *Command {
+	c := &Command{Verb: Update, Target: Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
+	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
+		if a, ok := in.Type.Attr(name); ok && a.Place.Kind == meta.InAttrs {
+			c.Changes = append(c.Changes, Change{Name: name, Set: []Value{{Kind: Text, Text: in.Attrs[name]}}})
+		}
+	}
+	return c
+}
+
+// attrsOf calls fn with the JSON object of every row of some assets. What is read is its
+// expression, and where it is.
+func attrsOf(ctx context.Context, tx *db.Tx, what string, ids []int64, lock string, fn func(int64, attrs)) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	in, args := db.InArgs(ids)
+	return db.Each(ctx, tx, `SELECT id, `+what+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
+		var id int64
+		var text any
+		if err := scan.Scan(&id, &text); err != nil {
+			return err
+		}
+		has, err := parseAttrs(textOf(text))
+		if err == nil {
+			fn(id, has)
+		}
+		return err
+	})
+}

@@ -1,0 +1,44 @@
+package asset
+
+import (
+	"encoding/base64"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/blob"
+)
+
+// content is bytes that a version of the batch holds by reference.
+type content struct {
+	ref   blob.Ref
+	bytes []byte // nil: they are stored already
+}
+
+// setContent sets the reference of a content, which is stored with the batch. An
+// empty content is none.
+func (set *setter) setContent(w *row, a *meta.Attr, ch *Change) error {
+	c, ok := contentOf(ch)
+	if !ok {
+		return invalid(a)
+	}
+	if most := set.s.e.MaxContent; most > 0 && c.ref.Size > most {
+		return tooLong(a)
+	}
+	if c.ref.Size == 0 {
+		return set.storeScalar(w, a, nil)
+	}
+	set.changes.contents = append(set.changes.contents, c)
+	return set.storeScalar(w, a, c.ref.String())
+}
+
+// contentOf reads a content from the Base64 of a change, or its reference.
+func contentOf(ch *Change) (content, bool) {
+	if ch.Content != nil {
+		return content{ref: *ch.Content}, true
+	}
+	written, ok := ch.single()
+	if !ok || written.isEmpty() {
+		return content{}, ok
+	}
+	b, err := base64.StdEncoding.DecodeString(written.Text)
+	return content{blob.RefOf(b), b}, err == nil
+}

@@ -1,0 +1,104 @@
+package asset
+
+import (
+	"context"
+	"time"
+
+	"github.com/alds-dev/alds/internal/model/meta"
+)
+
+// setDefaults sets the model's defaults that the command does not set.
+func (set *setter) setDefaults(ctx context.Context, w *row, c *Command) error {
+	for _, a := range set.s.e.layout.types[w.typ].defaults {
+		if c.sets(a.Name) || !set.rules.isEmpty(w, a) {
+			continue
+		}
+		if err := set.setDefault(ctx, w, a, a.Default); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text string) error {
+	switch {
+	case text == "@caller":
+		t, ok, err := set.loaded.find(ctx, set.creator(w))
+		if err != nil || !ok {
+			return err
+		}
+		return set.setRef(ctx, w, a, &t)
+	case text == "@now" && w.imported.createdAt != nil:
+		return set.storeScalar(w, a, *w.imported.createdAt)
+	case text == "@now":
+		return set.storeScalar(w, a, time.Now().UTC().Truncate(time.Millisecond).UnixMicro())
+	case a.Kind == meta.Relation:
+		t, null, err := set.resolver.resolve(ctx, a, Value{Kind: Text, Text: text})
+		if err != nil || null {
+			return err
+		}
+		return set.setRef(ctx, w, a, &t)
+	}
+	v, err := scalar(a, Value{Kind: Text, Text: text})
+	if err != nil {
+		return err
+	}
+	return set.storeScalar(w, a, v)
+}
+
+// deriveValues sets what follows from the row's own values: the AssetState of its
+// status, and PersonalTo.
+func (set *setter) deriveValues(ctx context.Context, w *row) error {
+	tr := set.s.e.layout.types[w.typ]
+	if tr.stateAttr != nil && (w.dirty || w.links > 0) {
+		relation := tr.stateAttr.Place.Code
+		if edges := set.loaded.edgeSets[w.id]; edges != nil && edges.has(relation) {
+			if e := edges.one(relation); e != nil && w.cur.code < 200 {
+				if code, ok := tr.states[e.to]; ok {
+					w.setState(code)
+				}
+			}
+		}
+	}
+	if err := checkPeriod(w, tr); err != nil {
+		return err
+	}
+	return set.setPersonalTo(ctx, w)
+}
+
+// setPersonalTo sets Note.PersonalTo: the author of a personal note.
+func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
+	to, ok := w.typ.Attr("PersonalTo")
+	if !ok || !w.dirty || to.Place.Kind != meta.InLinks {
+		return nil
+	}
+	flag, _ := w.typ.Attr("Personal")
+	author, ok := w.typ.Attr("Author")
+	if flag == nil || !ok {
+		return nil
+	}
+	if w.get(flag) != true {
+		return set.setRef(ctx, w, to, nil)
+	}
+	id, err := set.loaded.pointsTo(ctx, w, author)
+	if err != nil || id == noID {
+		return err
+	}
+	t, ok, err := set.loaded.find(ctx, id)
+	if err != nil || !ok {
+		return err
+	}
+	return set.setRef(ctx, w, to, &t)
+}
+
+// completeNew sets the defaults of a new asset that an operation makes, and checks
+// it. What administrators have made required it lacks where its original does.
+func (set *setter) completeNew(ctx context.Context, w *row) error {
+	if err := set.setDefaults(ctx, w, &Command{}); err != nil {
+		return err
+	}
+	if err := set.deriveValues(ctx, w); err != nil {
+		return err
+	}
+	return set.rules.checkRequired(w, set.s.e.layout.types[w.typ], false)
+}

@@ -1,0 +1,102 @@
+package asset
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+)
+
+// setValues adds and removes values of a multi-value scalar.
+func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
+	edges, err := set.loaded.edgesFrom(ctx, w.typ, w.id, edgeCode(a))
+	if err != nil || ch.isNothing() {
+		return err
+	}
+	if ch.Find != nil {
+		return set.replaceValue(w, edges, a, ch)
+	}
+	for _, v := range ch.Remove {
+		if v.isEmpty() {
+			return invalid(a)
+		}
+		if old := valueIn(edges, a, v.Text); old != nil {
+			set.changes.endEdge(old, w)
+		}
+	}
+	for _, list := range [...][]Value{ch.Set, ch.Add} {
+		for _, v := range list {
+			if err := set.proceed(ctx); err != nil {
+				return err
+			}
+			if err := set.addValueOnce(w, edges, a, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addValueOnce adds one value of a multi-value scalar, unless it exists.
+func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) error {
+	if v.isEmpty() {
+		return invalid(a)
+	}
+	if err := checkMember(a, v); err != nil {
+		return err
+	}
+	if valueIn(edges, a, v.Text) == nil {
+		set.changes.addEdge(edges, edge{code: edgeCode(a), from: w.id, text: spelling(a, v.Text)}, w)
+	}
+	return nil
+}
+
+// valueIn returns the current edge with a value: as it is written now, or as a number could
+// be before.
+func valueIn(edges *edgeSet, a *meta.Attr, text string) *edge {
+	if e := edges.value(edgeCode(a), spelling(a, text)); e != nil {
+		return e
+	}
+	return edges.value(edgeCode(a), text)
+}
+
+// spelling is how a value of a list is stored: a number in one form.
+func spelling(a *meta.Attr, text string) string {
+	if value.IsNumber(a.Kind) {
+		if x, ok := parse(a, text); ok {
+			return value.JSON(x)
+		}
+	}
+	return text
+}
+
+func checkMember(a *meta.Attr, v Value) error {
+	if len([]rune(v.Text)) > maxMulti {
+		return tooLong(a)
+	}
+	if _, ok := parse(a, v.Text); !ok && !v.isEmpty() || len(folding.Of(v.Text)) > maxKey {
+		return invalid(a)
+	}
+	return nil
+}
+
+// replaceValue replaces one value by another, where it exists; an empty one
+// removes it.
+func (set *setter) replaceValue(w *row, edges *edgeSet, a *meta.Attr, ch *Change) error {
+	if ch.Find.isEmpty() {
+		return nil
+	}
+	if err := checkMember(a, ch.Replace); err != nil {
+		return err
+	}
+	old := valueIn(edges, a, ch.Find.Text)
+	if old == nil {
+		return nil
+	}
+	set.changes.endEdge(old, w)
+	if ch.Replace.isEmpty() {
+		return nil
+	}
+	return set.addValueOnce(w, edges, a, ch.Replace)
+}

@@ -1,0 +1,86 @@
+package asset_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// described are the texts and the versions of the asset 1001: what lies apart, what stands
+// in the row, and what a reader finds.
+func (w *harness) described() (texts, versions string) {
+	texts = w.rows(`SELECT SUBSTR(text, 1, 5) FROM asset_text WHERE asset_id = 1001 ORDER BY text`)
+	versions = w.rows(`SELECT SUBSTR(v.description, 1, 5), CASE WHEN v.description_hash IS NULL THEN 0 ELSE 1 END, SUBSTR(` +
+		db.OfVersion("v", "description") + `, 1, 5) FROM asset_version v WHERE v.id = 1001 ORDER BY v.moment`)
+	return texts, versions
+}
+
+// TestTexts writes texts of an asset: each lies there once, whatever its versions change.
+func TestTexts(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		long := func(begin string) string { return begin + strings.Repeat("x", db.MaxInline) }
+		estimate := func(to string) *asset.Command { return update("Story:1001", "Estimate", to) }
+		text := func(to string) *asset.Command { return update("Story:1001", "Description", to) }
+		for _, step := range []struct {
+			why, texts, versions string
+			do                   []*asset.Command
+		}{
+			{"a long text", "", "one-x 0 one-x\n", []*asset.Command{create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Description", long("one-"))}},
+			{"another attribute", "one-x\n", "- 1 one-x\n- 1 one-x\n", []*asset.Command{estimate("3")}},
+			{"once more", "one-x\n", "- 1 one-x\n- 1 one-x\n- 1 one-x\n", []*asset.Command{estimate("4")}},
+			{"another text", "one-x\n", "- 1 one-x\n- 1 one-x\n- 1 one-x\ntwo-x 0 two-x\n", []*asset.Command{text(long("two-"))}},
+			{"one it had before, and another attribute", "one-x\n", "- 1 one-x\n- 1 one-x\n- 1 one-x\ntwo-x 0 two-x\none-x 0 one-x\none-x 0 one-x\n", []*asset.Command{text(long("one-")), estimate("5")}},
+			{"another attribute", "one-x\n", "- 1 one-x\n- 1 one-x\n- 1 one-x\ntwo-x 0 two-x\none-x 0 one-x\n- 1 one-x\n- 1 one-x\n", []*asset.Command{estimate("6")}},
+			{
+				"several in a request", "one-x\n", "- 1 one-x\n- 1 one-x\n- 1 one-x\ntwo-x 0 two-x\none-x 0 one-x\n- 1 one-x\n- 1 one-x\n- 1 one-x\nshort 0 short\n- 1 one-x\n",
+				[]*asset.Command{estimate("7"), text("short"), text(long("one-"))},
+			},
+			{"none", "one-x\n", "- 1 one-x\n- 1 one-x\n- 1 one-x\ntwo-x 0 two-x\none-x 0 one-x\n- 1 one-x\n- 1 one-x\n- 1 one-x\nshort 0 short\n- 1 one-x\n- 0 -\n", []*asset.Command{text("")}},
+		} {
+			w.must(step.do...)
+			if texts, versions := w.described(); texts != step.texts || versions != step.versions {
+				t.Errorf("%s: %s%s", step.why, texts, versions)
+			}
+		}
+		w.sound()
+	})
+}
+
+// Many texts of one batch: descriptions, which are copied on the server, and documents.
+func TestManyTexts(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		var all []*asset.Command
+		for range 40 {
+			all = append(all, create("Story", "", "Name", "S", "Scope", "Scope:0", "Description", strings.Repeat("ÄÖ ", 100), "Benefits", strings.Repeat("ß ", 100)))
+		}
+		made := w.must(all...)
+		w.expect("0\n", `SELECT COUNT(*) FROM asset_text`)
+		for i := range all {
+			all[i] = update(made[i], "Estimate", "1")
+		}
+		w.must(all...)
+		w.expect("120 40\n", `SELECT COUNT(*), COUNT(DISTINCT asset_id) FROM asset_text`) // description, attrs, folded
+		w.expect("80\n", `SELECT COUNT(*) FROM asset_version WHERE description IS NULL AND attrs IS NULL AND folded IS NULL AND description_hash IS NOT NULL AND attrs_hash IS NOT NULL AND folded_hash IS NOT NULL`)
+		w.sound()
+	})
+}
+
+// Of an asset whose versions were all written with the text, the one that was current and
+// those that follow refer to it; what is older stays as it is.
+func TestTextsOfBefore(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Description", strings.Repeat("old ", 100)))
+		w.must(update("Story:1001", "Estimate", "1"))
+		w.exec(`UPDATE asset_version SET description = (SELECT a.description FROM asset a WHERE a.id = asset_version.id), description_hash = NULL WHERE id = 1001`)
+		w.exec(`UPDATE asset SET description_hash = NULL WHERE id = 1001`)
+		w.exec(`DELETE FROM asset_text WHERE asset_id = 1001`)
+		w.sound()
+		w.must(update("Story:1001", "Estimate", "2"))
+		if texts, versions := w.described(); texts != "old o\n" || versions != "old o 0 old o\n- 1 old o\n- 1 old o\n" {
+			t.Error(texts, versions)
+		}
+		w.sound()
+	})
+}

@@ -1,0 +1,68 @@
+package asset
+
+import (
+	"unicode/utf8"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/value"
+)
+
+// maxText is how many characters an attribute of kind Text may have.
+const maxText = 4000
+
+// maxColumn is how many bytes one long text, or all attributes without a column
+// together, may take: a server with default settings accepts no more at once.
+const maxColumn = 15 << 20
+
+// maxMulti is how many characters one value of a multi-value scalar may have.
+const maxMulti = 400
+
+// ValueOf returns what a client wrote as a scalar.
+func ValueOf(n *doc.Node) Value {
+	switch n.Kind {
+	case doc.Bool:
+		return Value{Kind: Bool, Text: n.Text}
+	case doc.Number:
+		return Value{Kind: Number, Text: n.Text}
+	case doc.String:
+		return Value{Kind: Text, Text: n.Text}
+	}
+	return Value{}
+}
+
+// scalar turns what the client wrote into what is stored: nil, string, int64,
+// float64 or bool. Dates become UTC microseconds.
+// Errors: fault.Invalid.
+func scalar(a *meta.Attr, v Value) (any, error) {
+	if v.Kind == Null {
+		return nil, nil
+	}
+	if value.IsFreeText(a.Kind) {
+		return text(a, v)
+	}
+	if v.isEmpty() {
+		return nil, nil
+	}
+	if x, ok := parse(a, v.Text); ok && a.InRange(x) {
+		return x, nil
+	}
+	return nil, invalid(a)
+}
+
+// parse reads a value as it may be written: a number within the bounds of numbers.
+func parse(a *meta.Attr, text string) (any, bool) {
+	x, ok := value.Parse(a.Kind, a.DateOnly, text)
+	return x, ok && value.IsBounded(a.Kind, x)
+}
+
+// text accepts any scalar: YAML and careless scripts write numbers for names.
+func text(a *meta.Attr, v Value) (any, error) {
+	if len(v.Text) > maxColumn {
+		return nil, tooLong(a)
+	}
+	if a.Kind != meta.LongText && len(v.Text) > maxText && utf8.RuneCountInString(v.Text) > maxText {
+		return nil, tooLong(a)
+	}
+	return v.Text, nil
+}

@@ -1,0 +1,154 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+var (
+	linkColumns  = []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}
+	valueColumns = []string{"attribute", "from_type", "from_id", "folded", "since_moment", "until_moment", "value"}
+)
+
+// edges writes the links and values that ended, then those that began.
+func (w *writer) edges(ctx context.Context) error {
+	var ended, begun [2][]*edge // links, values
+	for _, ch := range w.changes.edges {
+		e, of := ch.edge, 0
+		if e.code < 0 {
+			of = 1
+		}
+		switch {
+		case ch.set == nil && e.stored:
+			ended[of] = append(ended[of], e)
+		case ch.set != nil && e.since != e.until:
+			begun[of] = append(begun[of], e)
+		}
+	}
+	for of, columns := range [][]string{linkColumns, valueColumns} {
+		table := [...]string{"asset_link", "asset_value"}[of]
+		err := db.UpsertN(ctx, w.later, table, columns, columns[:5], columns[5:6], len(ended[of]), w.edgeRows(ended[of]))
+		if err != nil {
+			return fmt.Errorf("end rows of %s: %w", table, err)
+		}
+		if err := db.InsertN(ctx, w.later, table, columns, len(begun[of]), w.edgeRows(begun[of])); err != nil {
+			return fmt.Errorf("begin rows of %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// maxLinked is the greatest value of the column linked.
+const maxLinked = 1<<15 - 1
+
+// linkedOf is what the column linked of a version says: 0 where no link or value begins
+// or ends with it, 1 where some do whose number is not known, and n+1 where n do.
+func linkedOf(v *version, edges map[int64]int64) int64 {
+	switch n := edges[v.moment] + 1; {
+	case !v.linked:
+		return 0
+	case v.moment == 0 || n > maxLinked: // all well-known assets are of moment 0
+		return 1
+	default:
+		return n
+	}
+}
+
+// edgesAt returns how many rows of links and values begin or end at each moment of the
+// batch.
+func (w *writer) edgesAt() map[int64]int64 {
+	at := map[int64]int64{}
+	for _, ch := range w.changes.edges {
+		switch e := ch.edge; {
+		case !e.stored && e.since == e.until: // never there
+		case ch.set != nil:
+			at[w.moment(e.since)]++
+		default:
+			at[w.moment(e.until)]++
+		}
+	}
+	return at
+}
+
+// edgeRows returns the columns of each edge, in one slice that is used again.
+func (w *writer) edgeRows(all []*edge) func(int) []any {
+	args := make([]any, 0, len(valueColumns))
+	return func(i int) []any {
+		e := all[i]
+		if e.code > 0 {
+			return append(args, int64(e.code), int64(e.fromType), e.from, e.to, w.moment(e.since), w.moment(e.until))
+		}
+		return append(args, int64(-e.code), int64(e.fromType), e.from, folding.Of(e.text), w.moment(e.since), w.moment(e.until), e.text)
+	}
+}
+
+var roleColumns = []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}
+
+// roles writes who has which role where, in order; successive new roles are
+// written together.
+func (w *writer) roles(ctx context.Context) error {
+	args := make([]any, len(roleColumns))
+	for all := w.changes.roles; len(all) > 0; {
+		if all[0].end {
+			if err := w.noteEnd(ctx, &all[0]); err != nil {
+				return err
+			}
+			_, err := w.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
+				w.moment(all[0].since), all[0].scope, all[0].member, db.Forever)
+			if err != nil {
+				return fmt.Errorf("end role: %w", err)
+			}
+			all = all[1:]
+			continue
+		}
+		n := 0
+		for n < len(all) && !all[n].end {
+			n++
+		}
+		err := db.InsertN(ctx, w.tx, "scope_member", roleColumns, n, func(i int) []any {
+			x := all[i]
+			owner := int64(0)
+			if x.owner {
+				owner = 1
+			}
+			args[0], args[1], args[2], args[3], args[4], args[5] = x.scope, x.member, x.role, owner, w.moment(x.since), db.Forever
+			return args
+		})
+		if err != nil {
+			return fmt.Errorf("begin roles: %w", err)
+		}
+		for _, x := range all[:n] {
+			w.note(trail.RoleGranted, x.member, trail.In(x.scope), trail.Detail{Role: w.roleToken(x.role)})
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+// credentials sets logins, all of one member together, in order. They come first
+// because the database may refuse them.
+func (w *writer) credentials(ctx context.Context) error {
+	for i := 0; i < len(w.changes.logins); {
+		c := w.changes.logins[i]
+		for i++; i < len(w.changes.logins) && w.changes.logins[i].member == c.member; i++ {
+			if w.changes.logins[i].username != nil {
+				c.username = w.changes.logins[i].username
+			}
+			if w.changes.logins[i].password != nil {
+				c.password = w.changes.logins[i].password
+			}
+		}
+		if w.s.e.creds == nil {
+			continue
+		}
+		if err := w.s.e.creds.Set(ctx, w.tx, c.member, c.username, c.password); err != nil {
+			return fmt.Errorf("set login of %s: %w", c.typ, err)
+		}
+		w.s.loginsChanged = true
+	}
+	return nil
+}

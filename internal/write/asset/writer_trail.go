@@ -1,0 +1,120 @@
+package asset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// note adds an event to those that the batch leaves in the audit trail.
+func (w *writer) note(k trail.Kind, member int64, project *int64, d trail.Detail) {
+	w.events = append(w.events, trail.Event{Kind: k, Actor: w.s.who.Member, Member: member, Project: project, Detail: d})
+}
+
+// roleToken is the Oid of a role; empty for none.
+func (w *writer) roleToken(id int64) string {
+	if t := w.layout.role; t != nil && id != 0 {
+		return oid.OID{Type: t.Name, ID: t.Shown(id)}.String()
+	}
+	return ""
+}
+
+// noteEnd notes the end of the role that a member has in a project, before it is
+// written.
+func (w *writer) noteEnd(ctx context.Context, o *role) error {
+	ended, err := db.Column[int64](ctx, w.tx, `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
+		o.scope, o.member, db.Forever)
+	if err != nil {
+		return fmt.Errorf("read the role that ends: %w", err)
+	}
+	for _, id := range ended {
+		w.note(trail.RoleEnded, o.member, trail.In(o.scope), trail.Detail{Role: w.roleToken(id)})
+	}
+	return nil
+}
+
+// noteDefaultRoles notes the members whose default role the batch has changed.
+func (w *writer) noteDefaultRoles() {
+	a := w.layout.defaultRole
+	if a == nil {
+		return
+	}
+	type change struct{ before, now int64 }
+	of := map[int64]*change{}
+	var members []int64
+	for _, ch := range w.changes.edges {
+		if ch.edge.code != a.Place.Code {
+			continue
+		}
+		c := of[ch.edge.from]
+		if c == nil {
+			c = &change{}
+			of[ch.edge.from] = c
+			if members = append(members, ch.edge.from); ch.set == nil {
+				c.before = ch.edge.to
+			}
+		}
+		if c.now = 0; ch.set != nil {
+			c.now = ch.edge.to
+		}
+	}
+	for _, id := range members {
+		if c := of[id]; c.now != c.before {
+			w.note(trail.DefaultRoleChanged, id, nil, trail.Detail{Role: w.roleToken(c.now), PreviousRole: w.roleToken(c.before)})
+		}
+	}
+}
+
+// noteLogins notes the members that the batch has closed, reopened, deleted or
+// restored, or whose login it has disabled or enabled.
+func (w *writer) noteLogins() {
+	active := &state{code: meta.StateActive}
+	for _, m := range w.changes.made {
+		w.noteLogin(m, active)
+	}
+	for _, m := range w.changes.changed {
+		w.noteLogin(m, m.stored)
+	}
+}
+
+// noteLogin compares what decides whether a member may log in with what it was.
+func (w *writer) noteLogin(m *row, was *state) {
+	a := w.layout.loginDisabled
+	if a == nil || m.typ != a.On {
+		return
+	}
+	var changed []string
+	disabled := m.cur.attrs.get(a) == true
+	if disabled != (was.attrs.get(a) == true) {
+		changed = append(changed, a.Name)
+	}
+	if m.cur.code != was.code {
+		changed = append(changed, "AssetState")
+	}
+	if changed == nil {
+		return
+	}
+	may := !disabled && m.cur.code < meta.StateClosed
+	w.note(trail.LoginChanged, m.id, nil, trail.Detail{Changed: changed, MayLogIn: &may})
+}
+
+// trail writes what the batch leaves in the audit trail.
+func (w *writer) trail(ctx context.Context) error {
+	w.noteLogins()
+	w.noteDefaultRoles()
+	return trail.Record(ctx, w.tx, w.events...)
+}
+
+// noteImport leaves an import that has changed anything in the audit trail.
+func (s *Session) noteImport(ctx context.Context) error {
+	if s.last == 0 {
+		return nil
+	}
+	return trail.Record(ctx, s.tx, trail.Event{
+		Kind: trail.Imported, Actor: s.who.Member, Detail: trail.Detail{Request: s.req.ID, Assets: s.named},
+	})
+}

@@ -1,0 +1,300 @@
+package bulk
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/tracing"
+	"github.com/alds-dev/alds/internal/limits/memory"
+	"github.com/alds-dev/alds/internal/store/lease"
+	"github.com/alds-dev/alds/internal/write/requests"
+)
+
+// Actors knows members by their stored id.
+type Actors interface {
+	// ActorOf resolves a member to what they may see now. Errors: fault.NotFound.
+	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
+	// MayLogin reports whether a member could still send a request.
+	MayLogin(ctx context.Context, member int64) (bool, error)
+	// Watch returns a context that ends when the login or rights of who are lost.
+	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
+}
+
+// Async accepts requests for asynchronous execution, executes them, and reports
+// their progress. It is safe for concurrent use, in any number of processes.
+type Async struct {
+	// Again calls do with the engine of the present model, and again with a newer one
+	// as long as that returns asset.ErrModelChanged; nil: do gets the one of NewAsync.
+	Again func(ctx context.Context, do func(*Engine) error) error
+	// Memory is that of all requests of the process; one that is executed counts for its
+	// member. Nil: there is no bound.
+	Memory  *memory.Budget
+	Timeout time.Duration // of one execution; NewAsync sets 90 s
+
+	turn       chan struct{} // holds one for each request that is executed
+	e          *Engine       // any: what does not depend on the model
+	store      *requests.Store
+	actors     Actors
+	onAccepted func(id string)
+	log        *slog.Logger
+}
+
+const (
+	asyncTimeout = 90 * time.Second
+	maxExecuted  = 1 // accepted requests that a process executes at the same time
+)
+
+// NewAsync returns the asynchronous side of an engine. onAccepted is called after
+// a request was accepted; nil: ExecuteWaiting finds it.
+func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Logger) *Async {
+	if onAccepted == nil {
+		onAccepted = func(string) {}
+	}
+	return &Async{Timeout: asyncTimeout, turn: make(chan struct{}, maxExecuted), e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
+}
+
+func (a *Async) again(ctx context.Context, do func(*Engine) error) error {
+	if a.Again == nil {
+		return do(a.e)
+	}
+	return a.Again(ctx, do)
+}
+
+// Accepted is the answer to a request for asynchronous execution.
+type Accepted struct {
+	ID   string // of the request
+	Body []byte // the response object, complete or not
+	Done bool   // the Idempotency-Key named a request that has its answer
+}
+
+// Accept stores a payload for asynchronous execution. It is parsed first, so that
+// an invalid body is refused at once.
+// Errors: fault.Invalid, fault.Denied; fault.Conflict as Run, with the Idempotency-Key of a
+// request that is done also what that was refused with.
+func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted, error) {
+	p, err := a.e.parse(who, r)
+	if err != nil {
+		return Accepted{}, err
+	}
+	for i := range p.commands {
+		if n := p.commands[i].node; has(n, isOldPassword) {
+			return Accepted{}, oldPasswordAsync(n.At)
+		}
+	}
+	r.Address, r.ID, r.Trace = trail.OriginOf(ctx).Address, tracing.RequestID(ctx), tracing.Of(ctx).Parent()
+	head, err := json.Marshal(r)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("encode the options of a request: %w", err)
+	}
+	once, err := a.e.identity(ctx, who, p)
+	if err != nil {
+		return Accepted{}, err
+	}
+	text := slices.Concat(head, []byte{'\n'}, r.Body)
+	s, err := a.store.Accept(ctx, who.Member, once, text, len(p.commands))
+	if err != nil {
+		return Accepted{}, err
+	}
+	if !s.Done {
+		tracing.Wrote(ctx, s.ID)
+		a.onAccepted(s.ID)
+	}
+	answer, err := stateBody(s)
+	return Accepted{ID: s.ID, Body: answer, Done: s.Done}, err
+}
+
+// Progress answers how far a request is: its response object, once it has one.
+// Errors: fault.NotFound for a request that somebody else sent, unless who is a
+// system administrator; what the whole request was refused with.
+func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
+	s, err := a.store.Find(ctx, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && s.Member != who.Member && !who.Admin {
+		return nil, fault.NotFoundf("Not Found")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return stateBody(s)
+}
+
+// stateBody is the response object of a request in its current state.
+//
+//	{"requestId": "…", "createdDate": "…", "complete": false, "processing": true,
+//	 "progress": {"state": "waiting", "commands": 3}}
+func stateBody(s requests.State) ([]byte, error) {
+	if s.Done {
+		return s.Answer, s.Err
+	}
+	state := "waiting"
+	if s.Processing {
+		state = "processing"
+	}
+	return fmt.Appendf(nil, `{"requestId":"%s","createdDate":"%s","complete":false,"processing":true,"progress":{"state":"%s","commands":%d}}`,
+		s.ID, s.Created.UTC().Format(stamp), state, s.Commands), nil
+}
+
+// Execute executes one accepted request unless it is done or another worker has
+// it, and returns its state.
+// Errors: fault.NotFound when there is none; fault.Transient when the database is
+// not available.
+func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) {
+	_, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.ClaimByID(ctx, id) })
+	if err != nil {
+		return requests.State{}, err
+	}
+	return a.store.Outcome(ctx, id)
+}
+
+// ExecuteWaiting executes every request that waits, one after the other.
+// Errors: fault.Transient when the database is not available.
+func (a *Async) ExecuteWaiting(ctx context.Context) error {
+	for ctx.Err() == nil {
+		more, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.Claim(ctx) })
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// next claims a request and executes it; false when there is none. The process executes
+// one at a time: of two, the one that ends the process would count as a claim without an
+// end of the other, too.
+func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (bool, error) {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	c, err := claim()
+	if err != nil || c == nil {
+		return false, err
+	}
+	return true, a.run(ctx, c)
+}
+
+// actor is the actor of an accepted request. Errors: fault.Unproven when the
+// member could not send it any more.
+func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
+	who, err := a.actors.ActorOf(ctx, member)
+	if fault.KindOf(err) == fault.NotFound {
+		return auth.Actor{}, fault.Unprovenf("The member no longer exists")
+	}
+	if err != nil {
+		return auth.Actor{}, err
+	}
+	may, err := a.actors.MayLogin(ctx, member)
+	if err == nil && !may {
+		err = fault.Unprovenf("The member may no longer log in")
+	}
+	return who, err
+}
+
+// run executes one request under its claim, and stores how that ended.
+func (a *Async) run(ctx context.Context, c *requests.Claim) error {
+	hold := a.Memory.Hold(c.Member)
+	defer hold.Release()
+	bounded := memory.With(ctx, hold)
+	r, err := a.request(bounded, c)
+	if err == nil {
+		within, span := tracing.Continue(bounded, "asynchronous request", tracing.Consumer, r.Trace)
+		span.Text("alds.request", r.ID)
+		span.Text("alds.write", c.ID)
+		err = a.execute(within, c, r)
+		span.End(err)
+	}
+	return a.finish(ctx, c, r.ID, err)
+}
+
+// request returns the request of a claim, for which it reserves the same memory as for one
+// that comes by HTTP. Errors: also those of the hold.
+func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err error) {
+	text, err := c.Request(ctx)
+	if err != nil {
+		return r, err
+	}
+	head, body, _ := bytes.Cut(text, []byte{'\n'})
+	if err := json.Unmarshal(head, &r); err != nil {
+		return r, fmt.Errorf("the options of request %s: %w", c.ID, err)
+	}
+	r.Body = body
+	format := doc.JSON
+	if r.YAML || doc.Sniff(body) {
+		format = doc.YAML
+	}
+	return r, memory.From(ctx).Take(doc.MemoryNeed(body, format))
+}
+
+// execute executes one request under its claim, with the current rights of its
+// member. Errors: fault.Unproven, fault.Denied when they are lost meanwhile.
+func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error {
+	ctx, stop := c.Hold(ctx)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	who, err := a.actor(ctx, c.Member)
+	if err != nil {
+		return err
+	}
+	ctx, unwatch := a.actors.Watch(ctx, auth.Login{Member: c.Member}, who)
+	defer unwatch()
+	ctx = trail.With(ctx, trail.Origin{Member: c.Member, Address: r.Address})
+	err = a.again(ctx, func(e *Engine) error {
+		p, err := e.parse(who, r)
+		if err == nil {
+			_, err = e.execute(ctx, who, p, newResult(c.ID, c.Created, p, e.MaxShown), requests.Identity{Claim: c})
+		}
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	a.e.noteDenial(ctx, err)
+	if context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
+		return lease.ErrLost
+	}
+	return cmp.Or(auth.Lost(ctx), err)
+}
+
+// finish stores how an execution ended, and logs it with the id of the HTTP request
+// that asked for it. The answer is written already when
+// there is no error; what failed for lack of a database is tried again, and so is, once,
+// what took too long.
+func (a *Async) finish(ctx context.Context, c *requests.Claim, request string, err error) error {
+	outcome := "done"
+	var failed error
+	switch {
+	case err == nil:
+	case errors.Is(err, lease.ErrLost):
+		outcome = "lost"
+	case ctx.Err() != nil:
+		outcome, failed = "handed_back", c.Release(ctx)
+	case errors.Is(err, context.DeadlineExceeded) && c.Again:
+		outcome, failed = "refused", c.Refuse(ctx, asyncTooSlow())
+	case fault.KindOf(err) == fault.Transient:
+		outcome, failed = "again", c.Retry(ctx)
+	default:
+		outcome, failed = "refused", c.Refuse(ctx, err)
+	}
+	if fault.KindOf(err) == fault.Internal && outcome == "refused" {
+		a.log.Error("asynchronous request failed", "request", request, "write", c.ID, "err", err)
+	}
+	a.e.metrics.async.WithLabelValues(outcome).Inc()
+	a.log.Info("asynchronous request", "request", request, "write", c.ID, "member", c.Member, "outcome", outcome)
+	if errors.Is(failed, lease.ErrLost) {
+		return nil
+	}
+	return failed
+}

@@ -1,0 +1,78 @@
+package bulk_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/write/bulk"
+)
+
+// done is what an answer counts.
+type done struct {
+	Created struct {
+		Tokens []string `json:"oidTokens"`
+	} `json:"assetsCreated"`
+	Modified struct{ Count int } `json:"assetsModified"`
+	Operated struct{ Count int } `json:"assetsOperatedOn"`
+	Failed   struct{ Count int } `json:"commandFailures"`
+}
+
+// What an asset must be to be changed holds when it is changed: of clients that change the
+// same assets at once, by what they are, one does.
+func TestFoundByOne(t *testing.T) {
+	for _, c := range []struct{ what, request string }{
+		{"claimed by filter", `{"from": "Story", "filter": ["Reference=''"], "update": {"Reference": "client %d"}}`},
+		{"the first is claimed", `{"from": "Story", "where": {"Reference": ""}, "sort": ["Name"], "page": {"size": 1, "start": 0}, "update": {"Reference": "client %d"}}`},
+		{"claimed by alias", `[{"@e": {"AssetType": "Epic", "Name": "E", "Scope": "Scope:0"}}, {"from": "Story", "filter": ["Reference='','@e'"], "update": {"Reference": "client %d", "Super": "@e"}}]`},
+		{"claimed by its owner", `{"from": "Story", "filter": ["Owners.@Count='0'"], "update": {"Owners": {"AssetType": "Member", "Name": "M%[1]d", "Nickname": "m", "DefaultRole": "Role:4"}}}`},
+		{"closed by state", `{"from": "Story", "where": {"AssetState": "Active"}, "execute": "Inactivate"}`},
+		{"deleted by Oid", `{"from": "STORY", "execute": "Delete"}`},
+		{"by Oid and state", `{"from": "STORY", "where": {"Reference": ""}, "update": {"Reference": "client %d"}}`},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, d *db.DB) {
+				e := engine(t, d)
+				for range 10 {
+					story := ask(t, e, `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`).Created.Tokens[0]
+					answers := make([]done, 4)
+					var wait sync.WaitGroup
+					for i := range answers {
+						wait.Go(func() {
+							request := strings.ReplaceAll(c.request, "STORY", story)
+							if strings.Contains(request, "%") {
+								request = fmt.Sprintf(request, i)
+							}
+							answers[i] = ask(t, e, request)
+						})
+					}
+					wait.Wait()
+					changed, failed := 0, 0
+					for _, a := range answers {
+						changed += a.Modified.Count + a.Operated.Count
+						failed += a.Failed.Count
+					}
+					if changed != 1 || failed != 0 {
+						t.Fatalf("%d of %d requests changed the one asset, %d failed", changed, len(answers), failed)
+					}
+				}
+			})
+		})
+	}
+}
+
+func ask(t *testing.T, e *bulk.Engine, request string) (answer done) {
+	got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(request)})
+	if err == nil {
+		err = json.Unmarshal(got, &answer)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", request, err)
+	}
+	return answer
+}

@@ -1,0 +1,210 @@
+package bulk
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+)
+
+// command is one object of the payload.
+type command struct {
+	index int
+	alias string    // from the wrapper {"@x": command}; empty when there is none
+	node  *doc.Node // the command itself
+	kind  kind
+	err   error // it is not a command
+}
+
+// config is the settings of the request from its config documents.
+type config struct {
+	countsOnly  bool
+	atomic      bool
+	imports     bool // creates may say who made an asset, and when
+	maxAffected int  // assets one command by query may affect; 0: any number
+}
+
+// decode finds the commands of a body: one object, a list of them, or several
+// documents of either.
+// Errors: fault.Invalid when the body holds something else.
+func decode(docs []doc.Node, maxCommands int) ([]command, config, error) {
+	var all []command
+	var cfg config
+	for i := range docs {
+		list := docs[i : i+1]
+		switch docs[i].Kind {
+		case doc.List:
+			list = docs[i].Items
+		case doc.Map:
+		default:
+			return nil, cfg, notACommand(&docs[i])
+		}
+		if len(all)+len(list) > maxCommands {
+			return nil, cfg, tooManyCommands(maxCommands)
+		}
+		for k := range list {
+			c := readCommand(&list[k])
+			c.index = len(all)
+			if c.kind == kindConfig && c.err == nil {
+				c.err = cfg.read(c.node)
+			}
+			all = append(all, c)
+		}
+	}
+	return all, cfg, nil
+}
+
+// readCommand determines the kind of a command, and takes off its alias.
+func readCommand(n *doc.Node) command {
+	if n.Kind != doc.Map {
+		return command{node: n, kind: kindQuery, err: notACommand(n)}
+	}
+	if alias, inner, ok := unwrapAlias(n); ok {
+		c := readCommand(inner)
+		if c.alias != "" {
+			return command{node: n, kind: kindQuery, err: unknownKey(inner.At, "root->"+alias, c.alias)}
+		}
+		c.alias = alias
+		return c
+	}
+	c := command{node: n}
+	c.kind, c.err = kindOf(n)
+	return c
+}
+
+// unwrapAlias reads {"@x": command}. The key error, which a failure that is sent
+// again has, is ignored.
+func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
+	for i, k := range n.Keys {
+		switch {
+		case strings.HasPrefix(k, "@") && inner == nil && n.Items[i].Kind == doc.Map:
+			alias, inner = k, &n.Items[i]
+		case k == "error":
+		default:
+			return "", nil, false
+		}
+	}
+	return alias, inner, inner != nil
+}
+
+// exclusive are pairs of keys of which a command may have one.
+var exclusive = [][2]string{{"update", "execute"}, {"oid", "from"}, {"config", "from"}, {"config", "oid"}}
+
+func kindOf(n *doc.Node) (kind, error) {
+	has := func(k string) bool { _, ok := n.Get(k); return ok }
+	for _, pair := range exclusive {
+		if n, ok := n.Get(pair[1]); ok && has(pair[0]) && !has("AssetType") {
+			return kindQuery, unknownKey(n.At, "root", pair[1])
+		}
+	}
+	switch {
+	case has("AssetType"):
+		return kindCreate, nil
+	case (has("from") || has("oid")) && has("update"):
+		return kindUpdate, ofQueries(n)
+	case (has("from") || has("oid")) && has("execute"):
+		return kindExecute, ofQueries(n)
+	case has("from"):
+		return kindQuery, nil
+	case has("config"):
+		return kindConfig, nil
+	}
+	return kindQuery, noCommand(n.At)
+}
+
+// ofQueries refuses the keys of a query that say what is shown, or of when, in a command that
+// changes assets.
+func ofQueries(n *doc.Node) error {
+	for i, k := range n.Keys {
+		switch k {
+		case "select", "group", "total", "explain", "asof":
+			return unknownKey(n.Items[i].At, "root", k)
+		}
+	}
+	return nil
+}
+
+// read reads a config document: a word, a list of words, or a map.
+func (c *config) read(n *doc.Node) error {
+	for i, k := range n.Keys {
+		if k != "config" {
+			return unknownKey(n.Items[i].At, "root", k)
+		}
+	}
+	v, _ := n.Get("config")
+	switch v.Kind {
+	case doc.List:
+		for i := range v.Items {
+			if err := c.set(v.Items[i].Text, yes(&v.Items[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	case doc.Map:
+		for i, k := range v.Keys {
+			if err := c.set(k, &v.Items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c.set(v.Text, yes(v))
+}
+
+// yes is the value of a word alone: true, at its position.
+func yes(word *doc.Node) *doc.Node {
+	return &doc.Node{Kind: doc.Bool, Text: "true", At: word.At}
+}
+
+func (c *config) set(name string, v *doc.Node) error {
+	switch name {
+	case "counts-only":
+		return flag(&c.countsOnly, name, v)
+	case "atomic":
+		return flag(&c.atomic, name, v)
+	case "import":
+		return flag(&c.imports, name, v)
+	case "maxAffected":
+		n, err := strconv.Atoi(v.Text)
+		if err != nil || n < 1 {
+			return badSetting(v.At, name)
+		}
+		c.maxAffected = n
+		return nil
+	}
+	return unknownSetting(v.At, name)
+}
+
+func flag(to *bool, name string, v *doc.Node) error {
+	if v.Kind != doc.Bool {
+		return badSetting(v.At, name)
+	}
+	*to = v.Text == "true"
+	return nil
+}
+
+// aliasesOf collects the aliases that a payload's commands define, nested ones
+// included.
+func aliasesOf(all []command) map[string]bool {
+	found := map[string]bool{}
+	for i := range all {
+		if all[i].alias != "" {
+			found[all[i].alias] = true
+		}
+		collectAliases(all[i].node, found)
+	}
+	return found
+}
+
+func collectAliases(n *doc.Node, found map[string]bool) {
+	for i := range n.Items {
+		v := &n.Items[i]
+		if v.IsScalar() {
+			continue
+		}
+		if n.Kind == doc.Map && strings.HasPrefix(n.Keys[i], "@") && v.Kind == doc.Map {
+			found[n.Keys[i]] = true
+		}
+		collectAliases(v, found)
+	}
+}

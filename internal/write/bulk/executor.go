@@ -1,0 +1,387 @@
+package bulk
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// executor executes steps strictly in order. Steps that do not query the database
+// wait in pending and go to the write engine as one batch.
+type executor struct {
+	*Engine
+	s       *asset.Session // nil in a request that only reads
+	q       db.Querier
+	who     auth.Actor
+	res     *result
+	aliases map[string]bool
+	sealed  map[*doc.Node]string
+	affects map[int]*asset.Affected // by command of the payload
+
+	open       *step // the last of the steps that are carried out together or not at all, while it is to come
+	pending    []*step
+	commands   []*asset.Command // of the pending steps that have not failed
+	assetCount int
+	listed     *listed
+	held       int // values of lists of the pending steps
+}
+
+// maxPendingValues is how many values of lists pending steps hold.
+const maxPendingValues = 100_000
+
+// actor is the actor of queries: the rights may change during a request.
+func (p *executor) actor() auth.Actor {
+	if p.s == nil {
+		return p.who
+	}
+	return p.s.Who()
+}
+
+// run is the second phase.
+func (p *executor) run(ctx context.Context, steps []*step) error {
+	p.define(steps)
+	for _, s := range steps {
+		if err := p.step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return p.flush(ctx)
+}
+
+// define defines the aliases of creates in the write engine.
+func (p *executor) define(steps []*step) {
+	for _, s := range steps {
+		if s.kind == kindCreate && s.alias != "" && !p.s.Define(s.alias, s.handle) {
+			s.err = aliasTaken(s.alias)
+		}
+	}
+}
+
+func (p *executor) step(ctx context.Context, s *step) error {
+	if s.isLeftOut() {
+		return nil
+	}
+	if p.open == nil && s.owner != nil {
+		if err := p.begin(ctx, s.whole()); err != nil {
+			return err
+		}
+	}
+	err := p.take(ctx, s)
+	if p.open == s {
+		p.open = nil
+	}
+	return err
+}
+
+// take executes a step, or adds it to the pending ones.
+func (p *executor) take(ctx context.Context, s *step) error {
+	switch {
+	case s.err != nil:
+		p.pending = append(p.pending, s)
+		return nil
+	case s.kind == kindQuery:
+		return p.query(ctx, s)
+	case s.deferred:
+		return p.resolveDeferred(ctx, s)
+	}
+	return p.enqueue(ctx, s)
+}
+
+// begin begins the steps that are carried out with whole or not at all: they go to the write
+// engine together. What queries in the place of their values are to see is written before.
+func (p *executor) begin(ctx context.Context, whole *step) error {
+	p.open = whole
+	values := whole.node
+	if update, ok := values.Get("update"); ok && whole.kind == kindUpdate {
+		values = update
+	}
+	if hasSubquery(values) {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// enqueue adds a step to the pending ones. One whose values are queries sees the
+// results of the steps before it.
+func (p *executor) enqueue(ctx context.Context, s *step) error {
+	if p.assetCount++; p.assetCount > p.MaxAssets {
+		return asset.TooManyAssets(p.MaxAssets)
+	}
+	for _, f := range append(s.fields[:len(s.fields):len(s.fields)], s.args...) {
+		if p.open == nil && !f.node.IsScalar() && hasSubquery(f.node) {
+			if err := p.flush(ctx); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	c, err := p.build(ctx, s)
+	if err != nil {
+		if !isCommandFailure(err) {
+			return err
+		}
+		s.err = err
+	} else {
+		p.commands = append(p.commands, c)
+		p.held += c.Listed()
+	}
+	p.pending = append(p.pending, s)
+	if p.open == nil && (len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues) { // the write engine writes no more together
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// build returns the write engine's command of a step.
+func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
+	c := &asset.Command{Type: s.typ, Self: s.handle, Context: s.context, Op: s.op}
+	switch s.kind {
+	case kindCreate:
+		c.Verb = asset.Create
+	case kindUpdate:
+		c.Verb = asset.Update
+	default:
+		c.Verb = asset.Operate
+	}
+	if s.kind != kindCreate {
+		c.Type, c.Self = nil, nil
+		c.Target, c.TargetDeleted, c.TargetLive = asset.Ref{OID: s.from, Handle: s.handle}, s.deleted, s.handle == nil && !s.deleted
+		c.IfMoment = s.ifMoment
+	}
+	if s.context.Token != "" && strings.HasPrefix(s.context.Token, "@") {
+		c.Context.Handle, _ = p.s.Handle(s.context.Token)
+	}
+	if s.parent != nil && s.parent.kind == kindUpdate {
+		if c.Within = s.parent.command; s.parent.err != nil {
+			return nil, oid.Invalid(contextToken(s))
+		}
+	}
+	s.command, c.Affected = c, p.affectedBy(s)
+	ask := func(n *doc.Node, one bool) ([]asset.Value, error) { return p.subqueryValues(ctx, n, one) }
+	var err error
+	if c.Changes, err = changes(s, s.fields, ask); err == nil {
+		c.Args, err = changes(s, s.args, ask)
+	}
+	if len(p.sealed) > 0 && err == nil {
+		for i, f := range s.fields {
+			c.Changes[i].Sealed = p.sealed[f.node]
+		}
+	}
+	return c, err
+}
+
+// affectedBy returns what bounds the assets that the command of a step changes; nil where
+// nothing does. A retry of the request counts anew.
+func (p *executor) affectedBy(s *step) *asset.Affected {
+	most := p.res.cfg.maxAffected
+	if most == 0 || s.kind == kindCreate {
+		return nil
+	}
+	if p.affects[s.index] == nil {
+		if p.affects == nil {
+			p.affects = map[int]*asset.Affected{}
+		}
+		p.affects[s.index] = &asset.Affected{Most: most}
+	}
+	return p.affects[s.index]
+}
+
+func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	all := make([]asset.Change, len(fields))
+	scalars := make([]asset.Value, len(fields))
+	for i, f := range fields {
+		if f.node.IsScalar() {
+			scalars[i] = asset.ValueOf(f.node)
+			all[i].Name, all[i].Set, all[i].At = f.name, scalars[i:i+1:i+1], f.node.At
+			continue
+		}
+		var err error
+		if all[i], err = change(f, s.takesSeveral(f.name), ask); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// flush executes the pending steps and records their outcomes in order.
+func (p *executor) flush(ctx context.Context) error {
+	if p.held = 0; len(p.pending) == 0 {
+		return nil
+	}
+	p.join()
+	var outcomes []asset.Outcome
+	if len(p.commands) > 0 {
+		p.s.Count(p.assetCount)
+		var err error
+		if outcomes, err = p.s.Run(ctx, p.commands); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.pending {
+		if s.err != nil {
+			p.res.fail(s, s.err)
+		} else {
+			p.record(s, outcomes[0])
+			outcomes = outcomes[1:]
+		}
+		if err := p.res.checkSize(); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.pending {
+		s.release()
+	}
+	p.pending, p.commands = p.pending[:0], p.commands[:0]
+	return nil
+}
+
+// join gives the commands of creates that are made for another step its command. Where that
+// step has none, since it has failed, they fail with it.
+func (p *executor) join() {
+	for _, s := range slices.Backward(p.pending) {
+		switch {
+		case s.owner == nil || s.err != nil:
+		case s.owner.err == nil:
+			s.command.For = s.owner.command
+		default:
+			s.err = oid.Invalid(tokenOf(asset.Ref{Handle: s.owner.handle, OID: s.owner.from}))
+			p.commands = slices.DeleteFunc(p.commands, func(c *asset.Command) bool { return c == s.command })
+		}
+	}
+}
+
+func (p *executor) record(s *step, o asset.Outcome) {
+	switch {
+	case o.Err != nil:
+		p.res.fail(s, o.Err)
+	case o.Skipped:
+	case s.kind == kindCreate:
+		p.res.add(&p.res.created, o.OID)
+	case s.kind == kindUpdate:
+		p.res.add(&p.res.modified, o.OID)
+	default:
+		p.res.add(&p.res.operated, o.OID)
+	}
+}
+
+// query answers a query after all steps before it. A query that fails adds no
+// result set.
+func (p *executor) query(ctx context.Context, s *step) error {
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	r, err := p.request(s.node)
+	var info []byte
+	before := len(p.res.rows)
+	if err == nil {
+		if p.res.queries > 0 {
+			p.res.rows = append(p.res.rows, ',')
+		}
+		err = db.ReadInTurn(p.q, func() (err error) {
+			p.res.rows, info, err = p.finder.Answer(ctx, p.q, p.actor(), r, p.res.rows)
+			return err
+		})
+	}
+	switch {
+	case err == nil:
+		p.res.queries++
+		p.res.infos = append(p.res.infos, info)
+	case isCommandFailure(err):
+		p.res.rows = p.res.rows[:before]
+		p.res.fail(s, err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// subqueryValues answers a query in the place of a value.
+func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
+	r, err := p.request(n)
+	if err != nil {
+		return nil, err
+	}
+	if one && r.Page == nil {
+		r.Page = &query.Page{Size: 1}
+	}
+	found, err := p.ids(ctx, p.q, p.actor(), r)
+	if err != nil {
+		return nil, err
+	}
+	if one && len(found) == 0 {
+		return nil, errForm
+	}
+	if len(found) > p.MaxAssets {
+		return nil, asset.TooManyAssets(p.MaxAssets)
+	}
+	if one {
+		found = found[:1]
+	}
+	if err := p.listed.take(1, len(found)); err != nil {
+		return nil, err
+	}
+	all := make([]asset.Value, len(found))
+	for i, o := range found {
+		all[i] = asset.Value{Kind: asset.Text, Text: o.String()}
+	}
+	return all, nil
+}
+
+// request reads a query; aliases in it are looked up when they are compared with
+// an asset.
+func (p *executor) request(n *doc.Node) (query.Request, error) {
+	n, err := p.withFrom(n)
+	if err != nil {
+		return query.Request{}, err
+	}
+	r, err := query.FromDoc(n)
+	if comparesAlias(n, p.aliases) {
+		r.Alias = p.alias
+	}
+	return r, err
+}
+
+// withFrom replaces an alias in from by its Oid token.
+func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
+	from, ok := n.Get("from")
+	if !ok || from.Kind != doc.String || !strings.HasPrefix(from.Text, "@") {
+		return n, nil
+	}
+	c := &doc.Node{Kind: n.Kind, Keys: n.Keys, Items: append([]doc.Node(nil), n.Items...), At: n.At}
+	for i, k := range c.Keys {
+		if k != "from" {
+			continue
+		}
+		v := &c.Items[i]
+		target := p.alias(v.Text)
+		if target == "" {
+			return nil, fault.Placed(oid.Invalid(v.Text), v.At)
+		}
+		v.Text, v.Written = target, &doc.Written{} // the body has the alias, not the token
+	}
+	return c, nil
+}
+
+// alias returns the Oid token of an alias, empty while it has none and where the payload
+// does not define it.
+func (p *executor) alias(name string) string {
+	if p.s == nil {
+		return ""
+	}
+	h, ok := p.s.Alias(name)
+	if !ok {
+		return ""
+	}
+	return h.OID().String()
+}

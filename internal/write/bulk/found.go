@@ -1,0 +1,80 @@
+package bulk
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query"
+)
+
+// foundSteps are the steps on the assets that a query has found.
+type foundSteps struct {
+	request query.Request
+	steps   []*step
+}
+
+// lockFound locks all assets that queries have found and, where others may have written them
+// since, looks at them again: one that no longer fits is left out as if it had not been found.
+func (p *projection) lockFound(ctx context.Context) error {
+	found := p.found
+	p.found = nil
+	var all []oid.OID
+	for _, f := range found {
+		all = append(all, targets(f.steps)...)
+	}
+	if p.s == nil || len(all) == 0 {
+		return nil
+	}
+	again, err := p.s.LockFound(ctx, all)
+	if err != nil || !again {
+		return err
+	}
+	for _, f := range found {
+		still, err := p.ids(ctx, p.q, p.who, f.again())
+		if err != nil {
+			return err
+		}
+		fits := make(map[oid.OID]bool, len(still))
+		for _, o := range still {
+			fits[o] = true
+		}
+		for _, s := range f.steps {
+			s.noMatch = !s.from.IsNull() && !fits[s.from]
+		}
+	}
+	return nil
+}
+
+// targets returns the assets that steps change.
+func targets(steps []*step) (all []oid.OID) {
+	for _, s := range steps {
+		if !s.from.IsNull() {
+			all = append(all, s.from)
+		}
+	}
+	return all
+}
+
+// again is the query for all that fits now; where only a page was read, of what was there.
+func (f foundSteps) again() query.Request {
+	r := f.request
+	r.Sort = nil
+	if r.Page == nil {
+		return r
+	}
+	name := "locked"
+	for r.With[name] != nil || r.With["$"+name] != nil {
+		name += "Again"
+	}
+	r.Page, r.With = nil, maps.Clone(r.With)
+	if r.With == nil {
+		r.With = map[string][]string{}
+	}
+	for _, o := range targets(f.steps) {
+		r.With[name] = append(r.With[name], o.String())
+	}
+	r.Filter = append(slices.Clip(r.Filter), query.Text{Text: "ID=$" + name})
+	return r
+}

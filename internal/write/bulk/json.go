@@ -1,0 +1,137 @@
+package bulk
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// key appends a member's name, after a comma unless it is the first.
+func key(b []byte, name string) []byte {
+	if n := len(b); n > 0 && b[n-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(value.AppendString(b, name), ':')
+}
+
+// appendNode appends a document as JSON.
+func appendNode(b []byte, n *doc.Node) []byte {
+	switch n.Kind {
+	case doc.Null:
+		return append(b, "null"...)
+	case doc.Bool:
+		return append(b, n.Text...)
+	case doc.Number:
+		if jsontext.Value(n.Text).IsValid() {
+			return append(b, n.Text...)
+		}
+		return value.AppendString(b, n.Text)
+	case doc.List:
+		b = append(b, '[')
+		for i := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendNode(b, &n.Items[i])
+		}
+		return append(b, ']')
+	case doc.Map:
+		b = append(b, '{')
+		for i, name := range n.Keys {
+			b = appendNode(key(b, name), &n.Items[i])
+		}
+		return append(b, '}')
+	}
+	return value.AppendString(b, n.Text)
+}
+
+// appendStep appends the projected command without its alias.
+func appendStep(b []byte, s *step) []byte {
+	switch {
+	case s.kind == kindCreate:
+		return appendCreate(b, s)
+	case s.printsNode():
+		return appendNode(b, s.node)
+	case s.kind == kindUpdate:
+		b = value.AppendString(append(b, `{"oid":`...), s.from.String())
+		b = append(b, `,"update":{`...)
+		for _, f := range s.fields {
+			b = appendUpdateValue(key(b, f.name), f.node, s.takesSeveral(f.name))
+		}
+		return append(b, '}', '}')
+	}
+	b = value.AppendString(append(b, `{"oid":`...), s.from.String())
+	b = value.AppendString(append(b, `,"execute":{"op":`...), s.op)
+	b = append(b, `,"args":{`...)
+	for _, f := range s.args {
+		b = appendNode(key(b, f.name), f.node)
+	}
+	return append(b, '}', '}', '}')
+}
+
+func appendCreate(b []byte, s *step) []byte {
+	typ, _ := s.node.Get("AssetType")
+	b = appendNode(append(b, `{"AssetType":`...), typ)
+	if !s.context.IsZero() {
+		b = value.AppendString(append(b, `,"#ContextOid":`...), contextToken(s))
+	}
+	for _, f := range s.fields {
+		b = appendNode(key(b, f.name), f.node)
+	}
+	return append(b, '}')
+}
+
+func contextToken(s *step) string { return tokenOf(s.context) }
+
+// tokenOf is what messages call an asset.
+func tokenOf(ref asset.Ref) string {
+	switch {
+	case ref.Token != "":
+		return ref.Token
+	case ref.Handle != nil:
+		if ref.Handle.Alias == "" && ref.Handle.Name != nil {
+			ref.Handle.Alias = ref.Handle.Name()
+		}
+		return ref.Handle.Alias
+	}
+	return ref.OID.String()
+}
+
+// appendUpdateValue appends a value of an update as {add, remove}; forms that say more
+// stay as they are.
+func appendUpdateValue(b []byte, n *doc.Node, multi bool) []byte {
+	if n.Kind == doc.Map {
+		if add, remove, ok := addRemove(n, multi); ok {
+			b = appendList(append(b, `{"add":`...), add)
+			b = appendList(append(b, `,"remove":`...), remove)
+			return append(b, '}')
+		}
+		return appendNode(b, n)
+	}
+	b = append(b, `{"add":`...)
+	b = appendList(b, membersOf(n, multi))
+	return append(b, `,"remove":[]}`...)
+}
+
+func appendList(b []byte, all []doc.Node) []byte {
+	return appendNode(b, &doc.Node{Kind: doc.List, Items: all})
+}
+
+// membersOf returns a list's items, or the one value, which says nothing of an
+// attribute that takes several when it is empty.
+func membersOf(n *doc.Node, multi bool) []doc.Node {
+	switch {
+	case n.Kind == doc.List:
+		return n.Items
+	case multi && (n.Kind == doc.Null || n.Kind == doc.String && n.Text == ""):
+		return nil
+	}
+	return []doc.Node{*n}
+}
+
+// appendInt appends a number.
+func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

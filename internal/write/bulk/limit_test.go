@@ -1,0 +1,211 @@
+package bulk_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query/find"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/bulk"
+)
+
+func TestLimits(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e := engine(t, d)
+		e.MaxCommands, e.MaxAssets = 3, 5
+		story := `{"AssetType":"Story","Name":"S","Scope":"Scope:0"}`
+		for what, c := range map[string]struct{ body, want string }{
+			"commands": {"[" + strings.Repeat(story+",", 3) + story + "]", "The request holds more than 3 commands."},
+			"nested creates": {
+				`{"AssetType":"Epic","Name":"E","Scope":"Scope:0","Subs":[` + strings.Repeat(story+",", 5) + story + `]}`,
+				"The request touches more than 5 assets.",
+			},
+			"assets found":   {`{"from":"StoryStatus","update":{"Description":"x"}}`, ""},
+			"too many found": {`{"from":"List","update":{"Description":"x"}}`, "The request touches more than 5 assets."},
+		} {
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(c.body)})
+			if c.want == "" {
+				if err != nil || !strings.Contains(string(out), `"count":4}`) {
+					t.Errorf("%s: %v %s", what, err, out)
+				}
+				continue
+			}
+			if fault.KindOf(err) != fault.Invalid || fault.Public(err) != c.want {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
+
+// TestReach: what a request changes counts, whether its commands name it or not, before it
+// is made. Nothing of a request that reaches too far is written.
+func TestReach(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		assets := asset.New(d, meta.Default(), nil, nil, nil)
+		if err := asset.Seed(t.Context(), d, meta.Default()); err != nil {
+			t.Fatal(err)
+		}
+		e := bulk.New(assets, find.New(d, meta.Default()))
+		run := func(body string) error {
+			_, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(body)})
+			return err
+		}
+		story := `{"AssetType":"Story","Name":"S","Scope":"@p"}`
+		if err := run(`[{"@p":{"AssetType":"Scope","Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}},` + strings.Repeat(story+",", 7) +
+			`{"@s":{"AssetType":"Story","Name":"whole","Scope":"@p","Reference":"r","Children":[` + strings.Repeat(`{"AssetType":"Task","Name":"T"},`, 7) + `{"AssetType":"Task","Name":"T"}]}},
+			{"AssetType":"Story","Name":"small","Scope":"@p","Children":[` + strings.Repeat(`{"AssetType":"Task","Name":"T"},`, 3) + `{"AssetType":"Task","Name":"T"}]}]`); err != nil {
+			t.Fatal(err)
+		}
+		e.MaxAssets, assets.MaxAssets = 5, 5
+		count := func() (n int) {
+			if err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM asset_version").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := count()
+		list := strings.TrimSuffix(strings.Repeat("{},", 6), ",")
+		tags := strings.TrimSuffix(tagList(21), ",")
+		for what, c := range map[string]struct{ body, want string }{
+			"a relation from its other end":  {`{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","page":{"size":5}}},"Description":"x"}}`, "The request touches more than 5 assets."},
+			"a query in the place of values": {`{"from":"Scope:0","update":{"Workitems":{"add":{"from":"PrimaryWorkitem"}}}}`, "The request touches more than 5 assets."},
+			"tasks that follow their story":  {`{"from":"Story","where":{"Name":"whole"},"execute":"Split"}`, "The request touches more than 5 assets."},
+			"parts":                          {`{"from":"Story","where":{"Name":"whole"},"execute":"QuickClose"}`, "The request touches more than 5 assets."},
+			"copies":                         {`{"from":"Story","where":{"Name":"whole"},"execute":"Copy"}`, "The request touches more than 5 assets."},
+			"moved with what they belong to": {`{"from":"Story","where":{"Name":"whole"},"update":{"Scope":"Scope:0"}}`, "The request touches more than 5 assets."},
+			"a list for each that is found":  {`{"from":"Story","page":{"size":2},"execute":{"op":"Copy","list":[` + list + `]}}`, "The request touches more than 5 assets."},
+			"a list for one":                 {`{"from":"Story:1002","execute":{"op":"Copy","list":[` + list + `]}}`, "The request touches more than 5 assets."},
+			"creates in each that is found":  {`{"from":"Story","page":{"size":3},"update":{"Children":[{"AssetType":"Task","Name":"T"}]}}`, "The request touches more than 5 assets."},
+			"parts read again and again":     {`{"from":"Story","where":{"Name":"small"},"execute":{"op":"EpicToStory","list":[{},{},{},{},{}]}}`, "The request reads more than 20 assets to change others."},
+			"values of one attribute":        {`{"from":"Story:1002","update":{"TaggedWith":{"add":[` + tags + `]}}}`, "The request adds and removes more than 20 values of relations."},
+			"one value again and again":      {`{"from":"Story","page":{"size":5},"update":{"TaggedWith":{"remove":[` + strings.Repeat(`"x",`, 4) + `"x"]}}}`, "The request adds and removes more than 20 values of relations."},
+			"more than the command may": {
+				`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":4}}}}}]`,
+				"The command affects more assets than maxAffected: 3.",
+			},
+		} {
+			if err := run(c.body); fault.KindOf(err) != fault.Invalid || fault.Public(err) != c.want {
+				t.Errorf("%s: %v", what, err)
+			}
+			if after := count(); after != before {
+				t.Fatalf("%s: %d versions, before %d", what, after, before)
+			}
+		}
+		if err := run(`[{"config":{"maxAffected":3}},{"from":"Scope:0","update":{"Workitems":{"add":{"from":"Story","where":{"Name":"S"},"page":{"size":3}}}}}]`); err != nil || count() != before+3 {
+			t.Errorf("as many as the command may: %v, %d versions, before %d", err, count(), before)
+		}
+	})
+}
+
+// tagList is n tags with a comma behind each.
+func tagList(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"tag %d",`, i)
+	}
+	return b.String()
+}
+
+// Commands are written in batches. What depends on a command of the batch
+// before still learns what became of it.
+func TestAcrossStretches(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e := engine(t, d)
+		const good = `{"AssetType":"Theme","Name":"T","Scope":"Scope:0"},`
+		fill := strings.Repeat(good, asset.MaxBatch-1)
+		for what, c := range map[string]struct {
+			last string
+			want []string // messages
+		}{
+			"creates in a create that fails": {
+				`{"@e":{"AssetType":"Epic","Name":"E","Subs":[{"AssetType":"Story","Name":"S"},{"AssetType":"Story","Name":"S"}]}}`,
+				[]string{"Violation'Required'Epic.Scope", "Invalid OID token: @e", "Invalid OID token: @e"},
+			},
+			"creates in an update that fails": {
+				`{"from":"Scope:0","update":{"Name":"","Workitems":[{"AssetType":"Story","Name":"S"}]}}`,
+				[]string{"Violation'Required'Scope.Name", "Invalid OID token: Scope:0"},
+			},
+			"creates in an update that matches nothing": {`{"from":"Theme","where":{"Name":"none"},"update":{"Name":"x"}}`, nil},
+			"creates in a create that is good": {
+				`{"AssetType":"Epic","Name":"E","Scope":"Scope:0","Subs":[{"AssetType":"Story","Name":"S"},{"AssetType":"Story","Name":"S"}]}`, nil,
+			},
+		} {
+			out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte("[" + fill + c.last + "]"), Atomic: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r struct {
+				CommandFailures struct {
+					Commands []struct{ Error struct{ Message string } }
+				}
+			}
+			if err := json.Unmarshal(out, &r); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range r.CommandFailures.Commands {
+				got = append(got, f.Error.Message)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s:\n%s", what, diff)
+			}
+		}
+	})
+}
+
+// What one command becomes is shown by its parts: a long list of arguments takes as
+// long as as many commands.
+func TestALongListFailsQuickly(t *testing.T) {
+	e := engine(t, testdb.SQLite(t))
+	const n = 10_000
+	list := `{"from":"Role:4","execute":{"op":"Delete","list":[{"x":1}` + strings.Repeat(`,{"x":1}`, n-1) + `]}}`
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, r := range []bulk.Request{{}, {Preview: true}, {Key: "k"}} {
+		r.Body = []byte(list)
+		out, err := e.Run(ctx, auth.System, r)
+		if got := strings.Count(string(out), `{"oid":"Role:4"`); got != n || err != nil || ctx.Err() != nil {
+			t.Errorf("preview %v, key %q: %d steps, %v, %v", r.Preview, r.Key, got, err, ctx.Err())
+		}
+	}
+}
+
+// A command that fails many times, and shows each time all of it, does not fill the
+// memory.
+func TestWhatAnAnswerShowsHasABound(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		e := engine(t, d)
+		e.MaxShown = 1000
+		long := strings.Repeat("x", 1000)
+		for _, r := range []bulk.Request{
+			{Body: []byte(`{"from":"@none","execute":{"op":"Delete","list":[` + strings.Repeat(`{"x":1},`, 99) + `{"x":1}]}}`)},
+			{Body: []byte(`[{"AssetType":"Theme","Name":"T","Scope":"Scope:0"},{"from":"StoryStatus","update":{"Nothing":"` + long + `"}}]`)},
+			{Body: []byte(`{"from":"StoryStatus","update":{"Description":"` + long + `"}}`), Preview: true},
+			{Body: []byte(`{"from":"StoryStatus","update":{"Description":"` + long + `"}}`), Preview: true, Comment: "a member's"},
+		} {
+			who := auth.System
+			if r.Comment != "" {
+				who.Admin = false
+			}
+			out, err := e.Run(t.Context(), who, r)
+			if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Public(err), "bytes of commands") {
+				t.Errorf("%s: %v %.300s", r.Body, err, out)
+			}
+		}
+		out, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(`{"from":"Theme","total":true,"page":{"size":0}}`)})
+		if err != nil || !strings.Contains(string(out), `"total":0`) {
+			t.Errorf("something was written: %v %s", err, out)
+		}
+	})
+}

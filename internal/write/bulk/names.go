@@ -1,0 +1,50 @@
+package bulk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// checkNames refuses a command that has found nothing and names an operation or attribute
+// which none of the types has that it addresses: from is what it does. A misspelt one would
+// go unnoticed until there is something to find. Errors: fault.Invalid.
+func (p *projection) checkNames(s *step, from *doc.Node) error {
+	name, _, _ := strings.Cut(from.Text, ":")
+	t, ok := p.assets.Model().Type(name)
+	if !ok {
+		return nil // which the query has refused
+	}
+	if s.kind == kindExecute {
+		return checkOperation(s, t)
+	}
+	update, _ := s.node.Get("update")
+	if update.Kind != doc.Map {
+		return badForm(update.At, "update", "an object of attributes and values")
+	}
+	for i, name := range update.Keys {
+		has := func(t *meta.Type) bool { _, ok := t.Attr(name); return ok }
+		if !slices.ContainsFunc(t.Concrete, has) {
+			return fault.Placed(query.UnknownAttribute(t.Name, name), update.Items[i].At)
+		}
+	}
+	return nil
+}
+
+func checkOperation(s *step, t *meta.Type) error {
+	n, _ := s.node.Get("execute")
+	var read step
+	if _, err := readOperation(&read, n); err != nil {
+		return err
+	}
+	has := func(t *meta.Type) bool { _, ok := t.Op(read.op); return ok }
+	if slices.ContainsFunc(t.Concrete, has) {
+		return nil
+	}
+	return asset.UnknownOp(t.Name, read.op)
+}

@@ -1,0 +1,152 @@
+package bulk
+
+import (
+	"slices"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// nested is a create found in the value of a relation.
+type nested struct {
+	attr  *meta.Attr
+	alias string
+	node  *doc.Node
+}
+
+// splitNested takes nested creates out of a relation's value. It returns a field
+// without a node when nothing is left of it.
+func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (field, []nested) {
+	if f.node.IsScalar() || s.typ == nil {
+		return f, nil
+	}
+	a, ok := s.typ.Attr(f.name)
+	if !ok || a.Kind != meta.Relation {
+		return f, nil
+	}
+	list := f.node
+	if add, ok := f.node.Get("add"); ok && f.node.Kind == doc.Map {
+		list = add
+	}
+	var found []nested
+	left := make([]doc.Node, 0, len(list.Items))
+	for _, item := range itemsOf(list) {
+		alias, inner, ok := nestedCreate(item)
+		switch {
+		case !ok:
+			left = append(left, *item)
+		case a.ToOne() || a.Back == nil:
+			left = append(left, p.createFirst(s, c, alias, inner, inParent))
+		default:
+			found = append(found, nested{a, alias, inner})
+		}
+	}
+	if len(left) == len(itemsOf(list)) && len(found) == 0 && !changed(left, list) {
+		return f, nil
+	}
+	return withItems(f, list, left), found
+}
+
+// changed reports whether an alias has replaced a nested create.
+func changed(left []doc.Node, list *doc.Node) bool {
+	for i, item := range itemsOf(list) {
+		if left[i].Kind != item.Kind {
+			return true
+		}
+	}
+	return false
+}
+
+// withItems returns a field with other items in its list.
+func withItems(f field, list *doc.Node, left []doc.Node) field {
+	value := doc.Node{Kind: doc.List, Items: left, At: list.At}
+	if list.Kind != doc.List && len(left) == 1 {
+		value = left[0]
+	}
+	if list != f.node {
+		whole := doc.Node{Kind: doc.Map, Keys: f.node.Keys, Items: append([]doc.Node(nil), f.node.Items...), At: f.node.At}
+		for i, k := range whole.Keys {
+			if k == "add" {
+				whole.Items[i] = value
+			}
+		}
+		return field{f.name, &whole}
+	}
+	if len(left) == 0 {
+		return field{f.name, nil}
+	}
+	return field{f.name, &value}
+}
+
+func itemsOf(n *doc.Node) []*doc.Node {
+	if n.Kind != doc.List {
+		return []*doc.Node{n}
+	}
+	all := make([]*doc.Node, len(n.Items))
+	for i := range n.Items {
+		all[i] = &n.Items[i]
+	}
+	return all
+}
+
+// nestedCreate recognizes a create command, with or without an alias, inside
+// a value.
+func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
+	if n.Kind != doc.Map {
+		return "", nil, false
+	}
+	alias, inner, ok = unwrapAlias(n)
+	if !ok {
+		alias, inner = "", n
+	}
+	_, ok = inner.Get("AssetType")
+	return alias, inner, ok
+}
+
+// createFirst adds a create before its parent, whose value then holds the alias.
+func (p *projection) createFirst(owner *step, c *command, alias string, n *doc.Node, inParent bool) doc.Node {
+	s := p.create(c, n, alias, asset.Ref{}, inParent)
+	s.owner = owner
+	p.aliases[s.label()] = true
+	s.handle.Alias = s.label()
+	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}
+}
+
+// canReference reports whether a create sets a relation, other than the one called
+// but, that takes an asset of type t.
+func (s *step) canReference(t *meta.Type, but string) bool {
+	return slices.ContainsFunc(s.fields, func(f field) bool {
+		a, ok := s.typ.Attr(f.name)
+		return ok && a.Kind == meta.Relation && a.Name != but && a.Reaches(t)
+	})
+}
+
+// nested adds a create after its parent, in its context. Where the context does not
+// imply the relation the create references its parent, and also where it could
+// reference it by another relation, which the context would then mean.
+func (p *projection) nested(c *command, parent *step, b nested, inParent bool) {
+	ref := asset.Ref{Handle: parent.handle, OID: parent.from}
+	s := p.create(c, b.node, b.alias, ref, inParent)
+	s.parent = parent
+	back := b.attr.Back
+	if s.typ == nil || parent.typ == nil || asset.Implied(s.typ, parent.typ, back.Name) && !s.canReference(parent.typ, back.Name) {
+		return
+	}
+	own, ok := s.typ.Attr(back.Name)
+	if !ok {
+		own = back
+	}
+	token := doc.Node{Kind: doc.String, Text: contextToken(s)}
+	for i := range s.fields {
+		if s.fields[i].name != own.Name {
+			continue
+		}
+		if own.Multi {
+			list := append([]doc.Node{token}, membersOf(s.fields[i].node, true)...)
+			s.fields[i].node = &doc.Node{Kind: doc.List, Items: list}
+		}
+		return
+	}
+	s.fields = append(s.fields, field{own.Name, &token})
+}

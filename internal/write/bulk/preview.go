@@ -1,0 +1,154 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// previewItem is one projected command as a preview shows it.
+type previewItem struct {
+	step *step
+	text []byte // {"@x": command, not closed
+}
+
+// denial is a step that the caller's rights refuse.
+type denial struct {
+	step *step
+	err  error
+}
+
+// errPreviewed rolls back what a preview has tried.
+var errPreviewed = errors.New("a preview changes nothing")
+
+// preview answers with the projection, a list of objects with one key each, and
+// the error of those that the caller's rights refuse:
+//
+//	[{"@x": command}, {"@y": command, "error": {"message": "Denied'Story.Create", "sourceCommandIndex": 1}}]
+//
+// Rights depend on what a command does, so for callers who are not system
+// administrators the commands are carried out and rolled back.
+func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte, error) {
+	var items []previewItem
+	if who.Admin || !writes(p.commands) {
+		err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
+			steps, err := (&projection{Engine: e, q: tx, who: who, maxAffected: p.cfg.maxAffected, listed: e.newListed()}).project(ctx, p.commands)
+			if err == nil {
+				items, err = previewItems(steps, p.maxShown(e.MaxShown))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return appendItems(items, nil), nil
+	}
+	sealed, err := e.seal(ctx, who, p.commands)
+	if err != nil {
+		return nil, err
+	}
+	var denials []denial
+	err = e.assets.Write(ctx, who, asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}, func(s *asset.Session) error {
+		all := e.newListed()
+		steps, err := (&projection{Engine: e, q: s.Tx(), who: who, maxAffected: p.cfg.maxAffected, listed: all, s: s}).project(ctx, p.commands)
+		if err != nil {
+			return err
+		}
+		if items, err = previewItems(steps, p.maxShown(e.MaxShown)); err != nil {
+			return err
+		}
+		res := newResult("", e.now(), p, e.MaxShown)
+		res.previewed = true
+		x := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(p.commands), sealed: sealed, listed: all}
+		if err := x.run(ctx, steps); err != nil {
+			return err
+		}
+		denials = res.denials
+		return errPreviewed
+	})
+	if !errors.Is(err, errPreviewed) {
+		return nil, err
+	}
+	return appendItems(items, denials), nil
+}
+
+// previewItems prints steps, before they are executed, in at most limit bytes.
+// Errors: fault.Invalid.
+func previewItems(steps []*step, limit int) ([]previewItem, error) {
+	var items []previewItem
+	size := 0
+	for _, s := range steps {
+		if s.isLeftOut() || s.inParent {
+			continue
+		}
+		b, as := key([]byte{'{'}, s.label()), shown(s)
+		if s.asWritten {
+			b = appendNode(b, as.node)
+		} else {
+			b = appendStep(b, as)
+		}
+		if size += len(b); size > limit {
+			return nil, showsTooMuch(limit)
+		}
+		items = append(items, previewItem{s, b})
+	}
+	return items, nil
+}
+
+// appendItems joins the items, the first denial of each beside it.
+func appendItems(items []previewItem, denials []denial) []byte {
+	first := deniedItems(items, denials)
+	b := []byte{'['}
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, it.text...)
+		if err := first[it.step]; err != nil {
+			b = appendError(b, err, it.step.index)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// deniedItems returns the first denial of each step that is shown: its own, that of
+// a create nested in it, or of a command that it becomes when it is executed.
+func deniedItems(items []previewItem, denials []denial) map[*step]error {
+	if len(denials) == 0 {
+		return nil
+	}
+	shown, byIndex := map[*step]bool{}, map[int]*step{}
+	for _, it := range items {
+		shown[it.step], byIndex[it.step.index] = true, it.step
+	}
+	first := map[*step]error{}
+	for _, d := range denials {
+		s := d.step
+		for s != nil && !shown[s] {
+			s = s.parent
+		}
+		if s == nil {
+			s = byIndex[d.step.index]
+		}
+		if first[s] == nil {
+			first[s] = d.err
+		}
+	}
+	return first
+}
+
+// appendError appends the error of a command.
+//
+//	"error":{"message":"...","sourceCommandIndex":0}
+func appendError(b []byte, err error, index int) []byte {
+	b = append(key(b, "error"), `{"message":`...)
+	b = value.AppendString(b, fault.Public(err))
+	b = append(b, `,"sourceCommandIndex":`...)
+	return append(appendInt(b, int64(index)), '}')
+}

@@ -1,0 +1,127 @@
+package bulk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// seal computes what is stored of the secrets that commands set, before the
+// transaction and its locks, by the node of the value, which every later form of
+// the command shares. A secret in another form than a plain value is sealed when
+// its step is executed.
+// Errors: as asset.Engine.Seal.
+func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*doc.Node]string, error) {
+	x := &sealing{Engine: e, who: who, sealed: map[*doc.Node]string{}, few: !e.assets.SetsPasswords(who)}
+	for i := range commands {
+		c := &commands[i]
+		if c.err != nil || c.kind != kindCreate && c.kind != kindUpdate {
+			continue
+		}
+		if err := x.node(ctx, c.node); err != nil {
+			return nil, err
+		}
+	}
+	return x.sealed, nil
+}
+
+// sealing is the sealing of the secrets of one request.
+type sealing struct {
+	*Engine
+	who    auth.Actor
+	sealed map[*doc.Node]string
+	few    bool // the caller sets passwords of no others
+	count  int  // of passwords
+	wrong  int  // old passwords that were tried and are wrong
+}
+
+// maxWrong is how many wrong old passwords one request may have: each later attempt waits, and
+// the request would hold its place as long. slowDown is after how long the next one may come.
+const (
+	maxWrong = 5
+	slowDown = 2 * time.Second
+)
+
+// shown returns a step as an answer may show it: without an old password.
+func shown(s *step) *step {
+	if s.printsNode() && has(s.node, isOldPassword) || slices.ContainsFunc(s.fields, func(f field) bool { return isOldPassword(f.name) || has(f.node, isOldPassword) }) {
+		return withoutSecrets(s, isOldPassword)
+	}
+	return s
+}
+
+func isOldPassword(attr string) bool { return attr == asset.OldPassword }
+
+// has reports whether a document has a key anywhere.
+func has(n *doc.Node, key func(string) bool) bool {
+	return n != nil && (slices.ContainsFunc(n.Keys, key) || slices.ContainsFunc(n.Items, func(v doc.Node) bool { return has(&v, key) }))
+}
+
+// withoutSecrets returns a step with null in the place of every secret. Sent again,
+// its command fails because the secret is missing.
+func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
+	shown := *s
+	if s.printsNode() {
+		shown.node = redacted(s.node, isSecret)
+	}
+	shown.fields = make([]field, len(s.fields))
+	for i, f := range s.fields {
+		if shown.fields[i] = f; isSecret(f.name) {
+			shown.fields[i].node = &doc.Node{Kind: doc.Null, At: f.node.At}
+		} else {
+			shown.fields[i].node = redacted(f.node, isSecret)
+		}
+	}
+	return &shown
+}
+
+// redacted returns a document with null in the place of every secret.
+func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
+	if n == nil || n.IsScalar() {
+		return n
+	}
+	shown := *n
+	shown.Items = make([]doc.Node, len(n.Items))
+	for i := range n.Items {
+		if n.Kind == doc.Map && isSecret(n.Keys[i]) {
+			shown.Items[i] = doc.Node{Kind: doc.Null, At: n.Items[i].At}
+			continue
+		}
+		shown.Items[i] = *redacted(&n.Items[i], isSecret)
+	}
+	return &shown
+}
+
+func (x *sealing) node(ctx context.Context, n *doc.Node) error {
+	for i := range n.Items {
+		v := &n.Items[i]
+		if !v.IsScalar() {
+			if err := x.node(ctx, v); err != nil {
+				return err
+			}
+			continue
+		}
+		if n.Kind != doc.Map || x.few && x.count >= asset.MaxOwnPasswords && !isOldPassword(n.Keys[i]) {
+			continue
+		}
+		if isOldPassword(n.Keys[i]) && x.wrong == maxWrong {
+			return &auth.SlowDownError{After: slowDown}
+		}
+		s, err := x.assets.Seal(ctx, x.who, n.Keys[i], asset.ValueOf(v))
+		if err != nil {
+			return err
+		}
+		if isOldPassword(n.Keys[i]) && s == "" {
+			x.wrong++
+		}
+		if s != "" {
+			x.sealed[v] = s
+			x.count++
+		}
+	}
+	return nil
+}

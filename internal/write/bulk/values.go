@@ -1,0 +1,216 @@
+package bulk
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/query/token"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// subquery answers a query in the place of a value; with one, only its first row.
+type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
+
+// change turns one attribute's node into a change. multi: the attribute
+// takes several values; ask answers subqueries.
+func change(f field, multi bool, ask subquery) (asset.Change, error) {
+	ch := asset.Change{Name: f.name, At: f.node.At}
+	n := f.node
+	var err error
+	switch {
+	case n.IsScalar():
+		ch.Set = []asset.Value{asset.ValueOf(n)}
+	case n.Kind == doc.List && len(n.Items) == 0 && !multi:
+		ch.Bad = asset.ErrForm
+	case n.Kind == doc.List && multi:
+		ch.Add, err = values(n.Items, multi, ask)
+	case n.Kind == doc.List:
+		ch.Set, err = values(n.Items, multi, ask)
+	case isSubquery(n) && multi:
+		ch.Add, err = ask(n, false)
+	case isSubquery(n):
+		ch.Set, err = ask(n, true)
+	default:
+		err = changeMap(&ch, n, multi, ask)
+	}
+	if errors.Is(err, errForm) {
+		ch.Bad, err = asset.ErrForm, nil
+	}
+	return ch, err
+}
+
+// errForm is asset.ErrForm inside this file.
+var errForm = asset.ErrForm
+
+// changeMap reads the forms of a change that are objects.
+func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
+	if add, remove, ok := addRemove(n, multi); ok {
+		var err error
+		if ch.Add, err = values(add, multi, ask); err == nil {
+			ch.Remove, err = values(remove, multi, ask)
+		}
+		return err
+	}
+	if len(n.Keys) == 1 && n.Items[0].IsScalar() && (n.Keys[0] == "Before" || n.Keys[0] == "After") {
+		v := asset.ValueOf(&n.Items[0])
+		ch.Neighbour, ch.After = &v, n.Keys[0] == "After"
+		return nil
+	}
+	find, replace, ok := findReplace(n)
+	if !ok {
+		return errForm
+	}
+	v := asset.ValueOf(find)
+	ch.Find, ch.Replace = &v, asset.ValueOf(replace)
+	return nil
+}
+
+// values reads the values of a list, subqueries among them.
+func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
+	all := make([]asset.Value, 0, len(list))
+	for i := range list {
+		n := &list[i]
+		switch {
+		case n.IsScalar():
+			all = append(all, asset.ValueOf(n))
+		case isSubquery(n):
+			found, err := ask(n, !multi)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		default:
+			return nil, errForm
+		}
+	}
+	return all, nil
+}
+
+// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi:
+// the attribute takes several values.
+func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
+	if n.Kind != doc.Map || len(n.Keys) == 0 {
+		return nil, nil, false
+	}
+	for i, name := range n.Keys {
+		v := &n.Items[i]
+		switch {
+		case name == "add":
+			add = append(add, membersOf(v, multi)...)
+		case name == "remove":
+			remove = append(remove, membersOf(v, multi)...)
+		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") && (oid.IsToken(name) || strings.HasPrefix(name, "@")):
+			member := doc.Node{Kind: doc.String, Text: name, At: v.At}
+			if v.Text == "add" {
+				add = append(add, member)
+			} else {
+				remove = append(remove, member)
+			}
+		default:
+			return nil, nil, false
+		}
+	}
+	return add, remove, true
+}
+
+// findReplace reads {find, replace} of scalars.
+func findReplace(n *doc.Node) (find, replace *doc.Node, ok bool) {
+	find, has := n.Get("find")
+	replace, also := n.Get("replace")
+	if !has || !also || len(n.Keys) != 2 || !find.IsScalar() || !replace.IsScalar() {
+		return nil, nil, false
+	}
+	return find, replace, true
+}
+
+func isSubquery(n *doc.Node) bool {
+	if n.Kind != doc.Map {
+		return false
+	}
+	_, ok := n.Get("from")
+	return ok
+}
+
+// hasSubquery reports whether a value holds a subquery.
+func hasSubquery(n *doc.Node) bool {
+	if isSubquery(n) {
+		return true
+	}
+	for i := range n.Items {
+		if !n.Items[i].IsScalar() && hasSubquery(&n.Items[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesAlias reports whether a node contains one of the aliases. The alias that a
+// nested create defines does not count.
+func namesAlias(n *doc.Node, aliases map[string]bool) bool {
+	if n.Kind == doc.String {
+		return strings.HasPrefix(n.Text, "@") && aliases[n.Text]
+	}
+	for i := range n.Items {
+		if namesAlias(&n.Items[i], aliases) {
+			return true
+		}
+	}
+	for i, k := range n.Keys {
+		if strings.HasPrefix(k, "@") && aliases[k] && n.Items[i].IsScalar() {
+			return true
+		}
+	}
+	return false
+}
+
+// comparesAlias reports whether the query of a command compares something with one
+// of the aliases: as a value of where or with, or in the quotes of a token.
+func comparesAlias(n *doc.Node, aliases map[string]bool) bool {
+	if len(aliases) == 0 {
+		return false
+	}
+	for i, k := range n.Keys {
+		if k != "update" && k != "execute" && (quotesAlias(k, aliases) || valueHasAlias(&n.Items[i], aliases)) {
+			return true
+		}
+	}
+	return false
+}
+
+// valueHasAlias is comparesAlias for one part of a query.
+func valueHasAlias(n *doc.Node, aliases map[string]bool) bool {
+	if n.Kind == doc.String {
+		list := strings.Split(n.Text, ",") // a variable
+		return slices.ContainsFunc(list, func(s string) bool { return aliases[s] }) || quotesAlias(n.Text, aliases)
+	}
+	for i := range n.Items {
+		if n.Kind == doc.Map && quotesAlias(n.Keys[i], aliases) || valueHasAlias(&n.Items[i], aliases) {
+			return true
+		}
+	}
+	return false
+}
+
+// quotesAlias reports whether a text has one of the aliases in quotes.
+func quotesAlias(text string, aliases map[string]bool) bool {
+	if !strings.Contains(text, "'@") && !strings.Contains(text, `"@`) {
+		return false
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' && text[i] != '"' {
+			continue
+		}
+		name, end := token.Quoted(text, i)
+		if end < 0 {
+			return false
+		}
+		if aliases[name] {
+			return true
+		}
+		i = end - 1
+	}
+	return false
+}

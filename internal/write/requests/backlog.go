@@ -1,0 +1,13 @@
+package requests
+
+import (
+	"context"
+
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/lease"
+)
+
+// Backlog returns the backlog of accepted requests that have no answer yet.
+func Backlog(ctx context.Context, q db.Querier) (lease.Backlog, error) {
+	return lease.CountBacklog(ctx, q, `SELECT created_at AS at FROM bulk_request WHERE status = ? ORDER BY status, lease`, waiting)
+}

@@ -1,0 +1,163 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm/clause"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/lease"
+)
+
+const (
+	backoff    = 5 * time.Second  // before the next claim of a request for which the database was unavailable
+	pause      = 30 * time.Second // see lease.Table.Pause
+	candidates = 8                // rows read for one claim, since other workers claim, too
+)
+
+// Accept stores a request for asynchronous execution. If the key is in use, it returns the
+// request that has the key.
+// Errors: fault.Conflict as Begin; fault.Invalid if the request is too large to be stored.
+func (s *Store) Accept(ctx context.Context, member int64, identity Identity, request []byte, commands int) (State, error) {
+	if identity.Key != "" {
+		release, err := s.reserve(memberKey{member, identity.Key})
+		if err != nil {
+			return State{}, err
+		}
+		defer release()
+	}
+	stored, err := compress(request)
+	if err != nil {
+		return State{}, err
+	}
+	id := uuid.NewString()
+	err = s.db.Write(ctx, func(tx *db.Tx) error {
+		return s.insert(tx, member, identity, requestRow{ID: id, Status: waiting, Request: stored, Commands: commands})
+	})
+	if errors.Is(err, db.ErrUnknownOutcome) {
+		if found, findErr := s.Find(ctx, id); findErr == nil {
+			return found, nil
+		}
+	}
+	if fault.KindOf(err) == fault.Conflict {
+		return s.findByKey(ctx, member, identity)
+	}
+	if err != nil {
+		return State{}, err
+	}
+	return s.Find(ctx, id)
+}
+
+// Claim is the right to execute one accepted request.
+type Claim struct {
+	ID      string
+	Member  int64
+	Created time.Time
+	Again   bool // an earlier claim did not end
+
+	store   *Store
+	owner   string // of this claim only: the fence
+	request []byte // as stored
+}
+
+// Request returns the accepted request. It counts as memory of the context's hold.
+// Errors: those of the hold.
+func (c *Claim) Request(ctx context.Context) ([]byte, error) { return decompress(ctx, c.request) }
+
+// Claim claims a request; nil if none waits. Members take turns, and the oldest request of a
+// member comes first. A request that was claimed too often without an answer is refused.
+func (s *Store) Claim(ctx context.Context) (*Claim, error) {
+	for {
+		var ids []string
+		err := s.db.Gorm(ctx).Model(&requestRow{}).Where("status = ? AND "+s.leases.Free(), waiting).
+			Order(clause.OrderBy{Expression: clause.Expr{SQL: "CASE WHEN actor_id > ? THEN 0 ELSE 1 END, actor_id, created_at, id", Vars: []any{s.last.Load()}}}).
+			Limit(candidates).Pluck("id", &ids).Error
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		for _, id := range ids {
+			c, err := s.ClaimByID(ctx, id)
+			if c != nil {
+				s.last.Store(c.Member)
+			}
+			if err != nil || c != nil {
+				return c, err
+			}
+		}
+	}
+}
+
+// ClaimByID claims one request; nil if another worker was faster, or if the request was
+// refused.
+func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
+	c := &Claim{ID: id, store: s, owner: uuid.NewString()}
+	held, err := s.leases.Claim(ctx, s.db, c.owner, []string{id})
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	var row requestRow
+	err = s.db.Gorm(ctx).Where("owner = ? AND status = ?", c.owner, waiting).Take(&row, "id = ?", id).Error
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case row.Claims > lease.MaxClaims:
+		return nil, c.Refuse(ctx, tooManyClaims())
+	}
+	c.Member, c.Created, c.Again, c.request = row.ActorID, time.UnixMicro(row.CreatedAt), row.Claims > 1, row.Request
+	return c, nil
+}
+
+func tooManyClaims() error {
+	return fault.Invalidf(fault.NoPlace, "The request was begun %d times and never ended; send it in smaller parts.", lease.MaxClaims)
+}
+
+// Hold renews the lease until stop is called. If the lease is lost, the returned context ends
+// with lease.ErrLost as its cause.
+func (c *Claim) Hold(ctx context.Context) (held context.Context, stop func()) {
+	held, lost := context.WithCancelCause(ctx)
+	end := c.store.leases.AutoRenew(ctx, c.owner, []string{c.ID}, func(err error) {
+		if errors.Is(err, lease.ErrLost) {
+			lost(err)
+		}
+	})
+	return held, func() { end(); lost(nil) }
+}
+
+// finish stores the outcome of the request.
+// Errors: lease.ErrLost.
+func (c *Claim) finish(ctx context.Context, tx *db.Tx, status int, answer []byte) error {
+	stored, err := compress(answer)
+	if err != nil {
+		return err
+	}
+	return c.store.leases.Update(ctx, tx, c.owner, []string{c.ID}, "status = ?, answer = ?, request = NULL, expires_at = ?",
+		status, stored, time.Now().Add(c.store.Retention).UnixMicro())
+}
+
+// Complete stores the answer of a request that wrote nothing.
+// Errors: lease.ErrLost.
+func (c *Claim) Complete(ctx context.Context, answer []byte) error {
+	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, answered, answer) })
+}
+
+// Refuse stores the error of a request that was refused as a whole.
+// Errors: lease.ErrLost.
+func (c *Claim) Refuse(ctx context.Context, why error) error {
+	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, refused, encodeFault(why)) })
+}
+
+// Release ends the lease without counting the claim. A process that stops calls it.
+func (c *Claim) Release(ctx context.Context) error {
+	return c.store.leases.Release(ctx, c.owner, []string{c.ID})
+}
+
+// Retry ends the lease, and allows the next claim after backoff.
+func (c *Claim) Retry(ctx context.Context) error {
+	return c.store.leases.Retry(ctx, c.owner, []string{c.ID}, backoff)
+}

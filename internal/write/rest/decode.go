@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"bytes"
+
+	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/write/asset"
+)
+
+// decode returns the attributes of a body in order, none if it is empty or null, and the
+// names of those that are explicitly set to nothing: a list that such a name is of is
+// emptied, where a list without a value adds nothing.
+// What begins like XML is XML, whatever its type is said to be.
+// Errors: fault.Invalid.
+func decode(body []byte) (changes []asset.Change, emptied []string, err error) {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return nil, nil, nil
+	case doc.IsXML(body):
+		return decodeXML(body)
+	}
+	return decodeJSON(body)
+}
+
+func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err error) {
+	docs, err := doc.Parse(body, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(docs) != 1 || docs[0].Kind != doc.Map && docs[0].Kind != doc.Null {
+		return nil, nil, fault.Invalidf(0, "The body must be an object with Attributes")
+	}
+	n := &docs[0]
+	var attributes *doc.Node
+	for i, key := range n.Keys {
+		switch key {
+		case "Attributes":
+			attributes = &n.Items[i]
+		case "_type", "id", "href": // of an asset as it was read; the path addresses it
+		default:
+			return nil, nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
+		}
+	}
+	if attributes == nil || attributes.Kind == doc.Null {
+		return nil, nil, nil
+	}
+	if attributes.Kind != doc.Map {
+		return nil, nil, fault.Invalidf(attributes.At, "Attributes must be an object of names and values")
+	}
+	changes = make([]asset.Change, len(attributes.Keys))
+	for i, name := range attributes.Keys {
+		item := &attributes.Items[i]
+		changes[i] = asset.Change{Name: name, At: item.At}
+		read(&changes[i], item)
+		if empties(item) {
+			emptied = append(emptied, name)
+		}
+	}
+	return changes, emptied, nil
+}
+
+// The values of act.
+const (
+	actSet    = "set"
+	actAdd    = "add"
+	actRemove = "remove"
+)
+
+// read decodes one attribute in any of its spellings:
+//
+//	{"value": "x", "act": "set"}   {"value": [item, ...]}   [item, ...]   "x"
+//
+// where an item is {"idref": "Member:20", "act": "add"}, {"value": "tag"} or
+// the plain value.
+func read(ch *asset.Change, n *doc.Node) {
+	act := ""
+	if n.Kind == doc.Map {
+		if a, ok := n.Get("act"); ok {
+			act = a.Text
+		}
+		inner, ok := n.Get("value")
+		if !ok {
+			if inner, ok = n.Get("idref"); !ok {
+				ch.Bad = asset.ErrForm
+				return
+			}
+		}
+		n = inner
+	}
+	if n.Kind != doc.List {
+		put(ch, n, act, actSet)
+		return
+	}
+	for i := range n.Items {
+		put(ch, &n.Items[i], act, actAdd)
+	}
+	if len(n.Items) == 0 {
+		ch.Add = []asset.Value{}
+	}
+}
+
+// empties reports whether an attribute is set to nothing: {"value": [], "act": "set"}, or
+// null or "" in the place of the list.
+func empties(n *doc.Node) bool {
+	if n.Kind != doc.Map {
+		return false
+	}
+	act, _ := n.Get("act")
+	v, _ := n.Get("value")
+	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != doc.Map
+}
+
+// put adds one value to a change. The value's own act overrides act, that of the
+// attribute.
+func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
+	if n.Kind == doc.Map {
+		if a, ok := n.Get("act"); ok {
+			act = a.Text
+		}
+		inner, ok := n.Get("idref")
+		if !ok {
+			inner, ok = n.Get("value")
+		}
+		if !ok {
+			ch.Bad = asset.ErrForm
+			return
+		}
+		n = inner
+	}
+	if !n.IsScalar() {
+		ch.Bad = asset.ErrForm
+		return
+	}
+	add(ch, asset.ValueOf(n), act, defaultAct, n.At)
+}
+
+// add adds one value to a change by its act; defaultAct is for values without one.
+// at is the value's place.
+func add(ch *asset.Change, v asset.Value, act, defaultAct string, at int) {
+	if act == "" || act == actSet && defaultAct == actAdd {
+		act = defaultAct
+	}
+	empty := v.Kind == asset.Null || v.Kind == asset.Text && v.Text == ""
+	switch {
+	case act == actSet, empty && defaultAct == actSet && (act == actAdd || act == actRemove):
+		ch.Set = append(ch.Set, v)
+	case act == actAdd:
+		ch.Add = append(ch.Add, v)
+	case act == actRemove:
+		ch.Remove = append(ch.Remove, v)
+	default:
+		ch.Bad = fault.Invalidf(at, "Unknown act: %s", act)
+	}
+}
