@@ -48,7 +48,8 @@ func (s *service) isNewer(ctx context.Context, e *engines, err error) bool {
 	return failed == nil && s.present.Load().generation != e.generation
 }
 
-// refreshTimeout bounds the wait of a request for the model that it has changed.
+// refreshTimeout is how long a request that changed the model waits until the process has
+// loaded the new model.
 const refreshTimeout = 10 * time.Second
 
 // modelChanged brings the process to the model that a request has just changed.

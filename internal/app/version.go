@@ -28,8 +28,8 @@ var built = sync.OnceValue(func() build {
 	return buildOf(info)
 })
 
-// version is the release, and what was built, where the toolchain noted it: "0.2.0",
-// "0.2.0+20261122.c129ddd40dd1".
+// version is the release, followed by the day and commit of the build if the toolchain
+// recorded them: "0.2.0", "0.2.0+20261122.c129ddd40dd1".
 func version() string { return built().version() }
 
 // between finds the time and the revision of what was built between two releases, and

@@ -45,8 +45,9 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 	return err
 }
 
-// link sets a relation to other records. What is in the same batch is named by its
-// alias; what comes later is noted in the entry. What only a dry run has made is made in the request, too.
+// link sets a relation to other records. It uses the alias of a record in the same batch,
+// and notes a later record in the entry. In a dry run, a record of an earlier request does
+// not exist in the database, so link creates it again within this request.
 func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name string, l links, values map[string]any) error {
 	root, err := r.target(ctx, e.Type, name)
 	if err != nil {

@@ -60,8 +60,8 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	return a, gone(err)
 }
 
-// ActorAt resolves a member to what they were allowed to see at a moment.
-// Errors: fault.NotFound when there was no such member then.
+// ActorAt returns a member as an actor, with the rights that they had at a moment. Errors:
+// fault.NotFound if the member did not exist then.
 func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
 	read, err := s.readRights(ctx, []int64{member}, moment)
 	if err != nil {

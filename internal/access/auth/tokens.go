@@ -76,7 +76,7 @@ func (o TokenOptions) row(member int64, now time.Time) (token string, row tokenR
 	}
 }
 
-// insert writes a new token, and that it was made.
+// insert stores a new token and records a TokenCreated event.
 func insert(ctx context.Context, tx *db.Tx, row tokenRow) error {
 	if err := tx.Gorm().Create(&row).Error; err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Backlog returns which deliveries are due, those of paused and resting receivers
-// included, and which wait for the time of their next attempt.
+// Backlog counts the deliveries that are due and those whose next attempt is later. Due
+// deliveries include those to receivers that are paused or whose circuit breaker is open.
 func Backlog(ctx context.Context, q db.Querier, d *db.Dialect) (due, later lease.Backlog, err error) {
 	const rows = `SELECT due AS at FROM webhook_delivery WHERE state = ? AND due `
 	if due, err = lease.CountBacklog(ctx, q, rows+`<= `+d.NowMicros+` ORDER BY state, due`, waiting); err == nil {

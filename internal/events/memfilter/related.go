@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxRelated bounds the versions in a Related.
+// maxRelated is the maximum number of versions in a Related.
 const maxRelated = 4000
 
 // Related is a cache of the assets that versions refer to, as of the moments of

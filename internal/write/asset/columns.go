@@ -7,9 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// columnSet is the columns of a statement about assets: the fixed ones, and of
-// the others those that any of its rows needs. folded is needed where a text may
-// change.
+// columnSet is the columns of a statement about assets: the fixed ones, and each other
+// column that at least one row needs. The column folded is needed if a text may change.
 type columnSet struct {
 	slots  []int
 	attrs  bool

@@ -189,8 +189,8 @@ func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 	return false, nil
 }
 
-// purgeLinks deletes the links that a condition selects. The versions with which they
-// began or ended forget how many did.
+// purgeLinks deletes the links that match a condition. In the versions where these links
+// began or ended, it sets linked to 1: some links, not counted.
 func purgeLinks(ctx context.Context, tx *db.Tx, condition string, args []any) error {
 	moments, err := db.Column[int64](ctx, tx, `SELECT since_moment FROM asset_link WHERE `+condition+
 		` UNION SELECT until_moment FROM asset_link WHERE `+condition, slices.Concat(args, args)...)

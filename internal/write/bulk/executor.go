@@ -95,8 +95,9 @@ func (p *executor) take(ctx context.Context, s *step) error {
 	return p.enqueue(ctx, s)
 }
 
-// begin begins the steps that are carried out with whole or not at all: they go to the write
-// engine together. What queries in the place of their values are to see is written before.
+// begin starts a group of steps that succeed or fail together; whole is the last of them.
+// They go to the write engine in one call. If one of their values is a query, the pending
+// steps are written first, so that the query sees them.
 func (p *executor) begin(ctx context.Context, whole *step) error {
 	p.open = whole
 	values := whole.node
