@@ -124,11 +124,9 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 		for _, d := range all {
 			d.leased, d.owner, d.Since = began, owner, r.since
 		}
+		r.at = s.now() // it is still locked; after the commit another write may have changed it
 		return err
 	})
-	if r != nil {
-		r.at = s.now() // it was locked until now
-	}
 	return all, r, more, err
 }
 

@@ -36,14 +36,14 @@ func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch
 	for _, d := range claimed {
 		d.leased, d.owner = began, owner
 	}
+	for _, r := range receivers {
+		r.at = s.now() // it is still locked; after the commit another write may have changed it
+	}
 	return &Batch{claimed, receivers, busy}, err
 }
 
 // Enqueue sends what a batch claimed.
 func (s *Sender) Enqueue(b *Batch) {
-	for _, r := range b.receivers {
-		r.at = s.now() // it was locked until now
-	}
 	s.queues.enqueue(b)
 }
 
