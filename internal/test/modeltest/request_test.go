@@ -250,8 +250,19 @@ func (k *work) expand(s *step) []*step {
 		return steps
 	}
 	var steps []*step
+	if len(targets) == 0 {
+		if err := unknownName(c, k.typeOf(c.from)); err != nil {
+			s.fail = err.Error()
+			return []*step{s}
+		}
+	}
 	for _, t := range targets {
 		if plain && k.gone(t) {
+			if err := unknownName(c, t.typ); err != nil {
+				for range max(1, len(c.args)) { // each item of the list fails
+					steps = append(steps, &step{index: s.index, cmd: c, fail: err.Error()})
+				}
+			}
 			continue
 		}
 		if c.update == nil {
@@ -276,6 +287,52 @@ func (k *work) expand(s *step) []*step {
 		steps = append(append(steps, each), below...)
 	}
 	return steps
+}
+
+// unknownName refuses a command that finds nothing and names an operation or attribute that
+// no type has which it could have found.
+func unknownName(c *command, typ string) error {
+	types := []string{typ}
+	switch typ {
+	case "Workitem":
+		types = []string{"Story", "Task"}
+	case "PrimaryWorkitem":
+		types = []string{"Story"}
+	}
+	if c.update == nil {
+		has := func(t string) bool { return knows(operations[t], c.op) || knows(copying[t], c.op) }
+		if !slices.ContainsFunc(types, has) {
+			return fmt.Errorf("Unknown Operation '%s.%s'", typ, c.op)
+		}
+		return nil
+	}
+	for _, p := range c.update {
+		has := func(t string) bool {
+			_, ok := attrOf(t, p.key)
+			return ok || p.key == "CreatedBy" || p.key == "Order" && rankSpace[t] != ""
+		}
+		if !slices.ContainsFunc(types, has) {
+			return fmt.Errorf("Unknown AttributeDefinition: %s.%s", typ, p.key)
+		}
+	}
+	return nil
+}
+
+func knows(all map[string]operation, op string) bool { _, ok := all[op]; return ok }
+
+// typeOf is the type that a command is from.
+func (k *work) typeOf(from any) string {
+	switch x := from.(type) {
+	case ref:
+		return x.typ
+	case alias:
+		if t := k.things[k.made[x]]; t != nil {
+			return t.typ
+		}
+	case string:
+		return x
+	}
+	return ""
 }
 
 // address finds what a command or query is from. plain: by identity alone.
@@ -334,9 +391,6 @@ func (k *work) find(typ string, where obj) ([]*thing, error) {
 			return nil, fmt.Errorf("Invalid QueryFilter2 token %s='%s'", p.key, r.label)
 		}
 		if a, ok := p.val.(alias); ok {
-			if !k.defined[a] { // no alias at all, so a value that is none
-				return nil, fmt.Errorf("Invalid QueryFilter2 token %s='%s'", p.key, a)
-			}
 			if _, made := k.made[a]; !made {
 				return nil, fmt.Errorf("Invalid OID token: %s", a)
 			}
