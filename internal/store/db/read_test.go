@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -89,14 +90,15 @@ func gone(t *testing.T, d *db.DB) {
 	for until := time.Now().Add(30 * time.Second); ; {
 		var n int
 		err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = DATABASE() AND (info LIKE '%* lasting *%' OR info LIKE '%* endless *%')").Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n == 0 {
+		if err == nil && n == 0 {
 			return
 		}
+		// MySQL refuses the list while a statement of another test in it has an emoji (error 3854).
+		if err != nil && !strings.Contains(err.Error(), "Error 3854") {
+			t.Fatal(err)
+		}
 		if time.Now().After(until) {
-			t.Fatalf("%d statements run on", n)
+			t.Fatalf("%d statements run on, %v", n, err)
 		}
 	}
 }
