@@ -278,7 +278,7 @@ func (r *run) take(ctx context.Context, it item) error {
 
 // postpone keeps an item for the time when the others have been taken.
 func (r *run) postpone(e entry) error {
-	r.waiting[digestOf(e.root, e.item.Key)] = true
+	r.waiting[digestOf(e.root, e.Key)] = true
 	if e.Alias != "" {
 		r.waiting[digestOf(e.root, "\x00"+e.Alias)] = true
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -112,7 +111,7 @@ func episode(t *testing.T, d *db.DB, seed uint64, seen map[string]int) {
 	simulated.NowMicros = "(SELECT value FROM sequence WHERE name = 'simulated')"
 	d.Dialect = &simulated
 	x.pass(0)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	x.service = webhook.New(d, defaultModel, webhook.Options{Find: noFinder{}, Box: box, Retention: time.Hour, DisableAfter: disableAfter, Log: log})
 	x.store = delivery.New(d, delivery.Config{Subscriptions: x, Box: box, Retention: time.Hour, Log: log})
 	for range 2 {

@@ -14,9 +14,8 @@ import (
 // maxKept is the longest value of a reduced event, in bytes.
 const maxKept = 1024
 
-// reference stands for a value that was left out, as for a content: its hash and its size.
-//
-// Shape: sha256:<64 hexadecimal digits>:<bytes>
+// reference returns what replaces a value that was left out:
+// sha256:<64 hexadecimal digits>:<bytes>.
 func reference(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:]) + ":" + strconv.Itoa(len(text))

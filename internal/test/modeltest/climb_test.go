@@ -33,7 +33,7 @@ func TestNobodyRises(t *testing.T) {
 			continue
 		}
 		n++
-		before, own := g.world.clone(), g.rightsOf(g.by)
+		before, own := g.clone(), g.rightsOf(g.by)
 		done := ""
 		for range steepest {
 			g.sees, g.defined = g.rightsOf(g.by), map[string][]any{}
@@ -68,7 +68,7 @@ func risen(before, now *world, by *rights) string {
 			was = before.rightsOf(m.label).system
 		}
 		is := now.rightsOf(m.label).system
-		if rises(was, is) && !gives(by.in["Scope:0"], is) && !(by.system == meta.MemberAdmin && !higher(is, meta.MemberAdmin)) {
+		if rises(was, is) && !gives(by.in["Scope:0"], is) && (by.system != meta.MemberAdmin || higher(is, meta.MemberAdmin)) {
 			return fmt.Sprintf("%s is %v in the whole system, and was %v", m.label, is, was)
 		}
 		for _, s := range before.sorted("Scope") {

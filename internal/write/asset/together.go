@@ -42,7 +42,7 @@ var errOrphans = errors.New("a command failed that others were carried out for")
 // and those for it, none is carried out where the command is not.
 func (s *Session) runGroups(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	for try := 1; ; try++ {
-		was, outcomes := s.effects.clone(), []Outcome(nil)
+		was, outcomes := s.clone(), []Outcome(nil)
 		err := s.tx.Savepoint(ctx, func() (err error) {
 			if outcomes, err = s.run(ctx, commands); err == nil && findOrphans(commands) {
 				err = errOrphans
