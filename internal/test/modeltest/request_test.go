@@ -72,7 +72,13 @@ func (w *world) run(r *request) answer {
 		if r.config() {
 			i++ // the config document is a command, too
 		}
-		steps = append(steps, k.project(i, c)...)
+		projected := k.project(i, c)
+		if r.preview && c.create != nil && c.create.alias == "" {
+			for _, s := range projected { // in the list that is posted each is a command of its own
+				s.owner = nil
+			}
+		}
+		steps = append(steps, projected...)
 	}
 	for _, s := range steps {
 		if s.create != nil && s.alias != "" && s.fail == "" {
