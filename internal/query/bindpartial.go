@@ -53,7 +53,8 @@ func (b *binder) union(p *Path, part *meta.Partial, src token.Path) error {
 	return nil
 }
 
-// joins adds the type of an attribute to a case that also fits it.
+// joins adds the type of a to an existing case with the same place and default. It returns
+// false if there is none.
 func (u *Union) joins(a *meta.Attr) bool {
 	for i := range u.Cases {
 		c := &u.Cases[i]

@@ -27,9 +27,9 @@ type Shape struct {
 // those of requests with very many values, since each number of values is another shape.
 const MaxShape = 4 << 10
 
-// ShapeOf returns the shape of r. all means that the member sees everything. It returns false
-// for a request whose plan depends on more. Such a request is too long, follows a cursor, is
-// about an instant, or has aliases.
+// ShapeOf returns the shape of r. all is true if the member sees everything. It returns
+// false if the plan cannot be reused: the request is too long, has a page cursor, reads as
+// of an instant, or has aliases.
 func ShapeOf(r Request, all bool) (Shape, bool) {
 	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil {
 		return Shape{}, false

@@ -23,11 +23,11 @@ const flushTime = 3 * time.Second
 // Tracer sends spans to an endpoint. A nil Tracer makes none.
 type Tracer struct{ provider *trace.TracerProvider }
 
-// Open returns a tracer that sends spans to the endpoint in the standard variables OTEL_….
-// The library also reads service, sampler, headers and certificates from them. failed is
-// called with errors of sending; their texts have a limited length. The library keeps it in a
-// global variable, so only that of the last tracer is used. Errors: variables that cannot be
-// read.
+// Open returns a tracer that sends spans to the endpoint in the standard OTEL_… variables.
+// The library also takes service, sampler, headers and certificates from them. failed is
+// called with each send error; the text of the error is cut to a limit. The library stores
+// failed in a global variable, so only that of the last tracer is called. It returns an
+// error if a variable is invalid.
 func Open(ctx context.Context, role, version string, failed func(error)) (t *Tracer, err error) {
 	r := newReports(failed)
 	defer func() {

@@ -15,9 +15,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ChunkSize is the maximum number of versions that are read together. MaxBytes is their
-// approximate maximum size, and also that of the versions before them. A single version may
-// be larger.
+// ChunkSize is the maximum number of versions read at once. MaxBytes is about the maximum
+// size of these versions. The same limit applies separately to their predecessors. A single
+// version may be larger.
 const (
 	ChunkSize = 500
 	MaxBytes  = 8 << 20

@@ -308,9 +308,9 @@ func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*cou
 	return backoffs, err
 }
 
-// storeFailures updates the counters of a subscription with retries or
-// failures. It opens the circuit breaker when the receiver failed too often or
-// asked for less, and returns the backoff; 0 when the breaker is closed.
+// storeFailures updates the counters of a subscription that had retries or failures. It
+// opens the circuit breaker after too many failures, or if the receiver is overloaded
+// (asksForLess). It returns the backoff, or 0 if the breaker stays closed.
 func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *counts, before stored, now int64) (time.Duration, error) {
 	failures, exhausted := before.failures+c.failures, before.exhausted+c.exhausted
 	if c.delivered {

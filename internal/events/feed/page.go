@@ -82,7 +82,8 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 			p.More = true
 			return p, err
 		}
-		// All changes with a position are read. Others may have none yet.
+		// Here all changes that have a position have been read. Newer writes may not have
+		// one yet; Advance assigns it.
 		if p.Head, err = s.log.Advance(ctx); err != nil {
 			return Page{}, err
 		}
