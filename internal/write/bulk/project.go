@@ -358,45 +358,6 @@ func fieldsOf(n *doc.Node) []field {
 	return all
 }
 
-// lookUp reads all assets that commands name by Oid tokens, together: a step on one
-// that does not exist fails, on a deleted one it matches nothing.
-func (p *projection) lookUp(ctx context.Context) error {
-	if err := p.lockFound(ctx); err != nil {
-		return err
-	}
-	var all []oid.OID
-	for _, s := range p.steps {
-		if !s.from.IsNull() {
-			all = append(all, s.from)
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	known, err := p.assets.Lookup(ctx, p.q, p.who, all)
-	if err != nil {
-		return err
-	}
-	for _, s := range p.steps {
-		if s.from.IsNull() {
-			continue
-		}
-		k, ok := known[s.from]
-		from, direct := target(s.node)
-		switch {
-		case !ok:
-			s.err = fault.Placed(oid.Invalid(s.from.String()), from.At)
-		case k.Deleted && isAddressOnly(s.node) && !direct:
-			s.err = p.checkNames(s, from)
-			s.noMatch = s.err == nil
-		default:
-			s.from, s.deleted = k.OID, k.Deleted
-			s.typ, _ = p.assets.Model().Type(k.OID.Type)
-		}
-	}
-	return nil
-}
-
 // isCommandFailure reports whether an error is the failure of one command.
 func isCommandFailure(err error) bool {
 	if errors.Is(err, db.ErrTurnRead) || errors.Is(err, asset.ErrReach) {
