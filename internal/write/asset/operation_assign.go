@@ -35,6 +35,9 @@ func (o *operations) quickSignup(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 	if err != nil || !ok {
 		return nil, err
 	}
+	if me.isDeleted() { // by an earlier command of the request
+		return nil, invalid(a)
+	}
 	return nil, o.set.addMember(ctx, w, a, me)
 }
 
