@@ -34,13 +34,11 @@ func (s *Store) Accept(ctx context.Context, member int64, identity Identity, req
 	if err != nil {
 		return State{}, err
 	}
-	id := uuid.NewString()
-	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		return s.insert(tx, member, identity, requestRow{ID: id, Status: waiting, Request: stored, Commands: commands})
-	})
+	row := requestRow{ID: uuid.NewString(), Status: waiting, Request: stored, Commands: commands}
+	err = s.db.Write(ctx, func(tx *db.Tx) error { return s.insert(tx, member, identity, &row) })
 	if errors.Is(err, db.ErrUnknownOutcome) {
-		if found, findErr := s.Find(ctx, id); findErr == nil {
-			return found, nil
+		if _, findErr := s.Find(ctx, row.ID); findErr == nil {
+			err = nil
 		}
 	}
 	if fault.KindOf(err) == fault.Conflict {
@@ -49,7 +47,8 @@ func (s *Store) Accept(ctx context.Context, member int64, identity Identity, req
 	if err != nil {
 		return State{}, err
 	}
-	return s.Find(ctx, id)
+	// A worker may have ended it already; it was accepted all the same.
+	return State{ID: row.ID, Member: member, Created: time.UnixMicro(row.CreatedAt), Commands: commands}, nil
 }
 
 // Claim is the right to execute one accepted request.

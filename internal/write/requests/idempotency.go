@@ -72,7 +72,7 @@ func (e *Execution) Insert(tx *db.Tx) error {
 	if !e.hasKey() {
 		return nil
 	}
-	err := e.store.insert(tx, e.member, e.identity, requestRow{ID: e.id, Status: answered})
+	err := e.store.insert(tx, e.member, e.identity, &requestRow{ID: e.id, Status: answered})
 	if fault.KindOf(err) == fault.Conflict {
 		return ErrDuplicate
 	}
@@ -98,7 +98,7 @@ func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) e
 // insert writes the row of a member's new request, and deletes an expired one with the same
 // key.
 // Errors: fault.Conflict if the key is in use.
-func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row requestRow) error {
+func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row *requestRow) error {
 	now := time.Now()
 	row.ActorID, row.BodyHash = member, identity.Hash
 	row.CreatedAt, row.ExpiresAt = now.UnixMicro(), now.Add(s.Retention).UnixMicro()
@@ -108,7 +108,7 @@ func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row requestRo
 			return fmt.Errorf("delete an expired key: %w", err)
 		}
 	}
-	return tx.Gorm().Create(&row).Error
+	return tx.Gorm().Create(row).Error
 }
 
 // deleteExpiredKey deletes an expired request with a key. It reads the id without a lock and
