@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -40,11 +41,22 @@ type prompts struct {
 	user    *os.File
 	answers []string
 	ask     func() // called when the answers are used up
-	all     bytes.Buffer
+
+	mu  sync.Mutex // a prompt that is canceled may still be writing
+	all bytes.Buffer
+}
+
+// shown is what the terminal has shown.
+func (p *prompts) shown() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all.String()
 }
 
 // Write shows a text.
 func (p *prompts) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.all.Write(text)
 	if !strings.HasSuffix(string(text), ": ") {
 		return len(text), nil
@@ -89,7 +101,7 @@ func TestAPasswordIsTypedWithoutEcho(t *testing.T) {
 		}
 		shown := make([]byte, 1000) // the driver echoes what is typed unless told otherwise
 		n, err := user.Read(shown)
-		if err != nil || string(shown[:n]) != "end" || strings.Contains(p.all.String(), "corr") {
+		if err != nil || string(shown[:n]) != "end" || strings.Contains(p.shown(), "corr") {
 			t.Errorf("%q: on the screen is %q, %v", c.answers, shown[:n], err)
 		}
 	}
