@@ -329,6 +329,16 @@ func TestRightsWrittenByThisProcessCountAtOnce(t *testing.T) {
 	if a, err := w.s.ActorOf(t.Context(), 1001); err != nil || !slices.Equal(a.Scopes, []int64{0}) {
 		t.Errorf("after: %+v, %v", a, err)
 	}
+
+	w.member(20, 64, 1)
+	if a, err := w.s.ActorOf(t.Context(), 20); err != nil || !a.Admin {
+		t.Fatalf("an administrator: %+v, %v", a, err)
+	}
+	w.exec("UPDATE asset_link SET to_id = ? WHERE from_id = 20", w.role(4))
+	w.s.RolesChanged()
+	if a, err := w.s.ActorOf(t.Context(), 20); err != nil || a.Admin {
+		t.Errorf("an administrator who is one no longer: %+v, %v", a, err)
+	}
 }
 
 func TestConcurrentEqualLoginsAreOneAttempt(t *testing.T) {

@@ -19,7 +19,7 @@ type cachedActor struct {
 // creator of a project sees it. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	a, ok := s.actors.get(member)
-	if !ok || !a.All && a.changes != s.roleChanges.Load() {
+	if !ok || a.changes != s.roleChanges.Load() {
 		var err error
 		if a, err = s.actorReads.do(ctx, member); err != nil {
 			return Actor{}, err

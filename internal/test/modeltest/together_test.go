@@ -183,11 +183,21 @@ func (m *meeting) rivals() (all []*request) {
 	g := m.generator
 	kind := one(g, g.bothEnds, g.bothEnds, g.bothEnds, g.members, g.members, g.crossing, g.claims, g.aroundOne, g.aroundOne, g.aroundOne, g.anything)
 	made := kind()
-	for range 2 + g.IntN(5)/4 {
+	for n := 2 + g.IntN(5)/4; len(all) < n; {
 		g.defined = map[string][]any{}
-		all = append(all, &request{by: m.by, commands: []*command{made()}})
+		if r := (&request{by: m.by, commands: []*command{made()}}); m.staysAdmin(r) {
+			all = append(all, r)
+		}
 	}
 	return all
+}
+
+// staysAdmin reports whether the sender is still an administrator after a request. A request has
+// the rights with which it began. So an order would not explain what another one could do.
+func (m *meeting) staysAdmin(r *request) bool {
+	after := m.now.clone()
+	after.run(r)
+	return after.rightsOf(m.by).admin()
 }
 
 // bothEnds writes a relation between two things from either end.
