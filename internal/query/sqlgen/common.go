@@ -1,7 +1,6 @@
 package sqlgen
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,19 +12,18 @@ import (
 // as a copy of it. SQLite allows 1,000, including keys; MariaDB needs memory for each.
 const maxSize = 250
 
-// common holds the common tables of a statement: those in its WITH clause.
+// common has the common tables of a statement. Its WITH clause defines those that are used.
 type common struct {
 	tables []commonTable
 	names  *int
-	sets   map[query.ColumnOf]string // tables of the distinct values of a column
-	depth  map[string]int            // how deep the tables of sets depend on one another
-	size   map[string]int            // tables each reads, references counted as copies
-	inline map[*query.Select]bool    // sub-selects whose table would be too large
-	trees  map[treeFrom]string       // tables of the pairs of a hierarchy
-	home   map[*query.Table]*frame   // the SELECT in which a table is read
-	cells  []int                     // cells of the statement that read a common table
+	size   map[string]int // tables each reads; each reference counts as a copy
 
-	recursive bool // a table reads itself
+	distinct map[query.ColumnOf]string // tables of the distinct values of a column
+	depth    map[string]int            // how deep the tables of distinct depend on one another
+	trees    map[treeFrom]string       // tables of the pairs of a hierarchy
+	inPlace  map[*query.Select]bool    // sub-selects whose table would be too large
+	frames   map[*query.Table]*frame   // the SELECT in which a table is read
+	cells    []int                     // cells of the statement that read a common table
 }
 
 // treeFrom is a hierarchy that starts at the ids of a common table.
@@ -38,12 +36,14 @@ type treeFrom struct {
 type commonTable struct {
 	name, text string
 	args       []any
+	commons    []string // the common tables that it reads
+	recursive  bool     // it reads itself
 }
 
 func newCommon() *common {
 	return &common{
-		names: new(int), sets: map[query.ColumnOf]string{}, depth: map[string]int{}, size: map[string]int{},
-		trees: map[treeFrom]string{}, inline: map[*query.Select]bool{}, home: map[*query.Table]*frame{},
+		names: new(int), size: map[string]int{}, distinct: map[query.ColumnOf]string{}, depth: map[string]int{},
+		trees: map[treeFrom]string{}, inPlace: map[*query.Select]bool{}, frames: map[*query.Table]*frame{},
 	}
 }
 
@@ -57,7 +57,7 @@ func (c *common) add(e *emitter, columns string) string {
 		}
 	}
 	name := c.newName()
-	c.put(name, text, e)
+	c.put(e, commonTable{name: name, text: text})
 	return name
 }
 
@@ -68,47 +68,51 @@ func (c *common) newName() string {
 
 // addRecursive adds the table that e has written, which reads itself by its name.
 func (c *common) addRecursive(e *emitter, name, columns string) {
-	c.put(name, "("+columns+") AS ("+e.b.String()+")", e)
-	c.recursive = true
+	c.put(e, commonTable{name: name, text: "(" + columns + ") AS (" + e.b.String() + ")", recursive: true})
 }
 
 // follow makes c the common tables of a statement about a page. page has written the ids of
 // that page.
 func (c *common) follow(page *emitter) {
-	c.tables, c.names, c.recursive, c.size = page.common.tables, page.common.names, page.common.recursive, page.common.size
-	c.put(pageName, "(id) AS "+page.Dialect.Materialized+"("+page.b.String()+")", page)
+	c.tables, c.names, c.size = page.common.tables, page.common.names, page.common.size
+	c.put(page, commonTable{name: pageName, text: "(id) AS " + page.Dialect.Materialized + "(" + page.b.String() + ")"})
 }
 
-func (c *common) put(name, text string, e *emitter) {
-	c.tables = append(c.tables, commonTable{name, text, e.args})
-	c.size[name] = 1 + e.tables + e.read
+// put adds a table whose text e has written.
+func (c *common) put(e *emitter, t commonTable) {
+	t.args, t.commons = e.args, e.commons
+	c.tables = append(c.tables, t)
+	c.size[t.name] = 1 + e.size
 }
 
-// keep removes all tables but the first n.
-func (c *common) keep(n int) {
-	for _, t := range c.tables[n:] {
-		delete(c.size, t.name)
-		maps.DeleteFunc(c.sets, func(_ query.ColumnOf, name string) bool { return name == t.name })
-		maps.DeleteFunc(c.trees, func(_ treeFrom, name string) bool { return name == t.name })
-	}
-	c.tables = c.tables[:n]
-}
-
-// before returns a statement with the WITH clause in front of it.
-func (c *common) before(s Statement) Statement {
-	if len(c.tables) == 0 {
+// before returns a statement with the WITH clause in front of it. names are the common tables
+// that the statement reads. The clause has these, and those that they read.
+func (c *common) before(s Statement, names []string) Statement {
+	if len(names) == 0 {
 		return s
 	}
-	var b strings.Builder
+	used := map[string]bool{}
+	for _, name := range names {
+		used[name] = true
+	}
+	for _, t := range slices.Backward(c.tables) { // a table reads earlier ones
+		for _, name := range t.commons {
+			used[name] = used[name] || used[t.name]
+		}
+	}
+
+	var definitions []string
 	var args []any
-	sep := "WITH "
-	if c.recursive {
-		sep = "WITH RECURSIVE "
-	}
+	with := "WITH "
 	for _, t := range c.tables {
-		b.WriteString(sep + t.name + t.text)
+		if !used[t.name] {
+			continue
+		}
+		if t.recursive {
+			with = "WITH RECURSIVE "
+		}
+		definitions = append(definitions, t.name+t.text)
 		args = append(args, t.args...)
-		sep = ", "
 	}
-	return Statement{b.String() + " " + s.SQL, append(args, s.Args...)}
+	return Statement{with + strings.Join(definitions, ", ") + " " + s.SQL, append(args, s.Args...)}
 }

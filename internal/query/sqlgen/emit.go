@@ -2,7 +2,6 @@ package sqlgen
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,237 +9,88 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Statement is SQL text with the arguments of its placeholders, in order.
-type Statement struct {
-	SQL  string
-	Args []any
-}
+// emitter writes one statement, or one common table, from left to right. So arguments come in
+// the order of their placeholders. Each part of it has one task.
+type emitter struct {
+	Writer
+	sqlText           // what is written so far
+	aliases           // of the tables that are read
+	frame    *frame   // the SELECT that is being written
+	origin   origin   // the rows that hierarchies start from
+	page     pageRead // how the database finds a page
+	replaced replaced // what is written in another form than in the plan
 
-// Writer writes the statements of plans for one dialect and one member.
-type Writer struct {
-	Dialect    *db.Dialect
-	Visibility Visibility
-	Horizon    int64 // history is kept from this moment on; 0: all history is kept
-}
+	total    *Statement // comes before the cells of the outermost SELECT; nil: no total
+	joinable int        // conditions so far that a server may turn into joins
 
-// Page writes the statement for the rows of a plan with all their cells, limited to its page.
-// With total, the number of all rows comes before the cells.
-func (w Writer) Page(p *query.Plan, total bool) Statement {
-	e := w.emitterOfPage(p)
-	e.total = w.totalOf(p, total)
-	e.statement(&p.Select, p.Cells, w.ofPage(p), p.Order)
-	e.limit(p.Page)
-	if len(e.common.cells) > 0 && p.Page != nil {
-		// common tables are then evaluated for the rows of the page only
-		return w.IDsFirst(p, total)
-	}
-	return e.done()
-}
-
-// totalOf returns the statement of the total that comes before the cells; nil without total.
-func (w Writer) totalOf(p *query.Plan, total bool) *Statement {
-	if !total {
-		return nil
-	}
-	st := w.Total(p)
-	return &st
-}
-
-// IDsFirst writes the statement of Page in another form. The database finds and sorts only
-// ids, and reads whole rows only for those of the page.
-func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
-	page := w.pageIDs(p)
-	e := w.emitterOf(p)
-	e.common.follow(page)
-	used := e.used(p.From, p.Cells, nil, p.Order)
-	e.name(p.From, used)
-	e.enter(p.From, []query.Expr{inSet{query.ColumnOf{T: p.From, Name: "id"}, pageName}})
-	e.total = w.totalOf(p, total)
-	e.write("SELECT ")
-	e.writeTotal()
-	e.separated(p.Cells, ", ")
-	e.write(" FROM ", e.reads(pageName), " JOIN ")
-	e.row(p.From, used)
-	e.write(" ON ", e.aliasOf(p.From), ".id = ", pageName, ".id")
-	for _, x := range e.time(p.From) {
-		e.write(" AND ", x)
-	}
-	if left := e.joins(p.From, used); len(left) > 0 {
-		e.write(" WHERE ")
-		e.conds(left)
-	}
-	e.order(p.Order)
-	e.leave()
-	return e.done()
-}
-
-// pageName is the common table of the ids of a page.
-const pageName = "p"
-
-// Lookup writes the statement of a lookup. It reads one id more than a lookup may find.
-func (w Writer) Lookup(l *query.Lookup) Statement {
-	e := w.emitter()
-	e.statement(&l.Select, l.Cells, l.Where, nil)
-	e.write(" LIMIT ", query.Arg{V: query.MaxLookup + 1})
-	return e.done()
-}
-
-// IDs writes the statement for the id, type and moment of the rows of a plan, in order and
-// limited to its page. more are the indexes of further cells.
-func (w Writer) IDs(p *query.Plan, more ...int) Statement {
-	e := w.emitterOfPage(p)
-	cells := slices.Clone(p.Cells[:query.CellMoment+1])
-	for _, i := range more {
-		cells = append(cells, p.Cells[i])
-	}
-	e.statement(&p.Select, cells, w.ofPage(p), p.Order)
-	e.limit(p.Page)
-	return e.done()
-}
-
-// Total writes the statement that counts the rows of a plan on all pages.
-func (w Writer) Total(p *query.Plan) Statement {
-	e := w.emitterOf(p)
-	e.statement(&p.Select, []query.Expr{query.Func{Name: "COUNT"}}, p.Where, nil)
-	return e.done()
-}
-
-// Block writes the statement for the rows with some ids, at most db.MaxIn, without the
-// condition of the plan. moments are those of the ids, if every row has its own moment.
-func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
-	e := w.emitter()
-	e.seeds, e.root = ids, s.Parent
-	e.statement(s, s.Cells, e.among(s, nil, ids, moments), nil)
-	return e.done()
-}
-
-// Together writes one statement for the row of a plan about one asset and the rows of its
-// branches. Each row begins with a number: 0 for the asset, 1 for the first branch. It has the
-// cells of all of them; those of the others are NULL.
-func (w Writer) Together(p *query.Plan) Statement {
-	e := w.emitterOf(p)
-	width := len(p.Cells)
-	for _, b := range p.Branches {
-		width += len(b.Cells)
-	}
-	cells := func(number, before int, own []query.Expr) []query.Expr {
-		list := []query.Expr{query.Num{N: int64(number)}}
-		list = append(list, slices.Repeat([]query.Expr{query.Null{}}, before)...)
-		list = append(list, own...)
-		return append(list, slices.Repeat([]query.Expr{query.Null{}}, width-before-len(own))...)
-	}
-	e.statement(&p.Select, cells(0, 0, p.Cells), p.Where, nil)
-	before := len(p.Cells)
-	for i, b := range p.Branches {
-		in := w.emitter()
-		in.common, in.one, in.root = e.common, e.one, b.Parent
-		where := append([]query.Expr{query.Compare{Op: "=", L: b.Parent, R: e.one}}, b.Where...)
-		in.statement(&b.Select, cells(i+1, before, b.Cells), where, nil)
-		e.b.WriteString(" UNION ALL " + in.b.String())
-		e.args = append(e.args, in.args...)
-		before += len(b.Cells)
-	}
-	return e.done()
-}
-
-// Children writes the statement of a branch for a block of parents: the rows that satisfy its
-// condition, in its order. moments are those of the parents, if these have moments.
-func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
-	e := w.emitter()
-	e.seeds, e.root = ids, b.Parent
-	where := b.Where
-	if e.moments = moments; b.From.Kind != query.Pairs {
-		where = e.among(&b.Select, where, ids, moments)
-	}
-	e.statement(&b.Select, b.Cells, where, b.Order)
-	return e.done()
-}
-
-// Among writes IDs restricted to some versions.
-func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
-	e := w.emitter()
-	e.seeds, e.root = ids, p.Parent
-	e.statement(&p.Select, p.Cells[:query.CellMoment+1], e.among(&p.Select, p.Where, ids, moments), nil)
-	return e.done()
-}
-
-// among adds a condition to where: the row, or the parent of a branch's row, is one of a
-// block.
-func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int64) []query.Expr {
-	if s.Moment != nil {
-		version := s.Moment.(query.ColumnOf).T
-		return append([]query.Expr{block{s.Parent, ids, version, moments}}, where...)
-	}
-	return append([]query.Expr{block{Expr: s.Parent, ids: ids}}, where...)
+	deps   *dependencies // which tables an expression reads
+	common *common       // the common tables, which all emitters of a statement share
 }
 
 func (w Writer) emitter() *emitter {
-	return &emitter{Writer: w, alias: map[*query.Table]int{}, keyless: map[*query.Table]*query.Table{}, idOf: map[*query.Table]fixed{}, readBy: map[*query.Select][]*query.Table{}, readOn: map[*query.Table][]*query.Table{}, common: newCommon()}
+	return &emitter{
+		Writer: w, aliases: newAliases(), replaced: newReplaced(), deps: newDependencies(w.Visibility), common: newCommon(),
+	}
 }
 
-// emitterOf returns an emitter for the rows of a plan. If the plan is for one asset,
-// hierarchies start at that asset.
-func (w Writer) emitterOf(p *query.Plan) *emitter {
-	e := w.emitter()
-	id := query.ColumnOf{T: p.From, Name: "id"}
-	for _, x := range p.Where {
-		if c, ok := x.(query.Compare); ok && c.Op == "=" && c.L == query.Expr(id) {
-			if arg, ok := c.R.(query.Arg); ok {
-				e.one, e.root = arg, id
-			}
+// sqlText is SQL text with the arguments of its placeholders.
+type sqlText struct {
+	b    strings.Builder
+	args []any
+}
+
+func (t *sqlText) arg(v any) {
+	t.b.WriteByte('?')
+	t.args = append(t.args, v)
+}
+
+// aliases has the tables of a statement, and counts them.
+type aliases struct {
+	of      map[*query.Table]int
+	size    int      // how many tables are read; each reference to a common table counts as a copy of it
+	next    int      // the number of the next alias
+	commons []string // the common tables that are read
+}
+
+func newAliases() aliases { return aliases{of: map[*query.Table]int{}} }
+
+// name gives aliases to a table and the tables joined to it, in tree order.
+func (a *aliases) name(t *query.Table, used map[*query.Table]bool) {
+	a.of[t] = a.next
+	a.next++
+	a.size++
+	for _, j := range t.Joins {
+		if used[j] {
+			a.name(j, used)
 		}
 	}
-	return e
 }
 
-// emitterOfPage is emitterOf for a statement that may have a page.
-func (w Writer) emitterOfPage(p *query.Plan) *emitter {
-	e := w.emitterOf(p)
-	if p.Page == nil {
-		return e
+func (a *aliases) aliasOf(t *query.Table) string {
+	n, ok := a.of[t]
+	if !ok {
+		panic(fmt.Sprintf("sqlgen: a %d table is read before it is named", t.Kind))
 	}
-	if p.RankAlone {
-		e.ranked = p.From
-	}
-	e.stops = p.ByKey
-	return e
+	return "t" + strconv.Itoa(n)
 }
 
-// emitter writes one statement from left to right. So arguments come in the order of their
-// placeholders.
-type emitter struct {
-	Writer
-	b     strings.Builder
-	args  []any
-	alias map[*query.Table]int
-	seeds []int64    // the parents that a hierarchy starts from; nil: all
-	one   query.Expr // instead of seeds, the argument that is the id of the only row
-	root  query.Expr // the id of those parents, or of the row
+// pageRead is how the database finds the rows of a page.
+type pageRead struct {
+	stops  bool         // it stops when the page is full, since it does not sort
+	tests  bool         // it tests the next condition for each row
+	ranked *query.Table // the table whose rank alone sorts the page; nil: other columns sort it, too
+}
 
-	moments []int64 // of seeds, for a branch
+// replaced is what a statement writes in another form than the plan has it.
+type replaced struct {
+	columns map[query.ColumnOf]string     // columns of outer rows that have another name here
+	ids     map[*query.Table]fixed        // ids of joined tables, which are columns of this row
+	keys    map[*query.Table]*query.Table // tables read without their key, and the outer table of that key
+	plain   *plain                        // not nil: only quick conditions are written
+}
 
-	// keyless has tables read without their key, and the outer table that the key compares
-	// with.
-	keyless map[*query.Table]*query.Table
-
-	stops  bool         // a page is found without sorting
-	tests  bool         // the next condition is evaluated for each row
-	ranked *query.Table // the table of a page sorted by rank alone; nil: not by rank alone
-
-	total *Statement // comes before the cells of the outermost SELECT; nil: no total
-
-	existences int
-	tables     int // number of aliases so far
-	read       int // tables that references to common tables read
-
-	readBy  map[*query.Select][]*query.Table // see readIn
-	readOn  map[*query.Table][]*query.Table  // see readAt
-	common  *common
-	frame   *frame                    // of the SELECT that is being written
-	given   map[query.ColumnOf]string // columns of outer rows that have another name here
-	idOf    map[*query.Table]fixed    // ids of joined rows, as columns of this row
-	rootSet string                    // instead of seeds, the common table of the parents' ids
-	plain   *plain                    // not nil: only quick conditions are written
+func newReplaced() replaced {
+	return replaced{ids: map[*query.Table]fixed{}, keys: map[*query.Table]*query.Table{}}
 }
 
 // unkeyed is a condition that SQLite must not use to choose a key. For a page by rank, SQLite
@@ -265,11 +115,9 @@ type fixed struct {
 	text string
 }
 
-func (e *emitter) done() Statement { return e.common.before(Statement{e.b.String(), e.args}) }
-
-func (e *emitter) arg(v any) {
-	e.b.WriteByte('?')
-	e.args = append(e.args, v)
+// done returns the statement with its common tables.
+func (e *emitter) done() Statement {
+	return e.common.before(Statement{e.b.String(), e.args}, e.commons)
 }
 
 // statement writes one SELECT, outermost or nested.
@@ -340,25 +188,6 @@ func (e *emitter) limit(p *query.Page) {
 	e.write(" LIMIT ", query.Arg{V: size}, " OFFSET ", query.Arg{V: p.Start})
 }
 
-// name gives aliases to a table and the tables joined to it, in tree order.
-func (e *emitter) name(t *query.Table, used map[*query.Table]bool) {
-	e.alias[t] = e.tables
-	e.tables++
-	for _, j := range t.Joins {
-		if used[j] {
-			e.name(j, used)
-		}
-	}
-}
-
-func (e *emitter) aliasOf(t *query.Table) string {
-	n, ok := e.alias[t]
-	if !ok {
-		panic(fmt.Sprintf("sqlgen: a %d table is read before it is named", t.Kind))
-	}
-	return "t" + strconv.Itoa(n)
-}
-
 // table writes a table and its alias.
 func (e *emitter) table(t *query.Table) {
 	switch {
@@ -387,7 +216,7 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []quer
 			continue
 		}
 		on := e.conditions(j)
-		if id, ok := e.idOf[j]; ok {
+		if id, ok := e.replaced.ids[j]; ok {
 			on = append([]query.Expr{query.Compare{Op: "=", L: query.ColumnOf{T: j, Name: "id"}, R: id}}, e.time(j)...)
 		}
 		if j.Left {
@@ -398,8 +227,8 @@ func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []quer
 			e.table(j)
 		} else {
 			var asking []query.Expr
-			on, asking = e.apart(on)
-			left = append(left, e.joinedApart(j, used, &on, asking)...)
+			on, asking = e.splitQueries(on)
+			left = append(left, e.joinRestricted(j, used, &on, asking)...)
 		}
 		e.write(" ON ")
 		if on = e.flatten(on); j.Left && e.Dialect.TestsInON {
@@ -453,17 +282,17 @@ func (e *emitter) conds(list []query.Expr) {
 func (e *emitter) conditions(t *query.Table) []query.Expr {
 	var all []query.Expr
 	key, on := t.Key, t.On
-	if row, ok := e.keyless[t]; ok {
+	if row, ok := e.replaced.keys[t]; ok {
 		key, on = nil, ofTypes(on, row)
 	}
-	if e.plain != nil && e.plain.own[t] {
-		key, on = e.plain.key(t), e.plain.only(e.flatten(on))
+	if p := e.replaced.plain; p != nil && p.own[t] {
+		key, on = p.key(t), p.only(e.flatten(on))
 	}
 	if key != nil {
 		all = append(all, key)
 	}
 	switch {
-	case t.Typed && t == e.ranked:
+	case t.Typed && t == e.page.ranked:
 		all = append(all, unkeyed{Expr: typeTest(t)})
 	case t.Typed:
 		all = append(all, typeTest(t))

@@ -24,13 +24,22 @@ func (e *emitter) write(parts ...any) {
 			e.ids(p)
 		case query.Expr:
 			e.expr(p)
+		case *emitter:
+			e.include(p)
 		default:
 			panic(fmt.Sprintf("sqlgen: %T is no SQL", p))
 		}
 	}
 }
 
-// expr writes an expression: one that gives a value, or a condition.
+// include writes what another emitter of the same statement has written.
+func (e *emitter) include(other *emitter) {
+	e.b.WriteString(other.b.String())
+	e.args = append(e.args, other.args...)
+	e.commons = append(e.commons, other.commons...)
+}
+
+// expr writes an expression: a value or a condition.
 func (e *emitter) expr(x query.Expr) {
 	switch x := x.(type) {
 	case query.ColumnOf:
@@ -148,8 +157,8 @@ func (e *emitter) cond(x query.Expr) {
 		e.write("(", x.Expr, ") = 1")
 	case unkeyed:
 		e.write(e.Dialect.Unkeyed, x.Expr)
-	case inSet:
-		e.write(x.ColumnOf, " IN (SELECT id FROM ", e.reads(x.set), ")")
+	case inCommon:
+		e.write(x.ColumnOf, " IN (SELECT id FROM ", e.reads(x.table), ")")
 	case direct:
 		e.write("EXISTS (", x.s, ")")
 	case fixed:
@@ -160,15 +169,15 @@ func (e *emitter) cond(x query.Expr) {
 }
 
 func (e *emitter) column(x query.ColumnOf) {
-	if name, ok := e.given[x]; ok {
+	if name, ok := e.replaced.columns[x]; ok {
 		e.write(name)
 		return
 	}
 	e.write(e.inRow(x.T, x.Name))
 }
 
-// inRow is a column of a row as SQL. A text of a version may lie apart, and sorts and
-// compares as one that stands in the row.
+// inRow returns a column of a row as SQL. A long text of a version may be stored in another
+// table. It sorts and compares like one in the row.
 func (e *emitter) inRow(t *query.Table, column string) string {
 	alias := e.aliasOf(t)
 	if t.Kind != query.Asset || t.When.Mode == query.Now {
@@ -188,9 +197,9 @@ func notWord(not bool) string {
 	return ""
 }
 
-// like writes a comparison with a pattern. Where a function matches it, and the text is
-// its own folded form but for the case of ASCII, the server's LIKE does the same for
-// simple patterns, and is faster.
+// like writes a comparison with a pattern. The function of the dialect matches every pattern.
+// The server's own LIKE is faster, but it folds only the case of ASCII. So LIKE is used for
+// simple patterns and for texts whose folded form differs in the case of ASCII alone.
 func (e *emitter) like(x query.Like) {
 	text, ok := x.X.(query.Folded)
 	if !ok || text.T == nil || !x.Simple || e.Dialect.LikeFunction == "" {
@@ -202,7 +211,7 @@ func (e *emitter) like(x query.Like) {
 	e.write(" END")
 }
 
-// matches writes that a text matches a pattern, an expression or SQL text.
+// matches writes the condition that a text matches a pattern: an expression or SQL text.
 func (e *emitter) matches(text query.Expr, pattern any) {
 	if f := e.Dialect.LikeFunction; f != "" {
 		e.write(f, "(", pattern, ", ", text, ", '|')")
@@ -211,24 +220,24 @@ func (e *emitter) matches(text query.Expr, pattern any) {
 	e.write(text, " LIKE ", pattern, escape)
 }
 
-// escape ends a LIKE: the patterns of plans are escaped by "|".
+// escape ends a LIKE. The patterns of plans use "|" as escape character.
 const escape = " ESCAPE '|'"
 
-// maxJoined is how many existences of a statement a server may turn into joins.
-// With many, MariaDB and MySQL weigh their orders until the connection times out.
+// maxJoined is how many EXISTS conditions of a statement a server may turn into joins. With
+// more, MariaDB and MySQL compare the orders of these joins until the connection times out.
 const maxJoined = 2
 
-// exists writes an existence test. Compared with a number it stays a test: MySQL
-// sees through IS TRUE, and makes joins of NOT EXISTS too.
+// exists writes an EXISTS condition. Compared with a number, servers do not turn it into a
+// join. IS TRUE does not prevent that in MySQL, which also turns NOT EXISTS into joins.
 func (e *emitter) exists(x query.Exists) {
-	if name, key := e.once(x.S, true); name != "" {
-		e.isIn(key, name, x.Not)
+	if table, key := e.shared(x.S, true); table != "" {
+		e.isIn(key, table, x.Not)
 		return
 	}
-	if !x.Not && e.Dialect.ListsNamed && e.found(x.S) {
+	if !x.Not && e.Dialect.ListsNamed && e.inList(x.S) {
 		return
 	}
-	guard := e.guards() || e.tests || !x.Not && hangsOnSelect(x.S.From)
+	guard := e.guards() || e.page.tests || !x.Not && isFoundBySelect(x.S.From)
 	switch {
 	case guard:
 		e.write("(")
@@ -244,47 +253,46 @@ func (e *emitter) exists(x query.Exists) {
 	}
 }
 
-// hangsOnSelect reports whether a table is found by a sub-select, which MariaDB
-// does not take into a semi-join.
-// found writes that a row is one of those that named assets lead to, if a sub-select asks
-// for that, and reports whether it does: SQLite would ask it of every row.
-func (e *emitter) found(s *query.Select) bool {
+// inList writes the condition of a sub-select about named assets as a list: the row is one of
+// those that refer to these assets. It reports whether it has done so. SQLite would otherwise
+// run the sub-select for every row.
+func (e *emitter) inList(s *query.Select) bool {
 	key, _ := s.From.Key.(query.Compare)
 	by, _ := key.L.(query.ColumnOf)
 	up, ok := key.R.(query.ColumnOf)
 	if !ok || by.T != s.From || by.Name == "id" || !slices.ContainsFunc(s.Where, namesAssets) || readsOuter(s, up.T) {
 		return false
 	}
-	e.keyless[s.From] = up.T
+	e.replaced.keys[s.From] = up.T
 	e.write("(", up, " IN (")
 	e.statement(s, []query.Expr{by}, s.Where, nil)
 	e.write("))")
 	return true
 }
 
-// namesAssets reports whether a condition holds for assets that are named.
+// namesAssets reports whether a condition restricts an id to known values.
 func namesAssets(x query.Expr) bool {
-	var of query.Expr
+	var id query.Expr
 	switch x := x.(type) {
 	case query.Compare:
 		if _, named := x.R.(query.Arg); named && x.Op == "=" {
-			of = x.L
+			id = x.L
 		}
 	case query.In:
 		if !x.Not {
-			of = x.X
+			id = x.X
 		}
 	case query.InLookup:
 		if x.By.Known {
-			of = x.X
+			id = x.X
 		}
 	}
-	c, ok := of.(query.ColumnOf)
+	c, ok := id.(query.ColumnOf)
 	return ok && c.Name == "id"
 }
 
-// readsOuter reports whether a sub-select, but for its key, reads more of the rows of t
-// than their types, or other rows that it is not about.
+// readsOuter reports whether a sub-select depends on rows of t, or on other outer rows. Its key
+// and the types of the rows of t do not count.
 func readsOuter(s *query.Select, t *query.Table) bool {
 	r := newReads()
 	r.own[s.From] = true
@@ -297,8 +305,8 @@ func readsOuter(s *query.Select, t *query.Table) bool {
 	return r.moments || r.outer()
 }
 
-// ofTypes replaces conditions that something has the type of a row of t: that it has one
-// of their types.
+// ofTypes replaces each comparison with the type of a row of t. The new condition is that the
+// value is one of the types that these rows may have.
 func ofTypes(list []query.Expr, t *query.Table) []query.Expr {
 	list = slices.Clone(list)
 	for i, x := range list {
@@ -310,7 +318,9 @@ func ofTypes(list []query.Expr, t *query.Table) []query.Expr {
 	return list
 }
 
-func hangsOnSelect(t *query.Table) bool {
+// isFoundBySelect reports whether the key of a table is a sub-select. MariaDB turns no such
+// sub-select into a join.
+func isFoundBySelect(t *query.Table) bool {
 	key, _ := t.Key.(query.Compare)
 	_, isSelect := key.R.(query.Scalar)
 	return isSelect
@@ -330,7 +340,7 @@ func (e *emitter) joined(list []query.Expr, sign, empty string) {
 	e.write(")")
 }
 
-// foldedColumn reads the folded form of a text where its table keeps one.
+// foldedColumn returns the column with the folded form of a text; "" if its table has none.
 func (e *emitter) foldedColumn(x query.Folded) string {
 	switch {
 	case x.T == nil:
@@ -341,12 +351,12 @@ func (e *emitter) foldedColumn(x query.Folded) string {
 	return e.Dialect.JSONText(e.inRow(x.T, "folded"), x.Key)
 }
 
-// jsonText reads a key of attrs as text, for printing.
+// jsonText returns the text of a key of attrs.
 func (e *emitter) jsonText(x query.JSONText) string {
 	return e.Dialect.JSONText(e.inRow(x.T, "attrs"), x.Key)
 }
 
-// json reads a key of attrs in the type comparisons need.
+// json returns a key of attrs in the type that comparisons need.
 func (e *emitter) json(x query.JSON) string {
 	col := e.inRow(x.T, "attrs")
 	switch value.FormOf(x.Kind) {
@@ -360,8 +370,8 @@ func (e *emitter) json(x query.JSON) string {
 	return e.Dialect.JSONText(col, x.Key)
 }
 
-// days writes a span of time. Dates have no time of day, so that the whole
-// number of a written span is exact.
+// days writes a span of time in days. The text form has a whole number, which is exact since
+// dates have no time of day.
 func (e *emitter) days(x query.Days) {
 	const day = 24 * 60 * 60 * 1e6
 	if x.Written {
@@ -393,8 +403,8 @@ func (e *emitter) function(x query.Func) {
 	e.write(")")
 }
 
-// typeOrder writes the place of the row's type among the names of all types
-// the table can have.
+// typeOrder writes the position of the row's type among the names of all types that the table
+// may have.
 func (e *emitter) typeOrder(x query.TypeOrder) {
 	types := slices.SortedFunc(slices.Values(x.T.Of), func(a, b *meta.Type) int { return strings.Compare(a.Name, b.Name) })
 	e.write("CASE ", e.aliasOf(x.T), ".type")

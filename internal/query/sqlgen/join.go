@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// apart separates conditions that may have a sub-select from the others.
-func (e *emitter) apart(on []query.Expr) (plain, asking []query.Expr) {
+// splitQueries splits conditions into those without a sub-select and those that may have one.
+func (e *emitter) splitQueries(on []query.Expr) (plain, asking []query.Expr) {
 	for _, x := range e.flatten(on) {
 		if e.asksNothing(x) {
 			plain = append(plain, x)
@@ -39,7 +39,7 @@ func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
 	for _, way := range found {
 		j := way[len(way)-1]
 		id := e.aliasOf(j) + "_id"
-		e.idOf[j] = fixed{text: alias + "." + id}
+		e.replaced.ids[j] = fixed{text: alias + "." + id}
 		e.write(", (SELECT ", e.aliasOf(j), ".id FROM ")
 		sep := ""
 		for _, j := range way {
@@ -75,7 +75,7 @@ func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query
 // of t. A path that a nearer table can find does not count.
 func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
 	j := way[len(way)-1]
-	if _, asking := e.apart(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {
+	if _, asking := e.splitQueries(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {
 		return false
 	}
 	return !readsMore(j, e.conditionsOf(way), append(way, t)...)
@@ -101,11 +101,11 @@ func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool 
 	return r.outer()
 }
 
-// joinedApart writes a joined table for a dialect without sub-selects in ON. It returns the
+// joinRestricted writes a joined table for a dialect without sub-selects in ON. It returns the
 // conditions for the WHERE: those with sub-selects of an inner join. A LEFT JOIN applies them
 // to the rows before they are joined. If they read other rows, such as a moment, they must
 // stay in ON.
-func (e *emitter) joinedApart(j *query.Table, used map[*query.Table]bool, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
+func (e *emitter) joinRestricted(j *query.Table, used map[*query.Table]bool, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
 	switch {
 	case !j.Left || len(asking) == 0:
 		e.row(j, used)

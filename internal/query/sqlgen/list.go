@@ -61,8 +61,8 @@ func (e *emitter) oneOfMany(x query.In) {
 // guards counts a sub-select that a server may turn into a join. It reports whether there are
 // too many for that.
 func (e *emitter) guards() bool {
-	e.existences++
-	return e.existences > maxJoined
+	e.joinable++
+	return e.joinable > maxJoined
 }
 
 // compareAny writes the condition that a comparison holds for any value of a long list.

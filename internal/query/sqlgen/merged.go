@@ -10,13 +10,13 @@ import (
 // Bounds of a page that is merged from the first rows of each of its scopes: how many scopes,
 // and how many rows of each.
 const (
-	maxApart     = 50
-	maxApartRows = 1000
+	maxMergedScopes = 50
+	maxMergedRows   = 1000
 )
 
 // pageIDs writes the statement for the ids of a page.
 func (w Writer) pageIDs(p *query.Plan) *emitter {
-	if e := w.apart(p); e != nil {
+	if e := w.merged(p); e != nil {
 		return e
 	}
 	e := w.emitterOfPage(p)
@@ -25,19 +25,19 @@ func (w Writer) pageIDs(p *query.Plan) *emitter {
 	return e
 }
 
-// apart writes the ids of a page by rank in the scopes that a lookup found. It merges the
+// merged writes the ids of a page by rank in the scopes that a lookup found. It merges the
 // first rows of each scope, which a key keeps in order. Servers would otherwise read and sort
 // all rows of the scopes, or read all rows by rank until enough are in the scopes.
 //
-// apart returns nil for any other page, and where another condition may be faster through
+// merged returns nil for any other page, and where another condition may be faster through
 // another key.
-func (w Writer) apart(p *query.Plan) *emitter {
+func (w Writer) merged(p *query.Plan) *emitter {
 	where := query.Conjuncts(w.ofPage(p))
 	at := slices.IndexFunc(where, func(x query.Expr) bool {
 		in, ok := x.(query.InLookup)
-		return ok && in.By.Known && len(in.By.Found) > 1 && len(in.By.Found) <= maxApart
+		return ok && in.By.Known && len(in.By.Found) > 1 && len(in.By.Found) <= maxMergedScopes
 	})
-	if at < 0 || !allPlain(p, slices.Delete(slices.Clone(where), at, at+1)) || p.Page.After != nil || p.Page.Start+p.Page.Size > maxApartRows || !sortsByOwn(p, "order_key", "id") {
+	if at < 0 || !allPlain(p, slices.Delete(slices.Clone(where), at, at+1)) || p.Page.After != nil || p.Page.Start+p.Page.Size > maxMergedRows || !sortsByOwn(p, "order_key", "id") {
 		return nil
 	}
 	in := where[at].(query.InLookup)
@@ -56,7 +56,7 @@ func (w Writer) apart(p *query.Plan) *emitter {
 		e.write(" LIMIT ", query.Arg{V: p.Page.Start + p.Page.Size}, ") u"+strconv.Itoa(i))
 		before = " UNION ALL "
 	}
-	if len(e.common.tables) > 0 {
+	if len(e.commons) > 0 {
 		return nil // the tables would belong to one scope only
 	}
 	e.write(") u")

@@ -36,9 +36,9 @@ func (w Writer) listsScopes(p *query.Plan) bool {
 func (e *emitter) inLookup(x query.InLookup) {
 	switch {
 	case !x.By.Known:
-		e.tests = e.stops
+		e.page.tests = e.page.stops
 		e.cond(x.Else)
-		e.tests = false
+		e.page.tests = false
 	case len(x.By.Found) == 0:
 		e.write("1 = 0")
 	default:

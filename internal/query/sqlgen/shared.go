@@ -75,20 +75,20 @@ func (f *onceFinder) Select(s *query.Select) { f.found = f.found || s.Once }
 // enter begins a SELECT.
 func (e *emitter) enter(from *query.Table, where []query.Expr) {
 	e.frame = &frame{from: from, where: where, outer: e.frame, cell: noCell}
-	e.settle(from)
+	e.setFrame(from)
 }
 
-func (e *emitter) settle(t *query.Table) {
-	e.common.home[t] = e.frame
+func (e *emitter) setFrame(t *query.Table) {
+	e.common.frames[t] = e.frame
 	for _, j := range t.Joins {
-		e.settle(j)
+		e.setFrame(j)
 	}
 }
 
 func (e *emitter) leave() { e.frame = e.frame.outer }
 
-// beside returns an emitter for a common table.
-func (e *emitter) beside() *emitter {
+// forCommon returns an emitter for a common table.
+func (e *emitter) forCommon() *emitter {
 	in := e.emitter()
 	in.common = e.common
 	in.frame = &frame{cell: noCell}
@@ -97,8 +97,8 @@ func (e *emitter) beside() *emitter {
 
 // scalar writes the value of a sub-select.
 func (e *emitter) scalar(s *query.Select) {
-	name, key := e.once(s, false)
-	if name == "" {
+	table, key := e.shared(s, false)
+	if table == "" {
 		e.write("(", s, ")")
 		return
 	}
@@ -107,9 +107,9 @@ func (e *emitter) scalar(s *query.Select) {
 		e.write("COALESCE(")
 	}
 	if e.frame.aggregate {
-		e.write(e.part(name, key), ".v")
+		e.write(e.part(table, key), ".v")
 	} else {
-		e.write("(SELECT v FROM ", e.reads(name), " WHERE k = ", key, ")")
+		e.write("(SELECT v FROM ", e.reads(table), " WHERE k = ", key, ")")
 	}
 	if zero {
 		e.write(", 0)")
@@ -148,7 +148,8 @@ func isZeroOfNothing(x query.Expr) bool {
 // reads counts what a common table reads, for each place that refers to it. Servers copy the
 // table to each place before they find that the copies are the same.
 func (e *emitter) reads(name string) string {
-	e.read += e.common.size[name]
+	e.size += e.common.size[name]
+	e.commons = append(e.commons, name)
 	return name
 }
 
@@ -178,42 +179,73 @@ func (e *emitter) isInAggregate() bool {
 	return false
 }
 
-// once adds the common table of a sub-select: its value for each key, or for a test the keys
+// sharing says how a sub-select is evaluated once for each key.
+type sharing struct {
+	key     query.ColumnOf // the column of the outer row on which the value depends
+	keyOnly bool           // the value depends on nothing else of the outer row
+	keys    string         // the common table of the distinct keys
+}
+
+// shared adds the common table of a sub-select: its value for each key, or for a test the keys
 // that have a row. It returns the name of the table and the key of the row. The name is empty
 // if the sub-select must be written in place.
-func (e *emitter) once(s *query.Select, test bool) (name string, key query.ColumnOf) {
-	if !s.Once || e.isInAggregate() || e.common.inline[s] || test && e.stops && isQuick(s) {
+func (e *emitter) shared(s *query.Select, test bool) (table string, key query.ColumnOf) {
+	sh, ok := e.sharing(s, test)
+	if !ok {
 		return "", key
 	}
-	had := len(e.common.tables)
-	key, alone, ok := hangsOn(s)
+	in, columns := e.valuesOf(s, test, sh)
+	if e.size+in.size > maxSize {
+		e.common.inPlace[s] = true
+		return "", key
+	}
+
+	outermost := e.frame
+	for outermost.outer != nil {
+		outermost = outermost.outer
+	}
+	if cell := outermost.cell; cell != noCell && !slices.Contains(e.common.cells, cell) {
+		e.common.cells = append(e.common.cells, cell)
+	}
+	return e.common.add(in, columns), sh.key
+}
+
+// sharing decides whether a sub-select is evaluated once for each key, instead of once for each
+// row. test means that only the existence of a row matters.
+func (e *emitter) sharing(s *query.Select, test bool) (sharing, bool) {
+	if !s.Once || e.isInAggregate() || e.common.inPlace[s] || test && e.page.stops && isQuick(s) {
+		return sharing{}, false
+	}
+	key, keyOnly, ok := correlation(s)
 	if !ok || !e.repeats(key) {
-		return "", key
+		return sharing{}, false
 	}
-	set := e.set(key)
-	if set == "" || e.common.depth[set] > maxDepth {
-		e.common.keep(had)
-		return "", key
-	}
-	in := e.beside()
-	in.root, in.rootSet = key, set
+	keys := e.distinct(key)
+	return sharing{key, keyOnly, keys}, keys != "" && e.common.depth[keys] <= maxDepth
+}
+
+// valuesOf writes the common table of a shared sub-select. It returns the columns, too.
+func (e *emitter) valuesOf(s *query.Select, test bool, sh sharing) (in *emitter, columns string) {
+	in = e.forCommon()
+	in.origin = origin{column: sh.key, common: sh.keys}
+	keyHere := sh.keys + ".id"
 	var where []query.Expr
-	if alone {
-		in.given = map[query.ColumnOf]string{key: set + ".id"}
-	} else {
-		in.name(key.T, nil)
-		in.given = map[query.ColumnOf]string{key: in.aliasOf(key.T) + ".id"}
-		where = append(in.time(key.T), inSet{key, set})
+	if !sh.keyOnly {
+		in.name(sh.key.T, nil)
+		keyHere = in.aliasOf(sh.key.T) + ".id"
+		where = append(in.time(sh.key.T), inCommon{sh.key, sh.keys})
 	}
-	columns := "k"
-	if in.write("SELECT DISTINCT ", key); !test { // else servers merge it into its place
+	in.replaced.columns = map[query.ColumnOf]string{sh.key: keyHere}
+
+	columns = "k"
+	if in.write("SELECT DISTINCT ", sh.key); !test { // else servers merge it into its place
 		columns = "k, v"
 		in.write(", (", s, ")")
 	}
-	if in.write(" FROM "); alone {
-		in.write(in.reads(set))
+	if in.write(" FROM "); sh.keyOnly {
+		in.write(in.reads(sh.keys))
 	} else {
-		in.table(key.T)
+		in.table(sh.key.T)
 	}
 	if test {
 		where = append(where, direct{s: s})
@@ -222,19 +254,7 @@ func (e *emitter) once(s *query.Select, test bool) (name string, key query.Colum
 		in.write(" WHERE ")
 		in.conds(where)
 	}
-	if e.tables+e.read+in.tables+in.read > maxSize {
-		e.common.keep(had)
-		e.common.inline[s] = true
-		return "", key
-	}
-	f := e.frame
-	for f.outer != nil {
-		f = f.outer
-	}
-	if f.cell != noCell && !slices.Contains(e.common.cells, f.cell) {
-		e.common.cells = append(e.common.cells, f.cell)
-	}
-	return e.common.add(in, columns), key
+	return in, columns
 }
 
 // isQuick reports whether a test is about named assets one step away, which takes one or two
@@ -256,19 +276,19 @@ type direct struct {
 	s *query.Select
 }
 
-// inSet is the condition that a column is one of the ids of a common table.
-type inSet struct {
+// inCommon is the condition that a column is one of the ids of a common table.
+type inCommon struct {
 	query.ColumnOf
-	set string
+	table string
 }
 
-// hangsOn returns the column of an outer row that finds the rows of a sub-select. alone is
-// true if the sub-select reads nothing else of that row; otherwise the key is the id of the
-// row.
+// correlation returns the column of an outer row on which the rows of a sub-select depend.
+// keyOnly is true if the sub-select reads nothing else of that row; otherwise the key is the id
+// of the row.
 //
 // ok is false if rows have moments of their own, or if two outer rows are read. It is also
 // false if the first row of the sub-select is found by its own id, which is quick.
-func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
+func correlation(s *query.Select) (key query.ColumnOf, keyOnly, ok bool) {
 	first, _ := s.From.Key.(query.Compare)
 	by, _ := first.L.(query.ColumnOf)
 	up, ok := first.R.(query.ColumnOf)
@@ -277,12 +297,12 @@ func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
 	}
 	r := newReads()
 	r.Select(s)
-	alone = true
+	keyOnly = true
 	for c := range r.columns {
 		switch {
 		case r.own[c.T], c == up:
 		case c.T == up.T:
-			alone = false
+			keyOnly = false
 		default:
 			return key, false, false
 		}
@@ -291,7 +311,7 @@ func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
 		switch {
 		case r.own[t]:
 		case t == up.T:
-			alone = false
+			keyOnly = false
 		default:
 			return key, false, false
 		}
@@ -299,7 +319,7 @@ func hangsOn(s *query.Select) (key query.ColumnOf, alone, ok bool) {
 	switch {
 	case r.moments:
 		return key, false, false
-	case alone:
+	case keyOnly:
 		return up, true, true
 	}
 	return query.ColumnOf{T: up.T, Name: "id"}, false, up.T.Kind == query.Asset && up.Name == "id"
@@ -387,12 +407,12 @@ func (r *reads) Table(t *query.Table) {
 // repeats reports whether rows may share the value of a column, in all places where their
 // SELECT is evaluated.
 func (e *emitter) repeats(c query.ColumnOf) bool {
-	if _, ok := e.given[c]; ok {
+	if _, ok := e.replaced.columns[c]; ok {
 		return false
 	}
-	f := e.common.home[c.T]
+	f := e.common.frames[c.T]
 	switch {
-	case f == nil, f.outer == nil && e.one != nil:
+	case f == nil, f.outer == nil && e.origin.one != nil:
 		return false
 	case c.T.Kind != query.Asset || c.Name != "id":
 		return true
@@ -406,46 +426,48 @@ func (e *emitter) repeats(c query.ColumnOf) bool {
 	return !ok || by.T != c.T || by.Name == "id" || e.repeats(up)
 }
 
-// set returns the name of a common table with the distinct values of a column in all rows of
-// its SELECT. The table may have more values. It is added if it is missing. The name is empty
-// if rows are found other than by a column.
-func (e *emitter) set(c query.ColumnOf) string {
-	if name, ok := e.common.sets[c]; ok {
+// distinct returns the name of a common table with the distinct values of a column in all rows
+// of its SELECT. The table may have more values. It is added if it is missing. The name is
+// empty if rows are found other than by a column.
+func (e *emitter) distinct(c query.ColumnOf) string {
+	if name, ok := e.common.distinct[c]; ok {
 		return name
 	}
-	f := e.common.home[c.T]
-	in := e.beside()
-	in.plain = newPlain(f.from)
-	in.plain.addSure(f.from, in)
-	if in.plain.moments {
+	f := e.common.frames[c.T]
+	in := e.forCommon()
+	plain := newPlain(f.from)
+	if plain.moments {
 		return ""
 	}
+	plain.addSure(f.from, in)
+	in.replaced.plain = plain
 	if f.outer == nil {
-		in.seeds, in.moments, in.one, in.root, in.rootSet = e.seeds, e.moments, e.one, e.root, e.rootSet
+		in.origin = e.origin
 	} else {
 		key, _ := f.from.Key.(query.Compare)
 		by, isColumn := key.L.(query.ColumnOf)
 		up, isOuter := key.R.(query.ColumnOf)
-		if !isColumn || !isOuter || e.common.home[up.T] == nil {
+		if !isColumn || !isOuter || e.common.frames[up.T] == nil {
 			return ""
 		}
-		outer := e.set(up)
+		outer := e.distinct(up)
 		if outer == "" {
 			return ""
 		}
-		in.root, in.rootSet = up, outer
-		in.plain.from, in.plain.by = f.from, inSet{by, outer}
-		if f.from.Kind == query.Tree && in.startsAtSet(f.from) {
-			in.plain.by = nil // it has no other rows
+		in.origin = origin{column: up, common: outer}
+		plain.from, plain.by = f.from, inCommon{by, outer}
+		if f.from.Kind == query.Tree && in.origin.isCommonFor(f.from) {
+			plain.by = nil // it has no other rows
 		}
 	}
 	in.write("SELECT DISTINCT ")
-	in.selected(f.from, []query.Expr{c}, in.plain.where(in.flatten(f.where)), nil)
+	in.selected(f.from, []query.Expr{c}, plain.where(in.flatten(f.where)), nil)
+
 	name := e.common.add(in, "id")
-	e.common.sets[c] = name
-	e.common.depth[name] = e.common.depth[in.rootSet] + 1
+	depth := e.common.depth[in.origin.common] + 1
 	if f.from.Kind == query.Tree {
-		e.common.depth[name]++ // the table of the hierarchy
+		depth++ // the table of the hierarchy
 	}
+	e.common.distinct[c], e.common.depth[name] = name, depth
 	return name
 }

@@ -13,10 +13,10 @@ import (
 // few statement texts.
 func (e *emitter) pairs() {
 	before, id, moment := "(SELECT ", " AS id", " AS moment"
-	for i := range db.InSize(len(e.seeds)) {
+	for i := range db.InSize(len(e.origin.ids)) {
 		var parent, at query.Arg
-		if i < len(e.seeds) {
-			parent.V, at.V = e.seeds[i], e.moments[i]
+		if i < len(e.origin.ids) {
+			parent.V, at.V = e.origin.ids[i], e.origin.moments[i]
 		}
 		e.write(before, asInteger, parent, signed, id, ", ", asInteger, at, signed, moment)
 		before, id, moment = " UNION ALL SELECT ", "", ""
@@ -32,36 +32,36 @@ const asInteger, signed = "CAST(", " AS SIGNED)"
 // steps, or is root itself if the closure includes it.
 //
 // With t.Ends, the recursion starts at these ids and follows the hierarchy backwards.
-// Otherwise it starts at the parents or the one asset of the statement, if the hierarchy is
-// joined to them, or else at all assets.
+// Otherwise it starts at the origin of the statement if the hierarchy is joined to it, or else
+// at all assets.
 //
 // If rows have moments of their own, each pair has the span of time in which all its steps
 // held. A recursion that starts at a common table becomes a common table too, since MariaDB
 // cannot refer to one from inside the other.
 func (e *emitter) tree(t *query.Table) {
-	g, starts := e.edge(t), e.starts(t)
-	if starts != nil && e.startsAtSet(t) {
-		from := treeFrom{t, e.rootSet}
-		name, ok := e.common.trees[from]
-		if !ok {
-			name = e.common.newName()
-			in := e.beside()
-			in.root, in.rootSet = e.root, e.rootSet
-			in.recursion(t, g, in.starts(t), name)
-			e.common.addRecursive(in, name, g.columns)
-			e.common.trees[from] = name
-		}
-		e.write(e.reads(name))
+	g := e.edge(t)
+	if !e.origin.isCommonFor(t) {
+		e.write("(WITH RECURSIVE r(", g.columns, ") AS (")
+		e.recursion(t, g, "r")
+		e.write(") SELECT ", g.columns, " FROM r)")
 		return
 	}
-	e.write("(WITH RECURSIVE r(", g.columns, ") AS (")
-	e.recursion(t, g, starts, "r")
-	e.write(") SELECT ", g.columns, " FROM r)")
+	from := treeFrom{t, e.origin.common}
+	name, ok := e.common.trees[from]
+	if !ok {
+		name = e.common.newName()
+		in := e.forCommon()
+		in.origin = e.origin
+		in.recursion(t, g, name)
+		e.common.addRecursive(in, name, g.columns)
+		e.common.trees[from] = name
+	}
+	e.write(e.reads(name))
 }
 
-// recursion writes the pairs of a hierarchy as a table that reads itself by name. starts is
-// the condition on the ids it starts from; nil: all.
-func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
+// recursion writes the pairs of a hierarchy as a table that reads itself by name.
+func (e *emitter) recursion(t *query.Table, g edge, name string) {
+	starts := e.startsOf(t)
 	limit := func(column string) {
 		if starts != nil {
 			e.write(" AND ", column)
@@ -72,7 +72,7 @@ func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 	if len(t.Ends) > 0 {
 		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.next, " = r.root"}
 	}
-	e.read += 3 // the tables of its parts
+	e.size += 3 // the tables of its parts
 	e.write("SELECT ")
 	if t.Tree.Me {
 		e.write("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codesOf(t.Tree.Up.Declared.Concrete))
@@ -91,30 +91,6 @@ func (e *emitter) recursion(t *query.Table, g edge, starts []any, name string) {
 		e.write(g.overlap, " WHERE ")
 		e.edgeConds(g)
 	}
-}
-
-// startsAtSet reports whether the recursion of a hierarchy starts at a common table.
-func (e *emitter) startsAtSet(t *query.Table) bool { return e.rootSet != "" && len(t.Ends) == 0 }
-
-// starts returns the condition on the ids at which the recursion of a hierarchy starts; nil:
-// all.
-func (e *emitter) starts(t *query.Table) []any {
-	if len(t.Ends) > 0 {
-		return []any{" IN ", t.Ends}
-	}
-	root, ok := e.root.(query.ColumnOf)
-	key, _ := t.Key.(query.Compare)
-	switch {
-	case !ok || root.T != t && key.R != query.Expr(root):
-		return nil
-	case e.rootSet != "":
-		return []any{" IN (SELECT id FROM ", e.reads(e.rootSet), ")"}
-	case e.one != nil:
-		return []any{" = ", e.one}
-	case e.seeds == nil:
-		return nil
-	}
-	return []any{" IN ", e.seeds}
 }
 
 // edge is one step of a hierarchy as SQL. It has the table of the pairs (start, next), and the
