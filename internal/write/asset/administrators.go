@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// noteAdministrators notes that a command may have ended somebody's administration
-// of the system.
+// noteAdministrators records in the session that a command may have left fewer system
+// administrators who can log in.
 func (g *gate) noteAdministrators(c *Command, target *row) {
 	lost := target.typ == g.s.e.layout.member && c.Verb != Create && (c.Verb == Operate || c.sets("DefaultRole") || c.sets("IsLoginDisabled") || c.sets("Username"))
 	for _, r := range g.changes.roles[g.changes.start.roles:] {
@@ -19,14 +19,15 @@ func (g *gate) noteAdministrators(c *Command, target *row) {
 	g.s.administratorsChanged = g.s.administratorsChanged || lost
 }
 
-// checkAdministrators refuses a request after which no system administrator could
-// log in: nobody could make one again.
+// checkAdministrators refuses a request after which no system administrator could log in.
+// Nobody could then appoint another one.
+// Errors: fault.Denied.
 func (s *Session) checkAdministrators(ctx context.Context) error {
 	l := s.e.layout
 	if !s.administratorsChanged || l.loginDisabled == nil || l.defaultRole == nil {
 		return nil
 	}
-	if err := lockNamed(ctx, s.tx, "administrators"); err != nil { // another may end at once
+	if err := lockNamed(ctx, s.tx, "administrators"); err != nil { // two requests at once could each remove one of the last two
 		return err
 	}
 	admin := l.roleID(int64(meta.SystemAdmin))

@@ -15,17 +15,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// block hands out ids of a sequence, a range of which each process reserves.
+// block allocates ids of a sequence, from a range that the process has reserved.
 type block struct {
 	sequence string
-	size     int64
+	size     int64 // the least number of ids to reserve at once
 	mu       sync.Mutex
-	first    int64 // of the ids left
-	end      int64 // exclusive
+	first    int64 // the first id that is left in the range
+	end      int64 // the end of the range, exclusive
 }
 
-// next returns the first of n consecutive ids. Where the small pool must not be
-// used inside a transaction the block is reserved in tx, and given up with it.
+// next returns the first of n consecutive ids. If too few are left, it reserves a range. If
+// Dialect.SmallInside is false, it does so in tx, and a rollback of tx discards the range.
 func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +46,7 @@ func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, 
 	return first, nil
 }
 
-// reserve begins another block, of n ids at least.
+// reserve reserves a range of at least n ids.
 func (b *block) reserve(ctx context.Context, tx *db.Tx, n int64) error {
 	size := max(b.size, n)
 	first, err := advanceSequence(ctx, tx, b.sequence, size)
@@ -54,14 +54,15 @@ func (b *block) reserve(ctx context.Context, tx *db.Tx, n int64) error {
 	return err
 }
 
-// giveUp forgets what is left of a block whose reservation was rolled back.
+// giveUp discards the range after its reservation was rolled back.
 func (b *block) giveUp() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.first, b.end = 0, 0
 }
 
-// advanceSequence moves a sequence by n and returns the first value passed.
+// advanceSequence adds n to a sequence and returns the first of the n new values.
+// Errors: fault.NotFound if the sequence does not exist.
 func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
 	const update = `UPDATE sequence SET value = value + ? WHERE name = ?`
 	var value int64
@@ -76,23 +77,24 @@ func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int6
 	return value - n + 1, err
 }
 
-// demand is what a batch needs of the sequences once its assets are locked.
+// demand contains how many values a batch needs from each sequence. A batch allocates them
+// after it has locked its assets.
 type demand struct {
-	moments int64
-	others  map[string]int64   // how far the sequences of Numbers and ranks move, by name
+	moments int64              // number of moments
+	others  map[string]int64   // by sequence of Numbers or ranks: how much to add to it
 	ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
 }
 
-// allocation is the answer: the first of each, and the instant stamped for them.
+// allocation contains the first value of each sequence of a demand, and the time of the
+// moments.
 type allocation struct {
-	moment int64
-	at     int64 // UTC microseconds, whole milliseconds: what ChangeDate prints is exact
-	first  map[string]int64
+	moment int64            // the first moment
+	at     int64            // UTC microseconds, in whole milliseconds, which ChangeDate prints without loss
+	first  map[string]int64 // by sequence
 }
 
-// allocator lets concurrent batches of this process take together, in one short
-// transaction: those that come while one is running wait for the next, which allocates
-// for all of them.
+// allocator allocates for concurrent batches of this process in one short transaction.
+// Batches that arrive while it runs wait and share the next transaction.
 type allocator struct {
 	db      *db.DB
 	mu      sync.Mutex
@@ -107,12 +109,12 @@ type waiter struct {
 	done   chan struct{}
 }
 
-// allocateTimeout bounds one allocation. It does not use the caller's context,
-// since others share it.
+// allocateTimeout limits one allocation. An allocation does not end with the context of one
+// caller, because other callers share it.
 const allocateTimeout = 15 * time.Second
 
-// allocate returns moments, Numbers and ranks. They come from tx where the small
-// pool must not be used inside a transaction.
+// allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it does so
+// in tx.
 func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
@@ -131,12 +133,12 @@ func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocati
 	select {
 	case <-t.done:
 		return t.got, t.err
-	case <-ctx.Done(): // its allocation is left unused
+	case <-ctx.Done(): // its values stay unused
 		return allocation{}, db.Fault(ctx.Err())
 	}
 }
 
-// serve allocates for all waiters until there are none.
+// serve allocates for the waiters until none is left.
 func (k *allocator) serve(ctx context.Context) {
 	for {
 		k.mu.Lock()
@@ -162,11 +164,11 @@ func (k *allocator) once(ctx context.Context, batch []*waiter) {
 	}
 }
 
-// firstNumber is where the Numbers of a type start.
+// firstNumber is the first Number of a type.
 const firstNumber = 1001
 
-// createSequences creates sequences: Numbers from the first on, ranks above those in
-// use. A row that another process made meanwhile is left alone.
+// createSequences creates sequences. Numbers begin with firstNumber, ranks above the
+// greatest rank in use. A row that another process has created meanwhile is not changed.
 func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []string) error {
 	values := make([]int64, len(names))
 	for i, name := range names {
@@ -191,8 +193,9 @@ func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []st
 	return nil
 }
 
-// rankedBy returns the codes of the types that share a sequence of ranks, as the
-// model of a waiter that needs it says.
+// rankedBy returns the codes of the types that share a sequence of ranks. Waiters may have
+// different models; the first one that needs the sequence counts. ok is false for a sequence
+// of Numbers.
 func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
 	for _, t := range batch {
 		if t.demand.others[sequence] == 0 {
@@ -205,8 +208,8 @@ func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
 	return nil, false
 }
 
-// firstRankValue is the first value of the sequence of ranks that some types
-// share.
+// firstRankValue returns the initial value of the sequence of ranks that some types share.
+// The first rank of the sequence is above all ranks in use.
 func firstRankValue(ctx context.Context, tx *db.Tx, types []int64) (int64, error) {
 	in, args := db.InArgs(types)
 	var used *int64
@@ -219,11 +222,11 @@ func firstRankValue(ctx context.Context, tx *db.Tx, types []int64) (int64, error
 	return rankValue(*used), nil
 }
 
-// numberSequence is the sequence of a type's Numbers.
+// numberSequence returns the name of the sequence of a type's Numbers.
 func numberSequence(t *meta.Type) string { return "number:" + t.Name }
 
-// sequencesOf returns the sequences that the waiters need besides the moments, in
-// order, and how far each advances.
+// sequencesOf returns the names of the sequences that the waiters need in addition to the
+// moments, sorted. by contains how much to add to each.
 func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	by = map[string]int64{}
 	for _, t := range batch {
@@ -234,8 +237,7 @@ func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	return slices.Sorted(maps.Keys(by)), by
 }
 
-// advanceAll advances the sequences once for all waiters, and creates those that do
-// not exist.
+// advanceAll moves each sequence once for all waiters, and creates missing sequences.
 func (k *allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
@@ -258,7 +260,7 @@ func (k *allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) 
 	return nil
 }
 
-// begin creates sequences and moves them.
+// begin creates sequences and moves them. It returns their last values.
 func (k *allocator) begin(ctx context.Context, tx *db.Tx, batch []*waiter, names []string, by map[string]int64) (last map[string]int64, err error) {
 	if tx != nil {
 		if err := createSequences(ctx, tx, batch, names); err != nil {
@@ -271,13 +273,14 @@ func (k *allocator) begin(ctx context.Context, tx *db.Tx, batch []*waiter, names
 	return last, err
 }
 
-// momentSequence is the sequence of moments, which is stamped with the database's clock.
+// momentSequence is the name of the sequence of moments. The column stamped_at of its row is
+// the time of the last moment, by the database's clock.
 const momentSequence = "moment"
 
-// move moves the named sequences that exist and then the moments, where there are any,
-// and returns what they are then, and the stamp of the moments. tx is nil where it is
-// done in a transaction of its own: one that the server gets at once, so that it keeps
-// the row that all writers take from for no way between the two.
+// move moves the named sequences that exist, and then the sequence of moments if moments is
+// not 0. It returns the last value of each moved sequence, and the time of the moments. If
+// tx is nil, it sends all statements to the server at once, as a separate transaction. The
+// row of the moments, which all writers need, is then not locked during a round trip.
 func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64) (last map[string]int64, at int64, err error) {
 	last = make(map[string]int64, len(names)+1)
 	if tx != nil {
@@ -297,10 +300,10 @@ func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []
 		return last, at, err
 	}
 	statements := make([]db.Statement, 0, len(names)+1)
-	for _, name := range names { // in order: the same in every process
+	for _, name := range names { // sorted: every process locks the rows in the same order
 		statements = append(statements, db.Statement{Query: `UPDATE sequence SET value = LAST_INSERT_ID(value + ?) WHERE name = ?`, Args: []any{by[name], name}})
 	}
-	if moments > 0 { // last: its row is held for the shortest time
+	if moments > 0 { // last, so that its row is locked for the shortest time
 		statements = append(statements, takeMoments(k.db.Dialect, moments))
 	}
 	rows, ids, err := k.db.Together(ctx, statements...)
@@ -321,8 +324,9 @@ func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []
 	return last, at, nil
 }
 
-// stampMoments moves the moments in a transaction, and stamps them with the database's
-// clock, of which only the greatest value counts.
+// stampMoments adds n to the sequence of moments, in a transaction. It returns the last
+// moment and its time by the database's clock. If that clock was set back, the time of the
+// earlier moments is used, so times never decrease.
 func stampMoments(ctx context.Context, tx *db.Tx, n int64) (last, at int64, err error) {
 	d := tx.Dialect()
 	err = tx.QueryRow(ctx, `UPDATE sequence SET value = value + ?, stamped_at = `+d.Greatest+`(stamped_at, `+d.NowMillis+`) WHERE name = ?`+
@@ -330,13 +334,13 @@ func stampMoments(ctx context.Context, tx *db.Tx, n int64) (last, at int64, err 
 	return last, at, err
 }
 
-// stampBits are those of an instant in milliseconds that fit beside a moment into what
-// one statement answers: they pass in 49 days.
+// stampBits is the number of low bits of a time in milliseconds that takeMoments returns.
+// They repeat every 49 days.
 const stampBits = 32
 
-// takeMoments is stampMoments as a statement by itself: it answers the last moment and
-// the stamp as one number. The stamp is computed twice, since servers differ in whether
-// an assignment sees the one before it.
+// takeMoments returns a statement that does the same as stampMoments. Its LAST_INSERT_ID
+// contains the last moment in the upper bits, and stampBits bits of its time. The time is
+// computed twice, because servers differ in whether an assignment sees the one before it.
 func takeMoments(d *db.Dialect, n int64) db.Statement {
 	stamp := d.Greatest + `(stamped_at, ` + d.NowMillis + `)`
 	return db.Statement{
@@ -346,20 +350,20 @@ func takeMoments(d *db.Dialect, n int64) db.Statement {
 	}
 }
 
-// unpackMoment returns the moment and the stamp, in UTC microseconds, of what takeMoments
-// answered: of the instants that the number may mean, the one that is nearest to now.
+// unpackMoment returns the moment and its time, in UTC microseconds, from the result of
+// takeMoments. Of the times that have the same low bits, it returns the one nearest to now.
 func unpackMoment(packed int64, now time.Time) (last, at int64) {
 	const period = 1 << stampBits
 	last = packed >> stampBits
 	ms := now.UnixMilli()
-	ago := (ms - packed) & (period - 1) // of both only these bits count
+	ago := (ms - packed) & (period - 1) // only the low bits are known
 	if ago >= period/2 {
 		ago -= period
 	}
 	return last, (ms - ago) * 1000
 }
 
-// handOut gives each waiter its part of what the sequences have moved.
+// handOut sets the allocation of each waiter. last contains the last value of each sequence.
 func handOut(batch []*waiter, last map[string]int64, at int64) {
 	for _, t := range slices.Backward(batch) {
 		t.got = allocation{moment: last[momentSequence] - t.demand.moments + 1, at: at, first: make(map[string]int64, len(t.demand.others))}
@@ -371,7 +375,7 @@ func handOut(batch []*waiter, last map[string]int64, at int64) {
 	}
 }
 
-// numberText spells a Number: the prefix and at least five digits.
+// numberText returns the text of a Number: the prefix and at least five digits.
 func numberText(prefix string, n int64) string {
 	b := append(make([]byte, 0, len(prefix)+8), prefix...)
 	for limit := int64(10000); limit > n && limit > 1; limit /= 10 {

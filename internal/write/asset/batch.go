@@ -10,9 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// Run carries out commands in order and writes their changes. It returns one
-// outcome for each; a failing command fails alone, or with those that are for it.
-// Errors: only what ends the whole request.
+// Run executes commands in order and writes their changes. It returns one outcome for each
+// command. If a command fails, only those that depend on it fail too (Command.For,
+// Command.Within).
+// Errors: those that end the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	if s.finished {
 		return nil, errors.New("commands after the audit of the request")
@@ -30,7 +31,7 @@ func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return s.run(ctx, commands)
 }
 
-// run carries out commands in batches.
+// run executes commands in batches.
 func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(commands))
 	for len(commands) > 0 {
@@ -45,8 +46,9 @@ func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return outcomes, nil
 }
 
-// runBatch runs commands together. When the database refuses what only it can
-// refuse, they run again one by one, so that only the one at fault fails.
+// runBatch executes commands together. If they reach too many assets (errSplit), it executes
+// them again in two halves. If the database refuses a value, such as a duplicate username,
+// it executes them one by one, so that only the command with that value fails.
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	sealed := s.ownSealed
 	outcomes, guarded, err := s.attempt(ctx, commands)
@@ -67,7 +69,7 @@ func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome,
 	return s.runParts(ctx, commands, 1)
 }
 
-// runParts runs commands in smaller batches.
+// runParts executes commands in batches of at most size commands.
 func (s *Session) runParts(ctx context.Context, commands []*Command, size int) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(commands))
 	for part := range slices.Chunk(commands, size) {
@@ -80,8 +82,8 @@ func (s *Session) runParts(ctx context.Context, commands []*Command, size int) (
 	return outcomes, nil
 }
 
-// attempt runs commands once, under a savepoint when the database may refuse
-// something that memory cannot know.
+// attempt executes commands once. guarded reports that the changes were written under a
+// savepoint, because the database may refuse a value that cannot be checked in memory.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
 	resetHandles(commands)
 	x := s.newExecutor()
@@ -110,7 +112,7 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 	return outcomes, guarded, err
 }
 
-// resetHandles undoes what a rolled back attempt set on the handles.
+// resetHandles makes the handles pending again after a rollback.
 func resetHandles(commands []*Command) {
 	for _, c := range commands {
 		if c.Self != nil {
@@ -119,8 +121,8 @@ func resetHandles(commands []*Command) {
 	}
 }
 
-// refusal is the error of a command that the database refused: that of the
-// credentials, otherwise that a value exists twice.
+// refusal returns the error of a command that the database refused. If Credentials.Set
+// returned a violation, it is that violation. Otherwise a value is not unique.
 func (s *Session) refusal(c *Command, err error) error {
 	if strings.HasPrefix(fault.Public(err), "Violation'") {
 		return fault.Invalidf(fault.NoPlace, "%s", fault.Public(err))
@@ -137,8 +139,9 @@ func (s *Session) refusal(c *Command, err error) error {
 	return err
 }
 
-// batchLen returns how many of the commands can run together: all before the
-// first that needs to see in the database what one before it did.
+// batchLen returns how many of the first commands can run together. The batch ends before a
+// command that must read from the database what an earlier command changes. It ends after a
+// command that may change which assets the caller sees.
 func (s *Session) batchLen(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
 	first := batchKey(s.typeOf(commands[0]), commands[0])
@@ -158,9 +161,9 @@ func (s *Session) batchLen(commands []*Command) int {
 	return len(commands)
 }
 
-// batchKey names the operation of a command that runs only with others of its
-// kind: one that restores reads from the database how assets were deleted, and
-// everything else reads which projects are.
+// batchKey returns a key for an operation that deletes projects or restores assets, else an
+// empty text. Commands with different keys cannot share a batch. A restore reads from the
+// database how the assets were deleted, and other commands read which projects are deleted.
 func batchKey(t *meta.Type, c *Command) string {
 	if t == nil || c.Verb != Operate {
 		return ""
@@ -175,10 +178,11 @@ func batchKey(t *meta.Type, c *Command) string {
 	return op.Name
 }
 
-// runsAlone reports whether a command moves a project in the tree, or an asset in
-// its rank space, so that the next one needs the new order; or writes a definition,
-// which the next one is checked against; or runs an operation that queries the
-// database.
+// runsAlone reports whether a command must be the only one in its batch. That is so if
+//   - it moves a project in the tree or an asset in its rank space, because the next command
+//     needs the new order,
+//   - it writes a definition, because the next command is checked against it,
+//   - it runs an operation that queries the database.
 func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 	if t != nil && t.Metadata {
 		return true
@@ -203,16 +207,15 @@ func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 	return false
 }
 
-// changesSeen reports whether the caller may see other assets after a command than
-// before it, by the rule of a type.
+// changesSeen reports whether a command may change which assets the caller sees (meta.Seen).
 func (s *Session) changesSeen(c *Command) bool {
 	return !s.who.All && c.Verb == Update && slices.ContainsFunc(c.Changes, func(ch Change) bool {
 		return s.e.layout.decideSeen[ch.Name]
 	})
 }
 
-// namesChanged reports whether a value is a name that one of the assets changed
-// so far could have.
+// namesChanged reports whether a command refers by name to an asset that may have changed in
+// the batch. changed contains the types of the assets that have changed.
 func namesChanged(t *meta.Type, c *Command, changed map[*meta.Type]bool) bool {
 	if t == nil {
 		return false

@@ -7,43 +7,42 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// unit is the unit of work of a batch: what it has read, and what it changes.
+// unit is the unit of work of a batch: the data that it has read, and its changes.
 type unit struct {
 	s       *Session
 	loaded  *loaded
 	changes *changes
 }
 
-// changes is what a batch changes, held in memory until it is written. Each
-// command begins at a savepoint; commit makes what it did final, rollback
-// undoes it.
+// changes contains the changes of a batch in memory until they are written. Each command
+// begins at a savepoint and ends with commit or rollback.
 type changes struct {
 	s      *Session
 	loaded *loaded
 
 	start   savepoint         // of the current command
-	touched []*row            // that the current command changes
-	holders []*row            // those of touched that hold a relation which the command writes from its other end
-	asked   []role            // roles that the current command is to give, given already or not
-	ended   map[endedEdge]int // edges that the current command has ended: where in edges
-	counts  *Affected         // what the current command counts to; nil: nothing
-	undone  int               // of these, how many go on after all; their place in edges is empty
+	touched []*row            // assets that the current command creates or may change
+	holders []*row            // assets in touched that store a relation which the command writes from its other end
+	asked   []role            // roles that the current command sets, including those that the member has already
+	ended   map[endedEdge]int // edges that the current command has ended; the value is the index in edges
+	undone  int               // number of ended edges that continue after all; their entries in edges are empty
+	counts  *Affected         // limit for the current command; nil: none
 
-	edges       []edgeChange // begun and ended, in order
+	edges       []edgeChange // in the order of the changes
 	logins      []login
 	contents    []content
 	roles       []role
-	newScopes   []*row
-	movedScopes []*row                       // projects that got another parent
-	affected    map[*Affected]map[int64]bool // ids of the assets that commands have changed
-	beside      int                          // assets changed beside those that commands name
-	bytes       int64                        // of the texts of versions
+	newScopes   []*row                       // new projects
+	movedScopes []*row                       // projects with a new parent
+	affected    map[*Affected]map[int64]bool // by limit: ids of the assets that its commands have changed
+	beside      int                          // number of changed assets that no command names
+	bytes       int64                        // size of the texts of versions
 
-	moments  int64
-	numbers  map[*meta.Type]int64
-	ranks    map[string]int64 // by sequence
-	made     []*row
-	changed  []*row
+	moments  int64                // number of moments to allocate
+	numbers  map[*meta.Type]int64 // by type: number of Numbers to allocate
+	ranks    map[string]int64     // by sequence: number of ranks to allocate
+	made     []*row               // new assets
+	changed  []*row               // changed assets that existed before the batch
 	versions []*version
 	closings []closing
 	closure  []ancestry // of new projects
@@ -53,47 +52,47 @@ func newChanges(s *Session, l *loaded) *changes {
 	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, affected: map[*Affected]map[int64]bool{}, ranks: map[string]int64{}}
 }
 
-// savepoint is how long the lists of changes were when a command began.
+// savepoint contains the lengths of the lists of changes when a command began.
 type savepoint struct{ edges, logins, contents, roles, newScopes, movedScopes int }
 
-// edgeChange is an edge that a command began, in set, or ended, where set is nil.
+// edgeChange is an edge that a command has begun or ended.
 type edgeChange struct {
 	edge  *edge
-	set   *edgeSet
-	owner *row // whose version records the change
+	set   *edgeSet // to which the edge was added; nil: the edge ended
+	owner *row     // the asset whose version records the change
 }
 
-// endedEdge is an edge that the current command has ended, and for whom.
+// endedEdge is the key of an edge that the current command has ended.
 type endedEdge struct {
 	from  int64
-	end   string // the text as it is written, which a value of the same meaning may not have
+	end   string // of a value: its exact text; an equal value in another case has another key
 	code  int
 	to    int64
-	owner *row
+	owner *row // the asset whose version records the end
 }
 
 func endedBy(e *edge, owner *row) endedEdge { return endedEdge{e.from, e.text, e.code, e.to, owner} }
 
-// closing ends the version that was current before the batch.
+// closing is the end of the version that was current before the batch.
 type closing struct {
 	row   *row
-	until int64
+	until int64 // moment, negative until the batch is written
 }
 
-// login is a username or password to be set.
+// login is a username or password to set.
 type login struct {
 	member             int64
-	typ                string
-	username, password *string
+	typ                string  // name of the member's type
+	username, password *string // password is the hash; nil: unchanged
 }
 
-// role is a row of scope_member to be written, or to be ended.
+// role is a row of scope_member to write or to end.
 type role struct {
-	scope, member, role int64
+	scope, member, role int64 // stored ids
 	owner               bool
-	since               int64 // negative until the batch is written
-	end                 bool  // ends the current row instead
-	by                  *row  // whose version records the change
+	since               int64 // moment of the change, negative until the batch is written
+	end                 bool  // the current row ends, and no row begins
+	by                  *row  // the asset whose version records the change
 }
 
 func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o.owner == want.owner }
@@ -105,7 +104,7 @@ func (c *changes) begin() {
 	c.start = savepoint{len(c.edges), len(c.logins), len(c.contents), len(c.roles), len(c.newScopes), len(c.movedScopes)}
 }
 
-// rollback undoes what the current command did.
+// rollback undoes the changes of the current command.
 func (c *changes) rollback() {
 	c.compact()
 	for _, ch := range slices.Backward(c.edges[c.start.edges:]) {
@@ -132,12 +131,12 @@ func (c *changes) rollback() {
 	c.touched = c.touched[:0]
 }
 
-// commit makes what the current command did final: one version, with a moment
-// of its own, for each asset that it made or altered.
+// commit makes the changes of the current command final. Each asset that it created or
+// changed gets one version with a separate moment.
 func (c *changes) commit() {
 	for _, w := range c.touched {
 		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
-			w.dirty = false // changed there and back
+			w.dirty = false // it has the same values as before the command
 		}
 		w.holds = false
 		if !w.dirty && w.links == 0 {
@@ -158,7 +157,8 @@ func (c *changes) commit() {
 	c.touched = c.touched[:0]
 }
 
-// addVersion gives the row's new state a moment and closes the one before.
+// addVersion adds the current state of a row as a version with the next moment, and ends the
+// version before it.
 func (c *changes) addVersion(w *row) {
 	c.moments++
 	st := w.cur
@@ -193,15 +193,15 @@ func (c *changes) addNumber(w *row) {
 	}
 }
 
-// nextRank reserves a rank after all others of a type's rank space.
+// nextRank reserves a rank after all others in the rank space of a type.
 func (c *changes) nextRank(t *meta.Type) ranked {
 	sequence := rankSequence(t)
 	c.ranks[sequence]++
 	return ranked{sequence, c.ranks[sequence]}
 }
 
-// dateChanges gives the edges, roles and projects of the current command the
-// moments of the versions that record them.
+// dateChanges sets the moments of the edges and roles that the current command changed, and
+// of its new projects. Each has the moment of the version that records it.
 func (c *changes) dateChanges() {
 	for _, ch := range c.edges[c.start.edges:] {
 		if ch.set != nil {
@@ -227,7 +227,7 @@ func (c *changes) dateChanges() {
 	}
 }
 
-// newRow begins a new asset without any values.
+// newRow adds a new asset without values.
 func (c *changes) newRow(t *meta.Type, id int64) *row {
 	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
 		code: meta.StateActive, until: db.Forever, slots: make([]any, len(c.s.e.layout.slots)),
@@ -238,7 +238,7 @@ func (c *changes) newRow(t *meta.Type, id int64) *row {
 	return w
 }
 
-// touch makes a row ready for change by the current command.
+// touch must be called before the current command changes a row. A second call does nothing.
 func (c *changes) touch(w *row) {
 	if w.before != nil {
 		return
@@ -249,8 +249,8 @@ func (c *changes) touch(w *row) {
 	c.touched = append(c.touched, w)
 }
 
-// touchHolder is touch for an asset that holds a relation which the current
-// command writes from its other end.
+// touchHolder does what touch does, for an asset that stores a relation which the current
+// command writes from the other end.
 func (c *changes) touchHolder(w *row) {
 	c.touch(w)
 	if !w.holds {
@@ -259,8 +259,8 @@ func (c *changes) touchHolder(w *row) {
 	}
 }
 
-// addEdge begins an edge, unless the same command has ended the same one: then
-// that one goes on. owner is the asset whose version records it.
+// addEdge begins an edge. If the current command has ended the same edge, that edge continues
+// instead. owner is the asset whose version records the change.
 func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	if c.cancelEnd(set, &e, owner) {
 		return
@@ -271,8 +271,9 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	owner.links++
 }
 
-// cancelEnd revokes the end of an edge. A member's link to a project is
-// ended for good: the role went with it.
+// cancelEnd lets an edge continue that the current command has ended, and reports whether
+// there was one. The link of a project to a member stays ended, because the role of the
+// member has ended with it.
 func (c *changes) cancelEnd(set *edgeSet, e *edge, owner *row) bool {
 	at, ok := c.ended[endedBy(e, owner)]
 	if !ok || c.s.e.layout.isMembers(e.code) {
@@ -288,16 +289,16 @@ func (c *changes) cancelEnd(set *edgeSet, e *edge, owner *row) bool {
 	return true
 }
 
-// compact removes the places of ends that were revoked.
+// compact removes the empty entries that cancelEnd has left in edges.
 func (c *changes) compact() {
 	if c.undone == 0 {
 		return
 	}
-	of := slices.DeleteFunc(c.edges[c.start.edges:], func(ch edgeChange) bool { return ch.edge == nil })
-	c.edges, c.undone = c.edges[:c.start.edges+len(of)], 0
+	kept := slices.DeleteFunc(c.edges[c.start.edges:], func(ch edgeChange) bool { return ch.edge == nil })
+	c.edges, c.undone = c.edges[:c.start.edges+len(kept)], 0
 }
 
-// endEdge ends an edge; owner is the asset whose version records it.
+// endEdge ends an edge. owner is the asset whose version records the change.
 func (c *changes) endEdge(e *edge, owner *row) {
 	e.ended = true
 	if set := c.loaded.edgeSets[e.from]; set != nil {
@@ -311,18 +312,19 @@ func (c *changes) endEdge(e *edge, owner *row) {
 	owner.links++
 }
 
-// mayBeRefused reports whether the database may refuse what memory cannot
-// check: a username or a value that is there already.
+// mayBeRefused reports whether the database may refuse a change that cannot be checked in
+// memory: a username, or a value of a multi-value scalar, may exist already.
 func (c *changes) mayBeRefused() bool {
 	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, func(ch edgeChange) bool { return ch.set != nil && ch.edge.code < 0 })
 }
 
-// setLogin changes what a member logs in with; nil leaves it as it is.
+// setLogin changes the username or the hash of the password of a member. A nil pointer leaves
+// that part unchanged.
 func (c *changes) setLogin(w *row, username, password *string) {
 	c.logins = append(c.logins, login{w.id, w.typ.Name, username, password})
 }
 
-// recordInSession notes in the session what later batches of the request must know.
+// recordInSession records in the session what later batches of the request need.
 func (c *changes) recordInSession() {
 	for _, w := range c.made {
 		if w.typ.Secured.Self {
@@ -332,7 +334,8 @@ func (c *changes) recordInSession() {
 			c.s.createdRuled = with(c.s.createdRuled, w.id)
 		}
 	}
-	isMember := func(w *row) bool { return w.typ == c.s.e.layout.member } // its default role, or its state
+	// A change of a member may change the default role or the state.
+	isMember := func(w *row) bool { return w.typ == c.s.e.layout.member }
 	c.s.rolesChanged = c.s.rolesChanged || len(c.roles)+len(c.newScopes)+len(c.movedScopes) > 0 ||
 		slices.ContainsFunc(c.made, isMember) || slices.ContainsFunc(c.changed, isMember)
 	c.s.reached = c.s.reached.plus(c.reached())
@@ -353,7 +356,7 @@ func (c *changes) recordInSession() {
 	}
 }
 
-// with adds an id to a set, which may be nil.
+// with returns the set with an id added. The set may be nil.
 func with(set map[int64]bool, id int64) map[int64]bool {
 	if set == nil {
 		set = map[int64]bool{}
@@ -362,8 +365,8 @@ func with(set map[int64]bool, id int64) map[int64]bool {
 	return set
 }
 
-// withCommitted applies what earlier commands of the batch did to the ids that
-// the database says are linked to an asset.
+// withCommitted applies the link changes of earlier commands of the batch to ids. These are
+// the assets whose links to an asset were read from the database.
 func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
 	for _, ch := range c.edges[:c.start.edges] {
 		switch e := ch.edge; {

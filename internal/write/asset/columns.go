@@ -7,21 +7,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// columnSet is the columns of a statement about assets: the fixed ones, and each other
-// column that at least one row needs. The column folded is needed if a text may change.
+// columnSet contains the columns of a statement about assets, except the fixed columns. It
+// contains every column that at least one row needs.
 type columnSet struct {
 	slots  []int
 	attrs  bool
-	folded bool
-	hashes []int // of db.LongTexts
+	folded bool  // needed if a text may change
+	hashes []int // indexes in db.LongTexts
 }
 
-// fewRows is up to how many rows a statement that is prepared has all columns: omitting
-// some saves less than preparing another statement costs.
+// fewRows is the largest number of rows for which a prepared statement has all columns. Fewer
+// columns would save less than the preparation of another statement costs.
 const fewRows = 16
 
-// columnsNeeded returns the columns for n rows, of which needs and attrs report
-// what row i needs.
+// columnsNeeded returns the columns for n rows. needs reports whether row i needs a slot, and
+// attrs whether it needs the column attrs.
 func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i int) bool) columnSet {
 	var sh columnSet
 	for slot := range l.slots {
@@ -34,9 +34,9 @@ func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i
 	return sh
 }
 
-// columnsChanged returns the columns that contain all changes of some assets. Those of
-// keys are among them only where they change, however few the assets: SQLite writes a
-// key anew whenever one of its columns is set.
+// columnsChanged returns the columns that contain all changes of rows. It contains a column
+// of a key only if a value changes, even if the rows are few. SQLite writes a key again
+// whenever one of its columns is set.
 func (l *layout) columnsChanged(rows []*row) columnSet {
 	changed := func(i, slot int) bool { return rows[i].cur.slots[slot] != rows[i].stored.slots[slot] }
 	hash := func(i, text int) bool { return !bytes.Equal(rows[i].cur.hashes[text], rows[i].stored.hashes[text]) }
@@ -56,8 +56,8 @@ func (l *layout) columnsChanged(rows []*row) columnSet {
 	return sh
 }
 
-// anyRow reports whether any of n rows needs a column; few rows of a statement that is
-// prepared get it anyway.
+// anyRow reports whether any of n rows needs a column. A prepared statement for at most
+// fewRows rows has it in any case.
 func (l *layout) anyRow(n int, needs func(i int) bool) bool {
 	needed := l.prepares && n <= fewRows
 	for i := 0; i < n && !needed; i++ {
@@ -66,7 +66,7 @@ func (l *layout) anyRow(n int, needs func(i int) bool) bool {
 	return needed
 }
 
-// columnsFilled returns the columns that contain all values of some states.
+// columnsFilled returns the columns that contain all values of n states.
 func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
 	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
 	sh.folded = l.anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
@@ -74,7 +74,7 @@ func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
 	return sh
 }
 
-// hashesNeeded returns which hashes any of n rows needs.
+// hashesNeeded returns the indexes in db.LongTexts of the hashes that any of n rows needs.
 func (l *layout) hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
 	for text := range db.LongTexts {
 		if l.anyRow(n, func(i int) bool { return needs(i, text) }) {
@@ -84,7 +84,7 @@ func (l *layout) hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
 	return all
 }
 
-// columnsOf appends the names of the columns of a set to the fixed ones.
+// columnsOf returns the names of the fixed columns, then those of a set.
 func (l *layout) columnsOf(sh columnSet, fixed []string) []string {
 	all := slices.Clone(fixed)
 	for _, slot := range sh.slots {

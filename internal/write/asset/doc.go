@@ -1,28 +1,32 @@
-// Package asset is the write engine: it carries out resolved commands (create,
-// update, operate) by the rules of the model and writes current rows, versions,
-// links and an audit, all in one transaction per request.
+// Package asset is the write engine. It executes resolved commands (create, update, operate)
+// by the rules of the model. It writes current rows, versions, links and an audit, in one
+// transaction per request.
 //
 //	err := engine.Write(ctx, actor, asset.Request{ID: id}, func(s *asset.Session) error {
 //		outcomes, err := s.Run(ctx, commands)
 //		...
 //	})
 //
-// A Session is the transaction of one request. It runs its commands in batches:
-// as many as need no answer of the database in between. A batch is a unit of work:
+// A Session is the transaction of one request. It runs the commands in batches. A batch ends
+// before a command that must read from the database what an earlier command of the batch
+// changes. These parts of the package process a batch:
 //
-//	prefetch    resolves all references at once, locks and loads
-//	executor    carries out each command in memory: commits it, or rolls it back
-//	  loaded    what has been read
-//	  changes   what the batch changes
-//	  rules     what may be: reads both, changes nothing
-//	  resolver, setter, ranker, members, copier, operations: change assets
+//	prefetch    resolves all references at once, locks and loads assets
+//	executor    executes each command in memory, then commits it or rolls it back
+//	  loaded    the data that the batch has read
+//	  changes   the changes of the batch
+//	  rules     the checks; they read loaded and changes, and change nothing
+//	  gate      checks the rights of the caller
+//	  resolver  finds the assets that values name
+//	  setter, ranker, members, copier, operations, definitions: change assets
 //	writer      writes the changes with multi-row statements
 //
-// A failing command fails alone. A Handle names an asset that a command of the
-// same request makes.
+// If a command fails, the others are executed nevertheless, except those that depend on it
+// (Command.For, Command.Within). A Handle refers to an asset that a command of the same
+// request creates.
 //
-// The package never reads for clients, never decides who may read, and knows
-// neither the bulk language nor HTTP.
+// The package answers no queries of clients and does not define who may read. It depends
+// neither on the bulk language nor on HTTP.
 //
 // Spec: interface 3, 4.3, 7.2.
 package asset
