@@ -19,39 +19,52 @@ const (
 	Operate
 )
 
-// Command is one change to one asset, ready to be carried out: queries are
-// answered and nesting is flattened before it gets here.
+// Command is a create, an update or an operation on one asset. Queries in its values have
+// been replaced by their results, and each nested asset has a separate command.
 type Command struct {
-	Verb          Verb
-	Type          *meta.Type // Create: the concrete type
-	Self          *Handle    // Create: set to the identity of the new asset
-	Context       Ref        // Create: the asset whose scope and parents are the defaults; zero when there is none
-	Target        Ref        // Update, Operate
-	TargetDeleted bool       // Update: the target was found deleted, and is meant all the same
-	TargetLive    bool       // Update, Operate: the target was found, and not deleted: where it is now, the command matches nothing
-	ByPath        bool       // Update: nobody has looked whether the target is there; fault.NotFound where it is not, or not for the caller
-	IfMoment      int64      // Update, Operate: refuse an asset that has another moment; 0: any; see oid.HasMoment
-	Changes       []Change   // Create, Update
-	Within        *Command   // Create: the update it was nested in, without which it is not carried out
-	For           *Command   // Create: the later command that names what it makes; what comes between belongs to it, too. Without it nothing is made
-	Op            string     // Operate: operation name
-	Args          []Change   // Operate: arguments by name, in Set
-	Affected      *Affected  // what it counts to; nil: nobody counts
+	Verb    Verb
+	Type    *meta.Type // Create: the concrete type
+	Self    *Handle    // Create: set to the identity of the new asset
+	Context Ref        // Create: the asset that supplies defaults, such as the project; zero: none
+	Target  Ref        // Update, Operate: the asset
 
-	outcome Outcome  // what became of it, for those within
-	decided *Outcome // its outcome, if a try before this one has told; see runGroups
+	// TargetDeleted (Update) means that the target was deleted when it was looked up, and is
+	// updated nevertheless.
+	TargetDeleted bool
+	// TargetLive (Update, Operate) means that the target was not deleted when it was looked
+	// up. If another request has deleted it since, the command is skipped.
+	TargetLive bool
+	// ByPath (Update) means that the target was not looked up. The command fails with
+	// fault.NotFound if the target does not exist, is deleted, or is hidden from the caller.
+	ByPath bool
+
+	IfMoment int64    // Update, Operate: the moment that the asset must have; 0: any; see oid.HasMoment
+	Changes  []Change // Create, Update
+	Within   *Command // Create: the update in which it is nested; it fails or is skipped with that update
+
+	// For (Create) is the later command that refers to the new asset. If the later command
+	// fails, the asset is not created. Commands between the two belong to the same group; see
+	// runGroups.
+	For *Command
+
+	Op       string    // Operate: name of the operation
+	Args     []Change  // Operate: its arguments; the value of each is in Set
+	Affected *Affected // limit for the changed assets; nil: none
+
+	outcome Outcome  // its outcome, for the commands that depend on it
+	decided *Outcome // its outcome, if an earlier try has decided it; see runGroups
 }
 
-// Affected bounds how many assets the commands of one session which share it change, those
-// included that they do not name; one that is changed again counts once.
+// Affected limits how many assets are changed by the commands of a session that share it.
+// Assets that the commands do not name count too. An asset that is changed twice counts once.
 type Affected struct {
-	Most int
+	Most int // the limit
 
-	written map[int64]bool // ids of those whose changes are written
+	written map[int64]bool // ids of the assets whose changes are written
 }
 
-// Listed is how many values of lists a command names. One on many assets names those again
-// for each.
+// Listed returns the number of values in the lists of a command. If a client's command
+// changes many assets, each asset has a Command, and each repeats the lists.
 func (c *Command) Listed() (n int) {
 	for i := range c.Changes {
 		ch := &c.Changes[i]
@@ -68,25 +81,29 @@ func (c *Command) sets(name string) bool {
 	return slices.ContainsFunc(c.Changes, func(ch Change) bool { return ch.Name == name })
 }
 
-// Change is what a command sets of one attribute. Exactly one of the forms is
-// used: Set, or Add and Remove, or Find and Replace, or Neighbour.
+// Change is the change of one attribute by a command. It has one of these forms: Set, or Add
+// and Remove, or Find and Replace, or Neighbour, or Content.
 type Change struct {
-	Name      string
-	Sealed    string    // of a secret: the hash of Set; empty: not made yet
-	Content   *blob.Ref // of a Blob: a content that is stored already, in the place of Set
-	Set       []Value   // one value; for a multi-value attribute it means Add, and an empty one changes nothing
-	Add       []Value   // of a list; no value in it may be empty, nor in Remove, where the attribute takes several
-	Remove    []Value
-	Find      *Value // with Replace: exact text, or one of several values
+	Name    string
+	Sealed  string    // of a secret: the hash of Set, as Engine.Seal returns it; empty: not computed yet
+	Content *blob.Ref // of a Blob: bytes that are stored already
+
+	// Set has one value. For a multi-value attribute it means Add, and an empty value changes
+	// nothing.
+	Set []Value
+	// Add and Remove are lists. For a multi-value attribute no value in them may be empty.
+	Add, Remove []Value
+
+	Find      *Value // the exact text to replace; of a multi-value attribute: one of its values
 	Replace   Value
-	Neighbour *Value // a rank: just before this asset, or with After just after it
+	Neighbour *Value // of a rank: the asset before which to rank, or with After the one after which to rank
 	After     bool
 	At        int   // byte offset of the value in the body
-	Bad       error // the value has a form that no attribute takes; it fails the command when its turn comes
+	Bad       error // the value is malformed: the command fails with this error; see ErrForm
 }
 
-// single returns the value of a change to an attribute that holds one: {add: [x],
-// remove: []} sets it, {remove: [x]} clears it.
+// single returns the value of a change to a single-value attribute. {add: [x], remove: []}
+// sets x, and {remove: [x]} clears the attribute. It is false for more than one value.
 func (ch *Change) single() (Value, bool) {
 	switch {
 	case len(ch.Set) == 1:
@@ -99,11 +116,11 @@ func (ch *Change) single() (Value, bool) {
 	return Value{}, len(ch.Remove) > 0
 }
 
-// isNothing reports whether a change to an attribute with several values is one
-// empty value and no list, which changes nothing.
+// isNothing reports whether a change is one empty value that is not in a list. For a
+// multi-value attribute it changes nothing.
 func (ch *Change) isNothing() bool { return len(ch.Set) == 1 && ch.Set[0].isEmpty() }
 
-// each calls fn for every value of a change.
+// each calls fn for every value of a change except Neighbour.
 func (ch *Change) each(fn func(Value)) {
 	for _, v := range ch.Set {
 		fn(v)
@@ -123,7 +140,7 @@ func (ch *Change) each(fn func(Value)) {
 // ValueKind is the kind of a Value.
 type ValueKind uint8
 
-// The kinds of values. Null is the zero Kind.
+// The kinds of values.
 const (
 	Null ValueKind = iota
 	Text
@@ -131,36 +148,36 @@ const (
 	Bool
 )
 
-// Value is one scalar as the client wrote it. A relation takes text: an Oid
-// token, an @alias or a name.
+// Value is one scalar as the client wrote it. For a relation it is a text: an Oid token, an
+// @alias or a name.
 type Value struct {
 	Kind ValueKind
-	Text string // the text, the number's literal, or true or false
+	Text string // the text, the literal of a number, or true or false
 }
 
-// isEmpty reports whether v means no value, for everything but text.
+// isEmpty reports whether v means no value. For text attributes, an empty text is a value.
 func (v Value) isEmpty() bool {
 	return v.Kind == Null || v.Kind == Text && v.Text == ""
 }
 
-// isAlias reports whether v names an asset made in the same request.
+// isAlias reports whether v is the alias of an asset that the request creates.
 func (v Value) isAlias() bool { return v.Kind == Text && strings.HasPrefix(v.Text, "@") }
 
 func isName(v Value) bool {
 	return v.Kind == Text && v.Text != "" && v.Text != oid.Null && !v.isAlias() && !oid.IsToken(v.Text)
 }
 
-// Handle stands for an asset that a command of the request makes. It is
-// pending until the command has been carried out, and stays so if that fails.
+// Handle refers to an asset that a command of the request creates. It is pending until the
+// command succeeds.
 type Handle struct {
-	Alias string // with its @; what failures of dependants name
-	Name  func() string
+	Alias string        // with its @; for messages
+	Name  func() string // returns an automatic alias if Alias is empty; may be nil
 	Type  *meta.Type
 	ID    int64 // stored id
-	Made  bool
+	Made  bool  // the command has succeeded
 }
 
-// alias returns the name that messages use, made on demand for automatic ones.
+// alias returns the alias for messages. An automatic alias is computed at the first call.
 func (h *Handle) alias() string {
 	if h.Alias == "" && h.Name != nil {
 		h.Alias = h.Name()
@@ -168,20 +185,20 @@ func (h *Handle) alias() string {
 	return h.Alias
 }
 
-// OID returns the identity of the asset made.
+// OID returns the identity of the created asset. The handle must not be pending.
 func (h *Handle) OID() oid.OID { return oid.OID{Type: h.Type.Name, ID: h.Type.Shown(h.ID)} }
 
-// Ref addresses an existing asset, or one made by an earlier command.
+// Ref refers to an existing asset, or to an asset that an earlier command creates.
 type Ref struct {
-	Handle *Handle
+	Handle *Handle // nil: OID refers to the asset
 	OID    oid.OID
-	Token  string // as written, for messages; may be empty with a Handle or OID
+	Token  string // as the client wrote it, for messages; may be empty with a Handle or OID
 }
 
-// IsZero reports whether r addresses nothing.
+// IsZero reports whether r refers to no asset.
 func (r Ref) IsZero() bool { return r.Handle == nil && r.OID.IsNull() && r.Token == "" }
 
-// token returns what a message calls r.
+// token returns the text that stands for r in messages.
 func (r Ref) token() string {
 	switch {
 	case r.Token != "":
@@ -192,13 +209,13 @@ func (r Ref) token() string {
 	return r.OID.String()
 }
 
-// Outcome is what became of one command.
+// Outcome is the result of one command.
 type Outcome struct {
-	OID     oid.OID // the asset created, updated or operated on
-	Result  oid.OID // the asset the command answers with, with its moment: the new one of a Copy, else that of OID
-	Skipped bool    // the target is deleted, so the command matched nothing
-	Err     error   // why the command failed, a fault; nil otherwise
+	OID     oid.OID // the asset that was created, updated or operated on
+	Result  oid.OID // the asset for the answer, with its moment: the new asset of a Copy, else that of OID
+	Skipped bool    // the command did nothing, because the target is deleted
+	Err     error   // a fault: why the command failed; nil if it did not
 
-	about *row   // what Result is made from
-	as    *state // about, as the command left it
+	about *row   // the asset of Result
+	as    *state // the state of about at the end of the command
 }

@@ -6,29 +6,29 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// origin is the part of a context that a new asset gets.
+// origin is the source of a value that a new asset gets because of its context.
 type origin uint8
 
 const (
-	contextItself origin = iota + 1 // the context itself, in a relation
-	contextScope                    // the project the context belongs to, which a project is itself
-	sameAttribute                   // what the context has under the same name
-	actingMember                    // the acting member
+	contextItself origin = iota + 1 // the context, as the value of a relation
+	contextScope                    // the project of the context, or the context if it is a project
+	sameAttribute                   // the context's value of the attribute with the same name
+	actingMember                    // the member who makes the request
 	today                           // the day of the write, in UTC
-	futureState                     // the value that goes with AssetState Future
-	scheduleName                    // of the timebox's schedule: its name and the next number
-	scheduleBegin                   // of it: where the last timebox ended and the gap is over, else today
-	scheduleEnd                     // of it: its length after scheduleBegin
+	futureState                     // the value that results in AssetState Future
+	scheduleName                    // the name of the timebox's schedule and the next number
+	scheduleBegin                   // the end of the schedule's last timebox plus the gap; for the first one, today
+	scheduleEnd                     // scheduleBegin plus the timebox length of the schedule
 )
 
-// contextDefault is one attribute that new assets get from their context when
-// their command does not set it. docs/contexts.md shows the rows as a table.
+// contextDefault is one attribute that a new asset gets because of its context, if its
+// command does not set it. docs/contexts.md contains the rows as a table.
 type contextDefault struct {
-	newTypes     []string // types of new assets, with those below them; none: every type that can have the attribute
-	contextTypes []string // types of contexts, likewise; none: every type that fits
+	newTypes     []string // types of new assets, with their subtypes; empty: all types with the attribute
+	contextTypes []string // types of contexts, with their subtypes; empty: all types that fit
 	attr         string
 	from         origin
-	onlyIf       string // only where this relation of the new asset names the context
+	onlyIf       string // the row applies only if this relation of the new asset names the context; empty: always
 }
 
 var (
@@ -39,8 +39,8 @@ var (
 	calendars = []string{"Schedule", "Scope"}
 )
 
-// contextDefaults apply in this order; a row that reads an attribute comes after
-// the row that sets it. A Theme is not the Parent of what is made in its context.
+// contextDefaults apply in this order. A row that reads an attribute comes after the row that
+// sets it. A Theme does not become the Parent of assets that are created in its context.
 var contextDefaults = []contextDefault{
 	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Super", from: contextItself},
 	{newTypes: planned, contextTypes: []string{"Epic"}, attr: "Name", from: sameAttribute, onlyIf: "Super"},
@@ -72,8 +72,8 @@ var contextDefaults = []contextDefault{
 	{attr: "Scope", from: contextScope},
 }
 
-// attrOn returns the attribute that a row fills on a new asset of one type in
-// a context of another; false when the row is not about these types.
+// attrOn returns the attribute that a row sets on a new asset of one type in a context of
+// another. It is false if the row does not apply to these types.
 func (s *contextDefault) attrOn(made, in *meta.Type) (*meta.Attr, bool) {
 	a, ok := made.Attr(s.attr)
 	if !ok || a.ReadOnly || !amongTypes(made, s.newTypes) || !amongTypes(in, s.contextTypes) {
@@ -91,8 +91,8 @@ func (s *contextDefault) attrOn(made, in *meta.Type) (*meta.Attr, bool) {
 	return a, true
 }
 
-// amongTypes reports whether a type is one of those named or below one; no
-// names mean every type.
+// amongTypes reports whether a type is one of the named types or a subtype of one. Without
+// names it is true.
 func amongTypes(t *meta.Type, names []string) bool {
 	for up := t; up != nil && len(names) > 0; up = up.Parent {
 		if slices.Contains(names, up.Name) {
@@ -102,10 +102,9 @@ func amongTypes(t *meta.Type, names []string) bool {
 	return len(names) == 0
 }
 
-// Implied reports whether a new asset of type child, made in the context of an
-// asset of type parent, gets that asset in its attribute called name from the
-// context alone: a Task its Parent, a Story below an Epic its Super, a workitem
-// in a project its Scope.
+// Implied reports whether a new asset of type child gets its context, of type parent, in the
+// to-one attribute name, if the command does not set the attribute. Examples are the Parent
+// of a Task, the Super of a Story in an Epic, and the Scope of a workitem in a project.
 func Implied(child, parent *meta.Type, name string) bool {
 	return slices.ContainsFunc(contextDefaults, func(s contextDefault) bool {
 		a, ok := s.attrOn(child, parent)

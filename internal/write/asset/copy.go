@@ -7,23 +7,23 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// copier makes assets from others.
+// copier creates assets from other assets.
 type copier struct {
 	unit
 	set *setter
 }
 
-// notCopied are the writable attributes of one asset alone, which its copies do
-// not get.
+// notCopied are writable attributes that a copy does not get, because they belong to the
+// original alone.
 var notCopied = [...]string{
 	"Order", "ActualResults", "ChangeSets", "CompletedInBuildRuns", "FoundInBuildRuns", "DuplicateOf", "IdentifiedIn",
 }
 
-// notCopiedByType are attributes that copies of one type do not get: a copied
-// test has not been run.
+// notCopiedByType are attributes that copies of one type do not get. The copy of a test has
+// no status, because it has not been run.
 var notCopiedByType = map[string]string{"Test": "Status"}
 
-// newRow begins an asset that an operation makes, with an id of its own.
+// newRow adds an asset that an operation creates, with a new id.
 func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 	t, ok := c.s.e.model.Type(typ)
 	if !ok {
@@ -36,7 +36,7 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 	return c.changes.newRow(t, id), nil
 }
 
-// copiedCodes are the edges of a type that its copies may get.
+// copiedCodes returns the codes of the edges of a type that its copies may get.
 func copiedCodes(t *meta.Type) (codes []int) {
 	for _, a := range t.Attrs {
 		if (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) && !a.ReadOnly {
@@ -46,15 +46,15 @@ func copiedCodes(t *meta.Type) (codes []int) {
 	return codes
 }
 
-// foresee reads the edges of assets that will be copied, all at once.
+// foresee reads the edges of several assets together, before they are copied one by one.
 func (c *copier) foresee(ctx context.Context, sources []*row) error {
 	ids := map[*meta.Type][]int64{}
 	for _, src := range sources {
 		ids[src.typ] = append(ids[src.typ], src.id)
 	}
-	for t, of := range ids {
+	for t, sourceIDs := range ids {
 		for _, code := range copiedCodes(t) {
-			if err := c.loaded.loadEdges(ctx, code, t.Code, of); err != nil {
+			if err := c.loaded.loadEdges(ctx, code, t.Code, sourceIDs); err != nil {
 				return err
 			}
 		}
@@ -62,8 +62,8 @@ func (c *copier) foresee(ctx context.Context, sources []*row) error {
 	return nil
 }
 
-// copyAs makes an asset of a type from another: what prepare gives it, if
-// anything, the attributes of src that choose chooses, and the defaults.
+// copyAs creates an asset of a type from src. Its values come from prepare, which may be nil,
+// then from the attributes of src that choose selects, then from the defaults.
 func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error) (*row, error) {
 	if err := c.proceed(ctx); err != nil {
 		return nil, err
@@ -83,8 +83,7 @@ func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(s
 	return made, c.set.completeNew(ctx, made)
 }
 
-// moveChildren moves those of an asset's tasks and tests that choose chooses to
-// another asset.
+// moveChildren moves the tasks and tests that choose selects from one asset to another.
 func (c *copier) moveChildren(ctx context.Context, from, to *row, choose func(*row) bool) error {
 	children, err := c.loaded.childrenOf(ctx, from)
 	if err != nil {
@@ -107,7 +106,7 @@ func (c *copier) moveChildren(ctx context.Context, from, to *row, choose func(*r
 
 func everyAttribute(string) bool { return true }
 
-// only chooses attributes by name, except all others.
+// only selects the named attributes, and except selects all others.
 func only(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
@@ -116,9 +115,9 @@ func except(names ...string) func(string) bool {
 	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
-// copyAttributes gives w the values of src under the same names, where they fit:
-// relations as far as they point to living assets of the right type. What other
-// assets store about src stays with src.
+// copyAttributes copies the attributes that src and w have in common. They have the same name
+// and kind, and either one value or several. A relation is copied only to assets that are not
+// deleted and have a matching type. Relations that other assets store are not copied.
 func (c *copier) copyAttributes(ctx context.Context, w, src *row, choose func(string) bool) error {
 	for _, a := range w.typ.Attrs {
 		from, ok := src.typ.Attr(a.Name)
@@ -162,8 +161,8 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 	return c.copyRef(ctx, w, a, id)
 }
 
-// copyRef sets or adds one relation, unless the asset is deleted or of another
-// type.
+// copyRef sets or adds the value of a relation. It does nothing if that asset is deleted or
+// does not have a matching type.
 func (c *copier) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
 	t, ok, err := c.loaded.find(ctx, id)
 	if err != nil || !ok || t.isDeleted() || !a.Takes(t.typ) {

@@ -14,25 +14,25 @@ import (
 
 // The types of definitions that administrators write.
 const (
-	anyDefinition    = "AttributeDefinition" // in a create: one of the next three
+	anyDefinition    = "AttributeDefinition" // only in a create, for one of the next three
 	simpleDefinition = "SimpleAttributeDefinition"
 	toOneDefinition  = "OneToManyRelationDefinition"
 	toManyDefinition = "ManyToManyRelationDefinition"
 	listDefinition   = "AssetType"
 )
 
-// codeKey is the key in the JSON of a definition under which its code lies. No
-// attribute has this name.
+// codeKey is the key of the code of a definition, in the JSON of its asset. No attribute has
+// this name.
 const codeKey = "Code"
 
-// IsCreatable reports whether a create may name a type: a concrete one, or the
-// AttributeDefinition that stands for the one that fits.
+// IsCreatable reports whether a create may name a type. That is a concrete type, or
+// AttributeDefinition, which is replaced by the concrete type that fits the values.
 func IsCreatable(t *meta.Type) bool {
 	return !t.Abstract || t.Metadata && t.Name == anyDefinition
 }
 
-// specify replaces the type of a create of an AttributeDefinition by the one that
-// fits its values.
+// specify replaces the type AttributeDefinition of a create by the concrete type that fits
+// the values.
 func (s *Session) specify(c *Command) {
 	if c.Verb != Create || c.Type == nil || !c.Type.Abstract || !IsCreatable(c.Type) {
 		return
@@ -50,7 +50,7 @@ func (s *Session) specify(c *Command) {
 	}
 }
 
-// text is the text that a command gives an attribute; empty where it gives none.
+// text returns the text that a command sets an attribute to, or an empty text.
 func (c *Command) text(name string) string {
 	for i := range c.Changes {
 		if c.Changes[i].Name == name {
@@ -61,7 +61,7 @@ func (c *Command) text(name string) string {
 	return ""
 }
 
-// at is where the value of an attribute stands in the body.
+// at returns the position of an attribute's value in the body, or fault.NoPlace.
 func (c *Command) at(name string) int {
 	for i := range c.Changes {
 		if c.Changes[i].Name == name {
@@ -71,8 +71,9 @@ func (c *Command) at(name string) int {
 	return fault.NoPlace
 }
 
-// lockDefinitions makes the writers of definitions wait for each other, so that
-// what one of them checks stays true until it commits.
+// lockDefinitions locks the definitions of the model if a command writes one, until the
+// transaction ends. Other writers of definitions wait, so the results of the checks stay
+// true. It locks nothing for a caller who is not an administrator.
 func (s *Session) lockDefinitions(ctx context.Context, commands []*Command) error {
 	if s.definitionsLocked || !s.who.Admin || !slices.ContainsFunc(commands, func(c *Command) bool {
 		t := s.typeOf(c)
@@ -87,15 +88,15 @@ func (s *Session) lockDefinitions(ctx context.Context, commands []*Command) erro
 	return nil
 }
 
-// definitions checks what administrators write of the model: everything that a model
-// could not be made of is refused here. The model's own rows are written by nobody.
+// definitions checks the definitions that administrators write. It refuses all definitions
+// from which no model could be built.
 //
 // Spec: interface 2.1.4.
 type definitions struct {
 	unit
 }
 
-// complete gives a new definition what follows from its type.
+// complete sets the attributes of a new definition that follow from its type.
 func (d *definitions) complete(w *row) {
 	if !w.typ.Metadata {
 		return
@@ -115,8 +116,9 @@ func (d *definitions) complete(w *row) {
 	}
 }
 
-// checkDefinitions refuses to write what describes the model itself: nobody may. A
-// command writes one definition, the one that it names.
+// checkDefinitions refuses to change definitions of the built-in model, which have negative
+// ids. It refuses to change another definition than the one that the command names. It also
+// refuses new assets of types that administrators do not write.
 // Errors: fault.Denied.
 func (g *gate) checkDefinitions(c *Command, target *row) error {
 	for _, w := range g.changes.touched {
@@ -141,9 +143,9 @@ func (g *gate) checkDefinitions(c *Command, target *row) error {
 	return denied(target.typ, meta.ToChange, "")
 }
 
-// check refuses a definition that the model cannot have, and gives a new one its
-// code. The caller may write it.
-// Errors: fault.Invalid, at the value that is the reason.
+// check refuses a definition that the model cannot have, and sets the code of a new one. The
+// rights of the caller must have been checked before.
+// Errors: fault.Invalid, with the position of the wrong value.
 func (d *definitions) check(ctx context.Context, c *Command, w *row) error {
 	if !w.typ.Metadata || !w.creating() && (w.before == nil || w.cur.same(w.before)) {
 		return nil
@@ -166,7 +168,7 @@ func (d *definitions) check(ctx context.Context, c *Command, w *row) error {
 	return err
 }
 
-// checkList checks a new list of values, and gives it the code of its type.
+// checkList checks a new list of values, and sets the code of its type.
 func (d *definitions) checkList(ctx context.Context, w *row) error {
 	base, err := d.nameOf(ctx, w, "Base")
 	if err != nil {
@@ -189,7 +191,7 @@ func (d *definitions) checkList(ctx context.Context, w *row) error {
 	return d.giveCode(ctx, w, "custom type", code)
 }
 
-// checkAttribute checks a new attribute, and gives it its code.
+// checkAttribute checks a new attribute, and sets its code.
 func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 	a := meta.CustomAttribute{
 		ID: w.id, Name: d.textOf(w, "Name"), Kind: meta.Kind(d.textOf(w, "AttributeType")), DateOnly: d.isTrue(w, "IsDateOnly"),
@@ -213,7 +215,7 @@ func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 	if err != nil {
 		return err
 	}
-	code := int64(d.s.e.model.FreeColumn(there, a.Type, a.Kind)) // of a scalar: the column of its values
+	code := int64(d.s.e.model.FreeColumn(there, a.Type, a.Kind)) // for a scalar: the number of its column
 	sequence := ""
 	if relation {
 		sequence = "custom relation"
@@ -228,9 +230,9 @@ func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 	return d.giveCode(ctx, w, sequence, code)
 }
 
-// nextCode is the next code of a type or a relation. Other writers of definitions
-// wait.
-// Errors: *meta.MisfitError where the codes are used up.
+// nextCode returns the next code of a type or a relation. It does not reserve it, because
+// lockDefinitions makes other writers of definitions wait.
+// Errors: *meta.MisfitError if the codes are used up.
 func (d *definitions) nextCode(ctx context.Context, sequence string) (int64, error) {
 	var code int64
 	err := d.s.tx.QueryRow(ctx, `SELECT value + 1 FROM sequence WHERE name = ?`, sequence).Scan(&code)
@@ -240,8 +242,9 @@ func (d *definitions) nextCode(ctx context.Context, sequence string) (int64, err
 	return code, err
 }
 
-// giveCode gives a new definition its code: that of its type, that of its links, or
-// the number of the column in which its values lie, 0 for the JSON of the asset.
+// giveCode stores the code of a new definition: of the type, of the links of a relation, or
+// of the column for the values of a scalar. For the column 0 it stores nothing: the values
+// are in the JSON of the asset. If sequence is not empty, it adds 1 to it.
 func (d *definitions) giveCode(ctx context.Context, w *row, sequence string, code int64) error {
 	if sequence != "" {
 		if _, err := advanceSequence(ctx, d.s.tx, sequence, 1); err != nil {
@@ -254,11 +257,13 @@ func (d *definitions) giveCode(ctx context.Context, w *row, sequence string, cod
 	return nil
 }
 
-// changeable are the attributes of a definition that may be changed: everything else
-// is what its name means.
+// changeable are the attributes of a definition that may be changed. The other attributes
+// determine what its name means, and that never changes.
 var changeable = []string{"DisplayName", "Order", "IsRequired"}
 
-// checkUpdate refuses a change of what a definition means.
+// checkUpdate refuses changes of attributes that are not in changeable. It also refuses to
+// make a relation to many required.
+// Errors: *meta.MisfitError.
 func (d *definitions) checkUpdate(w *row) error {
 	was := &row{typ: w.typ, cur: w.before}
 	for _, a := range w.typ.Attrs {
@@ -272,8 +277,8 @@ func (d *definitions) checkUpdate(w *row) error {
 	return nil
 }
 
-// nameOf is the name of the asset that a relation of a definition leads to; empty
-// where it leads to none.
+// nameOf returns the name of the asset to which a relation of a definition refers, or an
+// empty text.
 func (d *definitions) nameOf(ctx context.Context, w *row, relation string) (string, error) {
 	a, ok := w.typ.Attr(relation)
 	if !ok {

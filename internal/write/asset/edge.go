@@ -7,19 +7,19 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// edge is a row of asset_link or asset_value: a link to another asset, or one
-// value of an attribute that has several.
+// edge is a row of asset_link or asset_value. It is a link to another asset, or one value of
+// a multi-value scalar.
 type edge struct {
-	code         int // of the relation; of an attribute with values, negated
-	fromType     int
-	from, to     int64
-	text         string // the value
+	code         int    // of a link: the code of the relation; of a value: the negative code of the attribute
+	fromType     int    // code of the type of from
+	from, to     int64  // stored ids; to is only used for links
+	text         string // the value; empty for links
 	since, until int64  // moments, negative until the batch is written
-	stored       bool   // it was there before the batch
-	ended        bool
+	stored       bool   // it existed before the batch
+	ended        bool   // the batch has ended it
 }
 
-// edgeCode returns the code of the edges that an attribute lies in.
+// edgeCode returns the code of the edges that store an attribute.
 func edgeCode(a *meta.Attr) int {
 	if a.Place.Kind == meta.InValues {
 		return -a.Place.Code
@@ -27,17 +27,17 @@ func edgeCode(a *meta.Attr) int {
 	return a.Place.Code
 }
 
-// edgeSet is what is known of the current edges from one asset.
+// edgeSet contains the loaded and new edges from one asset.
 type edgeSet struct {
-	typ    int
+	typ    int // code of the asset's type
 	edges  []*edge
 	loaded []int // codes of the edges that have been read
-	isNew  bool  // the asset is made in this batch: there is nothing to read
+	isNew  bool  // the batch creates the asset, so it has no stored edges
 
-	byEnd map[edgeEnd]*edge // those that have not ended, by what they lead to; nil while they are few
+	byEnd map[edgeEnd]*edge // the edges that have not ended; nil if the set has few edges
 }
 
-// edgeEnd is what an edge leads to: an asset, or a folded value.
+// edgeEnd is the end of an edge: an asset, or the folded form of a value.
 type edgeEnd struct {
 	code  int
 	to    int64
@@ -51,7 +51,7 @@ func (e *edge) end() edgeEnd {
 	return edgeEnd{code: e.code, to: e.to}
 }
 
-// indexedEdges is from how many edges on they are found by an index.
+// indexedEdges is the largest number of edges that are searched without an index.
 const indexedEdges = 32
 
 func (s *edgeSet) has(code int) bool { return s.isNew || slices.Contains(s.loaded, code) }
@@ -72,7 +72,7 @@ func (s *edgeSet) add(e *edge) {
 	}
 }
 
-// remove takes back the edge that was added last.
+// remove removes an edge that a rolled back command has added. It is usually the last one.
 func (s *edgeSet) remove(e *edge) {
 	at := len(s.edges) - 1
 	if s.edges[at] != e {
@@ -82,21 +82,21 @@ func (s *edgeSet) remove(e *edge) {
 	s.ended(e)
 }
 
-// ended notes that an edge has ended.
+// ended removes an edge that has ended from the index.
 func (s *edgeSet) ended(e *edge) {
 	if s.byEnd != nil && s.byEnd[e.end()] == e {
 		delete(s.byEnd, e.end())
 	}
 }
 
-// goesOn notes that an edge has not ended after all.
+// goesOn adds an edge to the index again, because its end was cancelled.
 func (s *edgeSet) goesOn(e *edge) {
 	if s.byEnd != nil {
 		s.byEnd[e.end()] = e
 	}
 }
 
-// find returns the current link to an asset.
+// find returns the current link to an asset, or nil.
 func (s *edgeSet) find(relation int, to int64) *edge {
 	if s.byEnd != nil {
 		return s.byEnd[edgeEnd{code: relation, to: to}]
@@ -109,7 +109,7 @@ func (s *edgeSet) find(relation int, to int64) *edge {
 	return nil
 }
 
-// one returns the current link of a to-one relation.
+// one returns the current link of a to-one relation, or nil.
 func (s *edgeSet) one(relation int) *edge {
 	for _, e := range s.edges {
 		if e.code == relation && !e.ended {
@@ -119,7 +119,8 @@ func (s *edgeSet) one(relation int) *edge {
 	return nil
 }
 
-// value returns the current edge with a value, whatever its case.
+// value returns the current edge with a value, or nil. Values with the same folded form are
+// equal.
 func (s *edgeSet) value(code int, text string) *edge {
 	if s.byEnd != nil {
 		return s.byEnd[edgeEnd{code: code, value: folding.Of(text)}]
@@ -145,7 +146,7 @@ func (s *edgeSet) current(code int) []*edge {
 
 // ancestry is a row of scope_closure.
 type ancestry struct {
-	ancestor, descendant int64
-	depth                int
-	since                int64 // negative until the batch is written
+	ancestor, descendant int64 // stored ids of projects
+	depth                int   // levels between them; 0: they are the same project
+	since                int64 // moment, negative until the batch is written
 }
