@@ -17,44 +17,53 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// Credentials stores usernames and passwords. A nil pointer leaves that part as
-// it is. A username that another member has is a fault.Conflict.
+// Credentials stores usernames and passwords.
 type Credentials interface {
-	// Seal makes the hash of a password that Set stores. It is slow.
-	// Errors: fault.Invalid for one that is no good.
+	// Seal returns the hash of a password, for Set. It is slow.
+	// Errors: fault.Invalid for a password that is not accepted.
 	Seal(ctx context.Context, password string) (string, error)
+	// Set stores the username and the hash of the password of a member. A nil pointer leaves
+	// that part unchanged.
+	// Errors: fault.Conflict if another member has the username.
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
-	// HaveLogin reports whether one of some members has a username and a password.
+	// HaveLogin reports whether at least one of the members has a username and a password.
 	HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error)
-	// Prove reports whether a password is that of a member. It is slow, and the
-	// slower the more wrong ones came before.
+	// Prove reports whether a password is that of a member. It is slow, and each wrong
+	// password makes the next calls slower.
 	Prove(ctx context.Context, member int64, password string) (bool, error)
-	// Digest returns a slow hash in 64 characters, the same for the same text and salt.
+	// Digest returns a slow hash of 64 characters. It depends only on text and salt.
 	Digest(ctx context.Context, text, salt string) (string, error)
 }
 
-// CommitListener is called after every committed write that made versions, with its
-// audit and id. waits is false where its fan-out is known to be left out.
+// CommitListener is called after every commit of a write that created versions.
 type CommitListener interface {
+	// Committed is called with the id of the audit and the Request.ID of the write. waits is
+	// false if the write is known to need no fan-out.
 	Committed(auditID int64, write string, waits bool)
 }
 
-// Engine carries out commands. It is safe for concurrent use.
+// Engine executes commands. It is safe for concurrent use.
 type Engine struct {
 	Requests *requests.Store // idempotency keys and accepted requests
-	// OnModelChanged is called after every commit that changed rows of the model, and
-	// before Write returns; may be nil.
+	// OnModelChanged is called after every commit that changed rows of the model, and before
+	// Write returns; may be nil.
 	OnModelChanged  func(context.Context)
-	OnRolesChanged  func()           // called after every commit that changed roles or the tree of projects; may be nil
-	OnScopesHidden  func()           // called after every commit that hid projects or showed them again; may be nil
-	OnLoginsChanged func()           // called after every commit that set usernames or passwords; may be nil
-	Unwatched       func() int64     // the generation of the subscriptions at which none is enabled, -1 where that is not known; may be nil
-	Contents        *blob.Store      // the bytes of attachments and images
-	MaxContent      int64            // most bytes of one of them; 0: no limit
-	MaxAssets       int              // most assets one request changes, those that its operations reach included; 0: no limit
-	MaxWritten      int              // most bytes of the texts of versions that one request writes
-	Tracking        catalog.Tracking // where effort may be written, at the generation of the model; zero: everywhere
-	NobodyElsewhere bool             // at the generation of the model no process reads elsewhere; see catalog.ReadElsewhere
+	OnRolesChanged  func() // called after every commit that changed roles or the tree of projects; may be nil
+	OnScopesHidden  func() // called after every commit that hid projects or restored hidden projects; may be nil
+	OnLoginsChanged func() // called after every commit that set usernames or passwords; may be nil
+	// Unwatched returns the generation of the subscriptions at which none is enabled, or -1 if
+	// it is not known; may be nil.
+	Unwatched  func() int64
+	Contents   *blob.Store // the bytes of attachments and images
+	MaxContent int64       // limit for the bytes of one attachment or image; 0: none
+	// MaxAssets limits the assets that one request changes, including those that its operations
+	// change in addition; 0: no limit.
+	MaxAssets  int
+	MaxWritten int              // limit for the bytes of texts in the versions that one request writes
+	Tracking   catalog.Tracking // where effort may be written, at the generation of the model; zero: everywhere
+	// NobodyElsewhere means that at the generation of the model no process reads from a
+	// replica, so writes are not counted; see catalog.ReadElsewhere.
+	NobodyElsewhere bool
 
 	db         *db.DB
 	model      *meta.Model
@@ -65,13 +74,13 @@ type Engine struct {
 	listener   CommitListener
 	log        *slog.Logger
 	ids        *block // of asset ids
-	audits     *block
+	audits     *block // of audit ids
 	allocator  *allocator
-	finder     *find.Finder // answers the filters of operations
+	finder     *find.Finder // evaluates filters of operations, and finds the assets that an actor sees
 }
 
-// New returns the write engine on d. creds and listener may be nil: then members
-// have no logins, and no one is notified.
+// New returns the write engine on d. creds may be nil: then members have no logins. changes
+// may be nil: then commits are not reported.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
 	return &Engine{
 		Requests: requests.New(d),
@@ -85,10 +94,10 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log
 	}
 }
 
-// With returns an engine that works by another model of the same database, read at
-// a generation of it: its writes fail with ErrModelChanged once there is another;
-// not so with 0. It shares everything else with e: the settings, the blocks of ids,
-// the requests that run.
+// With returns an engine for another model of the same database, which was read at a
+// generation. If the database has another generation, its writes fail with ErrModelChanged.
+// If generation is 0, writes do not compare it. The engine shares the settings, the blocks of
+// ids and the running requests with e.
 func (e *Engine) With(m *meta.Model, generation int64) *Engine {
 	other := *e
 	other.generation = generation
@@ -96,13 +105,13 @@ func (e *Engine) With(m *meta.Model, generation int64) *Engine {
 	return &other
 }
 
-// Model returns the model the engine works by.
+// Model returns the model of the engine.
 func (e *Engine) Model() *meta.Model { return e.model }
 
-// DB returns the database the engine writes to.
+// DB returns the database of the engine.
 func (e *Engine) DB() *db.DB { return e.db }
 
-// secretNames are the attributes of which at most a hash is stored.
+// secretNames returns the names of the secrets: attributes of which at most a hash is stored.
 func secretNames(m *meta.Model) map[string]bool {
 	names := map[string]bool{}
 	for _, t := range m.Types {
@@ -115,31 +124,31 @@ func secretNames(m *meta.Model) map[string]bool {
 	return names
 }
 
-// OldPassword is the attribute in which a member proves its password to change it.
-// It is never stored nor shown.
+// OldPassword is the attribute in which members send their current password to change it. It
+// is never stored or shown.
 const OldPassword = "OldPassword"
 
-// provenPassword is what is known of an old password that is right.
+// provenPassword is the value of Change.Sealed for an OldPassword that is right.
 const provenPassword = "proven"
 
-// MaxOwnPasswords is how many passwords are hashed for a request of somebody who sets
-// those of no others: it has to change its own, which takes one.
+// MaxOwnPasswords limits the passwords that are hashed for one request of a caller who may
+// not set passwords of others. Such a caller changes the own password, which needs one hash.
 const MaxOwnPasswords = 8
 
-// SetsPasswords reports whether an actor may set passwords of others.
+// SetsPasswords reports whether an actor may set the passwords of other members.
 func (e *Engine) SetsPasswords(who auth.Actor) bool {
 	return who.Admin || e.layout.member != nil && e.layout.member.Rights.Kind.Roles(meta.ToChange, "").Has(who.System)
 }
 
-// IsSecret reports whether at most a hash is stored of attributes with this name.
+// IsSecret reports whether attributes with this name are secrets. At most a hash of them is
+// stored.
 func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
 
-// Seal returns the hash to store of a secret, for Change.Sealed; empty for other
-// attributes. It is slow, so it is called before Write, which holds locks. An
-// invalid secret is not sealed: its command will fail. Of OldPassword it returns
-// only that it is the caller's password.
-// Errors: fault.Transient when ctx ends; an *auth.SlowDownError after too many
-// wrong old passwords.
+// Seal returns the hash of a secret, for Change.Sealed. It is slow, so it must be called
+// before Write, which holds locks. It returns an empty text for other attributes, and for an
+// invalid secret, whose command will fail. For OldPassword it returns a constant if the value
+// is the caller's password, else an empty text.
+// Errors: fault.Transient if ctx ends; *auth.SlowDownError after too many wrong old passwords.
 func (e *Engine) Seal(ctx context.Context, who auth.Actor, attr string, v Value) (string, error) {
 	if e.creds == nil || !e.secrets[attr] || v.isEmpty() {
 		return "", nil
@@ -158,39 +167,39 @@ func (e *Engine) Seal(ctx context.Context, who auth.Actor, attr string, v Value)
 	return sealed, err
 }
 
-// Request is what the audit records of a write.
+// Request contains the data of a write for its audit.
 type Request struct {
-	ID      string // UUID, unique for ever: a repeated one is a conflict
+	ID      string // UUID; a second write with the same ID is refused as a conflict
 	Comment string // ChangeComment; may be empty
-	Import  bool   // creates may say who made an asset and changed it last, and when
+	Import  bool   // creates may set who created an asset, who changed it last, and when
 }
 
-// Session is the transaction of one request. It is used by one goroutine.
+// Session is the transaction of one request. Only one goroutine may use it.
 type Session struct {
 	e       *Engine
 	tx      *db.Tx
 	who     auth.Actor
 	trace   string // traceparent of the write; empty: it is not traced
 	req     Request
-	audit   int64
-	quiet   bool  // the audit needs no fan-out, as far as is known
-	now     int64 // UTC microseconds of the database's clock; 0: not asked yet
+	audit   int64 // id of the audit
+	quiet   bool  // the audit is known to need no fan-out
+	now     int64 // UTC microseconds of the database's clock; 0: not read yet; see clock
 	aliases map[string]*Handle
-	named   int // assets that the request changes by its commands
+	named   int // number of assets that the commands of the request name; see Count
 	effects
 
-	modelChanged      bool // rows of the model were written
-	definitionsLocked bool // no other request writes definitions before this one ends
-	finished          bool // the audit is written
+	modelChanged      bool // rows of the model were changed
+	definitionsLocked bool // see lockDefinitions
+	finished          bool // the audit is written, and no more commands may follow
 }
 
-// Count sets how many assets the request has named so far, without those that its
-// operations change in addition.
+// Count sets the number of assets that the commands of the request have named so far. It does
+// not include assets that operations change in addition.
 func (s *Session) Count(n int) { s.named = n }
 
-// Who returns on whose behalf the request is carried out, with the role of a creator
-// in the projects that it has made. Its caches of hidden projects and of members are
-// dropped once the request has changed what they hold.
+// Who returns the actor of the request. In projects that the request has created, the actor
+// has the role of a creator. The lists of hidden projects and of visible members are nil if
+// the request may have changed them.
 func (s *Session) Who() auth.Actor {
 	who := s.who
 	if s.scopesHidden {
@@ -208,8 +217,8 @@ func (s *Session) Who() auth.Actor {
 // Tx returns the transaction, for queries between commands.
 func (s *Session) Tx() *db.Tx { return s.tx }
 
-// Define gives an asset that a command will make an alias for later values. It
-// reports false when the alias is in use.
+// Define sets the alias of an asset that a command will create. It is false if the alias is
+// in use.
 func (s *Session) Define(alias string, h *Handle) bool {
 	if _, used := s.aliases[alias]; used {
 		return false
@@ -218,20 +227,20 @@ func (s *Session) Define(alias string, h *Handle) bool {
 	return true
 }
 
-// Handle returns the asset with an alias, made yet or not.
+// Handle returns the handle with an alias. It may be pending.
 func (s *Session) Handle(alias string) (*Handle, bool) {
 	h, ok := s.aliases[alias]
 	return h, ok
 }
 
-// Alias returns the asset with an alias, if it has been made.
+// Alias returns the handle with an alias. It is false if the asset has not been created.
 func (s *Session) Alias(name string) (*Handle, bool) {
 	h, ok := s.aliases[name]
 	return h, ok && h.Made
 }
 
-// clock is the database's time when the request first asked. No later moment is
-// stamped earlier.
+// clock returns the time of the database's clock, in UTC microseconds. It reads the clock at
+// the first call only. No moment that is allocated later has an earlier time.
 func (s *Session) clock(ctx context.Context) (int64, error) {
 	if s.now == 0 {
 		if err := s.tx.QueryRow(ctx, `SELECT `+s.e.db.Dialect.NowMillis).Scan(&s.now); err != nil {
@@ -241,8 +250,8 @@ func (s *Session) clock(ctx context.Context) (int64, error) {
 	return s.now, nil
 }
 
-// idOf returns the stored id of what a command addresses, if it exists before the
-// batch.
+// idOf returns the stored id of the asset to which ref refers. It is false for a pending
+// handle, a null Oid and an unknown type.
 func (s *Session) idOf(ref Ref) (int64, bool) {
 	if ref.Handle != nil {
 		return ref.Handle.ID, ref.Handle.Made
@@ -250,7 +259,8 @@ func (s *Session) idOf(ref Ref) (int64, bool) {
 	return storedID(s.e.model, ref.OID)
 }
 
-// valueID returns the stored id that a relation's value names, unless by name.
+// valueID returns the stored id of the asset to which a relation's value refers. It is false
+// for names, and for aliases of assets that have not been created.
 func (s *Session) valueID(v Value) (int64, bool) {
 	switch {
 	case v.Kind != Text || v.Text == "":
@@ -265,8 +275,8 @@ func (s *Session) valueID(v Value) (int64, bool) {
 	return storedID(s.e.model, o)
 }
 
-// typeOf returns the type of a command's asset as far as it is known before
-// the asset is loaded; nil when it is not.
+// typeOf returns the type of a command's asset before the asset is loaded, or nil if it is
+// not known. The concrete type may be a subtype.
 func (s *Session) typeOf(c *Command) *meta.Type {
 	if c.Type != nil {
 		return c.Type

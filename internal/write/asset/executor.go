@@ -6,9 +6,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// executor drives a batch of commands: it checks and carries out each in memory,
-// then writes what all of them changed. It depends on nothing but the commands
-// and the database, so a batch that is refused can be run again.
+// executor executes a batch of commands. It checks and executes each command in memory, and
+// then writes all changes. Each attempt has a new executor, so a batch that the database
+// refuses can run again.
 type executor struct {
 	unit
 	rules      *rules
@@ -17,8 +17,8 @@ type executor struct {
 	operations *operations
 	gate       *gate
 	defs       *definitions
-	target     *row  // the asset that the current command makes or names
-	nextID     int64 // of the ids reserved for creates
+	target     *row  // the asset that the current command creates or names
+	nextID     int64 // the next of the ids that are reserved for creates
 }
 
 func (s *Session) newExecutor() *executor {
@@ -32,8 +32,8 @@ func (s *Session) newExecutor() *executor {
 	return x
 }
 
-// execute carries out every command in memory.
-// Errors: only what ends the whole request.
+// execute executes every command in memory.
+// Errors: those that end the whole request.
 func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(commands))
 	for i, c := range commands {
@@ -49,7 +49,7 @@ func (x *executor) execute(ctx context.Context, commands []*Command) ([]Outcome,
 	return outcomes, nil
 }
 
-// executeOne carries out a command and commits it, or rolls it back.
+// executeOne executes a command, then commits it or rolls it back.
 func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 	x.changes.begin()
 	x.changes.counts = c.Affected
@@ -58,7 +58,7 @@ func (x *executor) executeOne(ctx context.Context, c *Command) Outcome {
 		o.Err = x.propagate(ctx)
 	}
 	x.changes.compact()
-	if o.Err == nil && !o.Skipped { // complete, and nothing of it is written
+	if o.Err == nil && !o.Skipped { // the changes are complete and not yet written
 		if o.Err = x.gate.check(ctx, c, x.target); o.Err == nil {
 			o.Err = x.defs.check(ctx, c, x.target)
 		}
@@ -96,7 +96,7 @@ func (x *executor) apply(ctx context.Context, c *Command) Outcome {
 	return x.operate(ctx, c)
 }
 
-// create makes one asset.
+// create creates one asset.
 func (x *executor) create(ctx context.Context, c *Command) Outcome {
 	t, tr := c.Type, x.s.e.layout.types[c.Type]
 	if tr == nil {
@@ -109,8 +109,8 @@ func (x *executor) create(ctx context.Context, c *Command) Outcome {
 	return Outcome{OID: w.oid(), about: w, Err: x.fill(ctx, w, c, tr)}
 }
 
-// fill gives a new asset the values of its command, of its context and of the
-// model.
+// fill sets the values of a new asset and checks them. They come from the command, then from
+// the context, then from the defaults of the model.
 func (x *executor) fill(ctx context.Context, w *row, c *Command, tr *typeRules) error {
 	from, err := x.resolver.resolveContext(ctx, c)
 	if err != nil {
@@ -176,9 +176,10 @@ func (x *executor) operate(ctx context.Context, c *Command) Outcome {
 	return out
 }
 
-// lockTarget locks the asset of an update or operation. It returns no row when
-// there is nothing to do: the asset does not exist, or was deleted earlier in the
-// request under the alias that the command names.
+// lockTarget locks the asset of an update or operation. If the command is skipped or fails,
+// the row is nil. A command is skipped if it names the alias of a deleted asset, or if another
+// request has deleted the asset since the lookup. It fails if the asset does not exist, or
+// has another moment than IfMoment.
 func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	t, ok, err := x.resolver.resolveRef(ctx, c.Target)
 	switch {
@@ -198,10 +199,10 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	w, ok, err := x.loaded.lock(ctx, t.id)
 	switch {
 	case err != nil || !ok || !w.target().isDeleted():
-	case c.TargetLive && w.cur.audit != x.s.audit && !x.s.scopesHidden: // another request has deleted it since
+	case c.TargetLive && w.cur.audit != x.s.audit && !x.s.scopesHidden: // another request has deleted it since the lookup
 		out.Skipped = true
 		return nil, out
-	case c.Verb == Update && !c.TargetDeleted: // an earlier command of the request deleted it
+	case c.Verb == Update && !c.TargetDeleted: // an earlier command of the request has deleted it
 		out.Err = badToken(c.Target)
 		return nil, out
 	}
@@ -218,8 +219,8 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	return w, out
 }
 
-// checkPath refuses a target that a path names and that is not there for the caller: one
-// that does not exist, is not visible or is deleted.
+// checkPath refuses the target of a path if it does not exist, is not visible to the caller,
+// or is deleted.
 // Errors: fault.NotFound.
 func (x *executor) checkPath(ctx context.Context, t target, ok bool) (err error) {
 	if ok {

@@ -8,12 +8,12 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// maxFolded is how many bytes the folded forms of an asset's texts may take
-// together: they go to the server as one value.
+// maxFolded limits the bytes of the folded forms of all texts of an asset, because they are
+// sent to the server as one value.
 const maxFolded = 16<<20 - 64<<10
 
-// maxKey is how many bytes the folded form of one value of a multi-value scalar
-// may take: it is part of a key.
+// maxKey limits the bytes of the folded form of one value of a multi-value scalar, because it
+// is part of a key.
 const maxKey = 2400
 
 // isText reports whether a slot holds text.
@@ -22,8 +22,8 @@ func (l *layout) isText(slot int) bool {
 	return k == meta.Str || k == meta.Long
 }
 
-// isPlain reports whether the lower case of all texts of a state is their folded
-// form, so that nothing is stored beside them.
+// isPlain reports whether the folded form of each text of a state is its lower case. Then no
+// folded forms are stored.
 func (l *layout) isPlain(st *state) bool {
 	for slot, v := range st.slots {
 		if text, ok := v.(string); ok && l.isText(slot) && !folding.IsPlain(text) {
@@ -38,14 +38,14 @@ func (l *layout) isPlain(st *state) bool {
 	return true
 }
 
-// isPlain reports whether a value is no text, or one whose lower case is its folded form.
-// JSON has an escape for NUL, which is never plain.
+// isPlain reports whether a value is not a text, or is a text whose folded form is its lower
+// case. A text with NUL is not plain; its JSON has an escape, which folding.IsPlain accepts.
 func (x attrValue) isPlain() bool {
 	return folding.IsPlain(x.json) && !strings.Contains(x.json, `\u0000`)
 }
 
-// folded are the folded forms of the texts that are not plain, by column, and
-// those of attrs by their keys.
+// folded returns the folded forms of the texts that are not plain. The key is the name of the
+// column, or the key in attrs.
 func (l *layout) folded(st *state) attrs {
 	var all attrs
 	keep := func(key, text string) {

@@ -6,18 +6,18 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// gate decides whether the caller may do what a command has done in memory. The
-// rights of roles are data of the model; package query prints the same rule for
-// the attributes that tell of it.
+// gate checks whether the caller has the rights for the changes that a command has made in
+// memory. The rights of roles are data of the model. Package query applies the same rules in
+// the attributes from which clients read their rights.
 //
 // Spec: interface 5.8.
 type gate struct {
 	unit
 }
 
-// check refuses a command that the caller may not carry out. target is the asset
-// that the command makes or names. What changes besides as a consequence, such as
-// the tasks of a story, needs no right of its own.
+// check refuses a command for which the caller does not have the rights. target is the asset
+// that the command creates or names. Assets that change as a consequence, such as the tasks
+// of a story, need no additional right.
 // Errors: fault.Denied; fault.Invalid for a missing OldPassword.
 func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	g.noteAdministrators(c, target)
@@ -50,8 +50,8 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 	return g.checkEdges(ctx, target)
 }
 
-// checkTarget checks what the command does to the asset that it makes or names. A
-// command that names only relations which other assets hold relates it to them.
+// checkTarget checks the rights for the asset that the command creates or names. If an update
+// changes only relations that other assets store, meta.ToRelate is enough for its asset.
 func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 	switch {
 	case c.Verb == Operate && (c.Op == "Delete" || c.Op == "Undelete"):
@@ -65,7 +65,7 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 		if !ok || !isStored(a) && a.Place.Kind != meta.Secret {
 			continue
 		}
-		if relates = false; a.Name == OldPassword { // it changes nothing
+		if relates = false; a.Name == OldPassword { // it is checked, but changes nothing
 			continue
 		}
 		if !w.typ.RightDiffers(a.Name) {
@@ -90,9 +90,9 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 	return nil
 }
 
-// checkOldPassword requires the old password from a member who changes its own:
-// whoever has only a token of the member must not take it over. Administrators,
-// who set the passwords of others, need none. A wrong one has been refused before.
+// checkOldPassword requires OldPassword from members who change their own password. So a
+// stolen access token is not enough to take over a member. Administrators may set the
+// passwords of others and need not send it. A wrong OldPassword was refused before.
 // Errors: fault.Invalid.
 func (g *gate) checkOldPassword(c *Command, w *row) error {
 	if c.Verb != Update || w.id != g.s.who.Member || g.s.who.System == meta.MemberAdmin || !c.sets("Password") || c.sets(OldPassword) {
@@ -105,8 +105,9 @@ func (g *gate) checkOldPassword(c *Command, w *row) error {
 	return required(a)
 }
 
-// checkMade checks the assets that an operation has made, such as a copy, and those
-// that it has deleted, such as the epic that becomes a story again.
+// checkMade checks the rights for other assets that an operation has created or deleted.
+// Examples are a copy, and the epic that becomes a story again. Parts of an asset that the
+// operation has changed need no right.
 func (g *gate) checkMade(ctx context.Context, target *row) error {
 	for _, w := range g.changes.touched {
 		verb := meta.ToCreate
@@ -130,11 +131,10 @@ func (g *gate) checkMade(ctx context.Context, target *row) error {
 	return nil
 }
 
-// isPart reports whether an asset that an operation has made belongs to one that
-// the operation has changed or made.
+// isPart reports whether w is a part of an asset that the operation has changed or created.
 func (g *gate) isPart(ctx context.Context, w *row) (bool, error) {
 	name := w.typ.PartOf.Relation
-	if name == "" && w.typ.Rights.Kind.Own { // the receipt of a message
+	if name == "" && w.typ.Rights.Kind.Own { // such as the receipt of a message
 		name = w.typ.Secured.Via
 	}
 	a, ok := w.typ.Attr(name)
@@ -146,9 +146,9 @@ func (g *gate) isPart(ctx context.Context, w *row) (bool, error) {
 	return err == nil && owner != nil && owner.before != nil, err
 }
 
-// checkEdges checks the links that the command begins or ends at other assets than
-// its target: those that others hold, and those that make another asset lie in
-// the target.
+// checkEdges checks the rights for the links that the command begins or ends. A link that
+// another asset stores needs the right to change that asset. For a link that the target
+// stores, see checkAdoption.
 func (g *gate) checkEdges(ctx context.Context, target *row) error {
 	for _, ch := range g.changes.edges[g.changes.start.edges:] {
 		e := ch.edge
@@ -159,7 +159,7 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 		if !ok {
 			continue
 		}
-		if e.from == target.id && e.to != target.id { // one to itself may have been written from either side
+		if e.from == target.id && e.to != target.id { // the target may have written a link to itself from either end
 			if err := g.checkAdoption(ctx, a, ch); err != nil {
 				return err
 			}
@@ -176,9 +176,9 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 	return nil
 }
 
-// checkAdoption checks that an asset may be made to lie in the project that begins
-// to name it, as a schedule in the projects that use it: it must not be taken from
-// others.
+// checkAdoption checks a new link that places the linked asset in a project, as a schedule is
+// in all projects that use it. Without this check a caller could get rights to an asset of
+// other projects. The caller needs the right to relate the asset.
 func (g *gate) checkAdoption(ctx context.Context, a *meta.Attr, ch edgeChange) error {
 	if a.Back == nil || ch.set == nil {
 		return nil
@@ -191,7 +191,7 @@ func (g *gate) checkAdoption(ctx context.Context, a *meta.Attr, ch edgeChange) e
 		if err != nil || w == nil {
 			return err
 		}
-		ok, err := g.may(ctx, w, true, meta.ToRelate, "") // as it was: the project names it already
+		ok, err := g.may(ctx, w, true, meta.ToRelate, "") // before the command, without the new link
 		if err == nil && !ok {
 			err = denied(t, meta.ToRelate, "")
 		}
@@ -200,7 +200,7 @@ func (g *gate) checkAdoption(ctx context.Context, a *meta.Attr, ch edgeChange) e
 	return nil
 }
 
-// rowOf returns an asset with its values; nil when there is none.
+// rowOf returns an asset with its values, or nil if it does not exist.
 func (g *gate) rowOf(ctx context.Context, id int64) (*row, error) {
 	t, ok, err := g.loaded.find(ctx, id)
 	if err != nil || !ok {
@@ -209,12 +209,13 @@ func (g *gate) rowOf(ctx context.Context, id int64) (*row, error) {
 	return g.loaded.read(ctx, t)
 }
 
-// require refuses what the caller may not do with an asset as it was before the
-// command and as it will be after it.
+// require refuses a command unless the caller has a right to an asset both as it was before
+// the command and as it is after it.
+// Errors: fault.Denied.
 func (g *gate) require(ctx context.Context, w *row, verb meta.Verb, name string) error {
 	ok, err := g.may(ctx, w, false, verb, name)
-	// Where an asset lies by a link the command may have moved it without writing
-	// its row.
+	// With Rights.Lies, a link determines the project of the asset. The command may have
+	// changed that link without a change of the row.
 	if err == nil && ok && !w.creating() && (w.before != nil || w.typ.Rights.Lies != nil) {
 		ok, err = g.may(ctx, w, true, verb, name)
 	}
@@ -227,8 +228,8 @@ func (g *gate) require(ctx context.Context, w *row, verb meta.Verb, name string)
 	return err
 }
 
-// mayMove reports whether the caller may make projects in the parent that a project
-// had and in the one that it gets, if these differ.
+// mayMove reports whether the caller may create projects in the old and in the new parent of
+// a project. It is true if the parent does not change.
 func (g *gate) mayMove(w *row) bool {
 	a, ok := w.typ.Attr("Parent")
 	if !ok {

@@ -8,9 +8,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkMoves refuses a move of a project by which somebody gets a higher role in it, from
-// the projects above it, that the caller may not give there. Below it each member has the
-// same role as in it, or one of its own.
+// checkMoves refuses a move of a project if a member then inherits a higher role there, and
+// the caller may not give that role. Projects below need no check: a member has the same role
+// there, or a separate role that does not change.
+// Errors: fault.Denied.
 func (g *gate) checkMoves(ctx context.Context) error {
 	for _, w := range g.changes.movedScopes[g.changes.start.movedScopes:] {
 		before, own, err := g.rolesIn(ctx, w.id)
@@ -43,13 +44,15 @@ func (g *gate) checkMoves(ctx context.Context) error {
 	return nil
 }
 
-// isRaised reports whether a role is higher than another.
-func (g *gate) isRaised(was, role meta.Role) bool {
-	return g.s.e.model.Rights.Above(role, was) || role.Reads() && !was.Reads()
+// isRaised reports whether the new role ranks above the old role, or reads projects that the
+// old role does not read.
+func (g *gate) isRaised(oldRole, newRole meta.Role) bool {
+	return g.s.e.model.Rights.Above(newRole, oldRole) || newRole.Reads() && !oldRole.Reads()
 }
 
-// rolesIn returns the roles that decide in a project, by member, and who has them in the
-// project itself. A project that the command makes has its first members.
+// rolesIn returns the role of each member in a project, held there or inherited. own contains
+// the members who hold a role in the project itself. The roles in a new project come from the
+// changes of the batch.
 func (g *gate) rolesIn(ctx context.Context, scope int64) (roles map[int64]meta.Role, own map[int64]bool, err error) {
 	roles, own = map[int64]meta.Role{}, map[int64]bool{}
 	above := scope
@@ -77,8 +80,8 @@ func (g *gate) rolesIn(ctx context.Context, scope int64) (roles map[int64]meta.R
 	return roles, own, nil
 }
 
-// administers reports whether a member is system administrator, by default or in the
-// uppermost project.
+// administers reports whether a member is System Admin, by the default role or by the role in
+// the root project.
 func (g *gate) administers(ctx context.Context, member int64) (bool, error) {
 	l := g.s.e.layout
 	var held int

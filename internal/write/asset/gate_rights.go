@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// may reports whether the caller has a right to an asset as it is now, or as it
-// was before the command. A new asset counts as its maker's.
+// may reports whether the caller has a right to an asset. It considers the asset before the
+// command if was is true, else after the command. The caller counts as the creator of a new
+// asset.
 func (g *gate) may(ctx context.Context, w *row, was bool, verb meta.Verb, name string) (bool, error) {
 	r := &w.typ.Rights
 	if r.On != nil {
@@ -20,7 +21,7 @@ func (g *gate) may(ctx context.Context, w *row, was bool, verb meta.Verb, name s
 	case k.System:
 		return g.maySystem(ctx, w, k, verb, name)
 	case k != r.Kind && !w.typ.Secured.Self:
-		return true, nil // a role in a project: checkRoles
+		return true, nil // a role in a project, see checkRoles
 	}
 	scopes, err := g.scopesOf(ctx, w, k, was)
 	if err != nil {
@@ -43,7 +44,9 @@ func (g *gate) may(ctx context.Context, w *row, was bool, verb meta.Verb, name s
 	return own || g.holdsIn(scopes, moderators) || moderators.Has(g.s.who.System), err
 }
 
-// mayOn reports whether the caller may change the asset that w hangs on.
+// mayOn reports whether the caller may change the asset to which Rights.On of w refers. If w
+// refers to none, the caller must have created w, and must have a role with the right
+// anywhere.
 func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 	ids, err := g.relatedIDs(ctx, w.typ, w.id, w.typ.Rights.On, was)
 	if err != nil {
@@ -59,9 +62,9 @@ func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 	return g.made(w) && g.s.who.Held&w.typ.Rights.Kind.Roles(meta.ToChange, "") != 0, nil
 }
 
-// maySystem is may for assets that belong to the whole system. A Member Admin
-// manages the members who stand no higher, and everybody some attributes of the
-// own member.
+// maySystem does what may does, for assets that belong to the whole system. A Member Admin
+// may change members who have no higher role. All members may change some attributes of
+// themselves.
 func (g *gate) maySystem(ctx context.Context, w *row, k *meta.RightsKind, verb meta.Verb, name string) (bool, error) {
 	who, set := &g.s.who, k.Roles(verb, name)
 	isMember := w.typ == g.s.e.layout.member
@@ -79,8 +82,8 @@ func (g *gate) maySystem(ctx context.Context, w *row, k *meta.RightsKind, verb m
 	return !slices.ContainsFunc(held, func(r meta.Role) bool { return g.s.e.model.Rights.Above(r, who.System) }), err
 }
 
-// rolesOf returns the roles that a member has anywhere: those by default, as they
-// were and will be, and those in projects.
+// rolesOf returns all roles of a member: the default role before and after the command, and
+// the roles in projects.
 func (g *gate) rolesOf(ctx context.Context, w *row) ([]meta.Role, error) {
 	a := g.s.e.layout.defaultRole
 	ids, err := g.relatedIDs(ctx, w.typ, w.id, a, false)
@@ -109,10 +112,10 @@ func (g *gate) numbered(role int64) meta.Role {
 	return meta.RoleNumbered(g.s.e.layout.role.Shown(role))
 }
 
-// made reports whether the caller has made an asset.
+// made reports whether the caller created an asset.
 func (g *gate) made(w *row) bool { return w.creating() || w.cur.createdBy == g.s.who.Member }
 
-// isOwn reports whether an asset is the caller's own.
+// isOwn reports whether an asset belongs to the caller (Rights.Own).
 func (g *gate) isOwn(ctx context.Context, w *row, was bool) (bool, error) {
 	if w.typ.Rights.Own == nil {
 		return g.made(w), nil
@@ -121,13 +124,13 @@ func (g *gate) isOwn(ctx context.Context, w *row, was bool) (bool, error) {
 	return slices.Contains(ids, g.s.who.Member), err
 }
 
-// holdsIn reports whether the caller's role in one of some projects is in a set.
+// holdsIn reports whether the caller's role in at least one of the scopes is in a set.
 func (g *gate) holdsIn(scopes []int64, set meta.RoleSet) bool {
 	return slices.ContainsFunc(scopes, func(id int64) bool { return set.Has(g.roleIn(id)) })
 }
 
-// roleIn returns the caller's role in a project; in one that the request has made
-// that of its creator.
+// roleIn returns the caller's role in a project. In a project that the request has created,
+// the caller is System Admin.
 func (g *gate) roleIn(scope int64) meta.Role {
 	if w := g.loaded.rows[scope]; w != nil && w.isNew || g.s.createdScopes[scope] {
 		return meta.SystemAdmin
@@ -135,8 +138,8 @@ func (g *gate) roleIn(scope int64) meta.Role {
 	return g.s.who.RoleIn(scope)
 }
 
-// scopesOf returns the projects in which an asset lies. A new project lies in its
-// parent, but its members are its own.
+// scopesOf returns the projects whose roles give rights to an asset. For a new project that
+// is its parent, except for rights to its members.
 func (g *gate) scopesOf(ctx context.Context, w *row, k *meta.RightsKind, was bool) ([]int64, error) {
 	st := w.cur
 	if was && w.before != nil {
@@ -157,7 +160,7 @@ func (g *gate) scopesOf(ctx context.Context, w *row, k *meta.RightsKind, was boo
 	return nil, nil
 }
 
-// liesIn returns the projects that the relation of Lies leads to.
+// liesIn returns the projects of the assets to which Rights.Lies refers.
 func (g *gate) liesIn(ctx context.Context, t *meta.Type, id int64, was bool) ([]int64, error) {
 	ids, err := g.relatedIDs(ctx, t, id, t.Rights.Lies, was)
 	var scopes []int64
@@ -182,8 +185,8 @@ func (g *gate) liesIn(ctx context.Context, t *meta.Type, id int64, was bool) ([]
 	return scopes, err
 }
 
-// relatedIDs returns the ids that a stored relation names, or did before the
-// command. A relation that others hold is read back.
+// relatedIDs returns the ids to which a relation refers: before the command if was is true,
+// else after it. If other assets store the relation, the ids are read from the database.
 func (g *gate) relatedIDs(ctx context.Context, t *meta.Type, id int64, a *meta.Attr, was bool) ([]int64, error) {
 	var ids []int64
 	var err error
@@ -207,7 +210,8 @@ func (g *gate) relatedIDs(ctx context.Context, t *meta.Type, id int64, a *meta.A
 		if back {
 			near, far = far, near
 		}
-		if back == was || ch.edge.code != a.Place.Code || near != id { // what is read back is as it was
+		// If back is true, ids are those before the command, else those after it.
+		if back == was || ch.edge.code != a.Place.Code || near != id {
 			continue
 		}
 		if (ch.set != nil) == back {

@@ -9,9 +9,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkRoles checks the roles in projects that a command gives and takes: whether
-// the caller manages the members of the project, and that neither role stands
-// above the caller's own there. Who takes a role gives the one that is inherited.
+// checkRoles checks the roles in projects that a command sets or ends. The caller must have
+// the right to manage the members of the project, and may neither set nor end a role above
+// the caller's role there. See mayTake for the role that a member inherits afterwards.
+// Errors: fault.Denied.
 func (g *gate) checkRoles(ctx context.Context, c *Command, target *row) error {
 	refusal := func() error {
 		if c.Verb == Operate {
@@ -36,8 +37,9 @@ func (g *gate) checkRoles(ctx context.Context, c *Command, target *row) error {
 	return nil
 }
 
-// mayTake reports whether the caller may take the role that a member holds in a project, and
-// give the one that the member then has from above, if that is higher.
+// mayTake reports whether the caller may end the role that a member holds in a project. If
+// the member then inherits a higher role, the caller must be allowed to give that role, or
+// the member must be System Admin.
 func (g *gate) mayTake(ctx context.Context, r role) (bool, error) {
 	held, err := g.heldIn(ctx, r.scope, r.member)
 	if err != nil || !g.mayGive(r.scope, held) {
@@ -46,7 +48,7 @@ func (g *gate) mayTake(ctx context.Context, r role) (bool, error) {
 	if slices.ContainsFunc(g.changes.roles[g.changes.start.roles:], func(o role) bool {
 		return !o.end && o.scope == r.scope && o.member == r.member
 	}) {
-		return true, nil // it gets another one
+		return true, nil // the member gets another role
 	}
 	above, err := g.inherited(ctx, r.scope, r.member)
 	if err != nil || !g.isRaised(held, above) || g.mayGive(r.scope, above) {
@@ -55,7 +57,8 @@ func (g *gate) mayTake(ctx context.Context, r role) (bool, error) {
 	return g.administers(ctx, r.member)
 }
 
-// inherited returns the role that a member has in a project from those above it.
+// inherited returns the role that a member inherits from the projects above a project, or No
+// Access.
 func (g *gate) inherited(ctx context.Context, scope, member int64) (meta.Role, error) {
 	var held int64
 	err := g.s.tx.QueryRow(ctx, `SELECT m.role_id FROM scope_closure c JOIN scope_member m ON m.scope_id = c.ancestor_id`+
@@ -64,13 +67,13 @@ func (g *gate) inherited(ctx context.Context, scope, member int64) (meta.Role, e
 	return g.numberedIf(held, err)
 }
 
-// mayGive reports whether the caller may give a role in a project, or take it.
+// mayGive reports whether the caller may set or end a role in a project.
 func (g *gate) mayGive(scope int64, role meta.Role) bool {
 	own := g.roleIn(scope)
 	return g.s.e.layout.membersRights.Roles(meta.ToChange, g.s.e.layout.members.Name).Has(own) && !g.s.e.model.Rights.Above(role, own)
 }
 
-// heldIn returns the role that a member holds in a project itself.
+// heldIn returns the role that a member holds in the project itself, or No Access.
 func (g *gate) heldIn(ctx context.Context, scope, member int64) (meta.Role, error) {
 	var held int64
 	err := g.s.tx.QueryRow(ctx, `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
@@ -78,7 +81,8 @@ func (g *gate) heldIn(ctx context.Context, scope, member int64) (meta.Role, erro
 	return g.numberedIf(held, err)
 }
 
-// numberedIf is the role with an id that was read; No Access where there is none.
+// numberedIf returns the role with the id that a query has read. It returns No Access if err
+// is fault.NotFound.
 func (g *gate) numberedIf(role int64, err error) (meta.Role, error) {
 	if fault.KindOf(err) == fault.NotFound {
 		return meta.NoAccess, nil
