@@ -12,7 +12,8 @@ import (
 // noteAdministrators records in the session that a command may have left fewer system
 // administrators who can log in.
 func (g *gate) noteAdministrators(c *Command, target *row) {
-	lost := target.typ == g.s.e.layout.member && c.Verb != Create && (c.Verb == Operate || c.sets("DefaultRole") || c.sets("IsLoginDisabled") || c.sets("Username"))
+	lost := target.typ == g.s.e.layout.member && c.Verb != Create &&
+		(c.Verb == Operate || c.sets("DefaultRole") || c.sets("IsLoginDisabled") || c.sets("Username"))
 	for _, r := range g.changes.roles[g.changes.start.roles:] {
 		lost = lost || r.end && r.scope == 0
 	}
@@ -27,14 +28,17 @@ func (s *Session) checkAdministrators(ctx context.Context) error {
 	if !s.administratorsChanged || l.loginDisabled == nil || l.defaultRole == nil {
 		return nil
 	}
-	if err := lockNamed(ctx, s.tx, "administrators"); err != nil { // two requests at once could each remove one of the last two
+	// Two requests at once could each remove one of the last two administrators.
+	if err := lockNamed(ctx, s.tx, "administrators"); err != nil {
 		return err
 	}
 	admin := l.roleID(int64(meta.SystemAdmin))
 	all, err := db.Column[int64](ctx, s.tx, `SELECT a.id FROM asset a WHERE a.type = ? AND a.state < ?`+
 		` AND COALESCE(`+s.e.db.Dialect.JSONBool("a.attrs", l.loginDisabled.Place.Column)+`, 0) = 0`+
-		` AND (EXISTS (SELECT 1 FROM asset_link l WHERE l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.to_id = ? AND l.until_moment = ?)`+
-		` OR EXISTS (SELECT 1 FROM scope_member m WHERE m.member_id = a.id AND m.scope_id = 0 AND m.role_id = ? AND m.until_moment = ?))`,
+		` AND (EXISTS (SELECT 1 FROM asset_link l WHERE l.relation = ? AND l.from_type = a.type AND l.from_id = a.id`+
+		` AND l.to_id = ? AND l.until_moment = ?)`+
+		` OR EXISTS (SELECT 1 FROM scope_member m WHERE m.member_id = a.id AND m.scope_id = 0`+
+		` AND m.role_id = ? AND m.until_moment = ?))`,
 		l.member.Code, meta.StateClosed, l.defaultRole.Place.Code, admin, db.Forever, admin, db.Forever)
 	if err != nil {
 		return fmt.Errorf("look for administrators: %w", err)

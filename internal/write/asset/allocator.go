@@ -183,7 +183,8 @@ func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []st
 		}
 	}
 	row := []any{nil, nil, int64(0)}
-	err := db.UpsertN(ctx, tx, "sequence", []string{"name", "value", "stamped_at"}, []string{"name"}, nil, len(names), func(i int) []any {
+	columns, keys := []string{"name", "value", "stamped_at"}, []string{"name"}
+	err := db.UpsertN(ctx, tx, "sequence", columns, keys, nil, len(names), func(i int) []any {
 		row[0], row[1] = names[i], values[i]
 		return row
 	})
@@ -261,7 +262,9 @@ func (k *allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) 
 }
 
 // begin creates sequences and moves them. It returns their last values.
-func (k *allocator) begin(ctx context.Context, tx *db.Tx, batch []*waiter, names []string, by map[string]int64) (last map[string]int64, err error) {
+func (k *allocator) begin(
+	ctx context.Context, tx *db.Tx, batch []*waiter, names []string, by map[string]int64,
+) (last map[string]int64, err error) {
 	if tx != nil {
 		if err := createSequences(ctx, tx, batch, names); err != nil {
 			return nil, err
@@ -281,7 +284,9 @@ const momentSequence = "moment"
 // not 0. It returns the last value of each moved sequence, and the time of the moments. If
 // tx is nil, it sends all statements to the server at once, as a separate transaction. The
 // row of the moments, which all writers need, is then not locked during a round trip.
-func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64) (last map[string]int64, at int64, err error) {
+func (k *allocator) move(
+	ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64,
+) (last map[string]int64, at int64, err error) {
 	last = make(map[string]int64, len(names)+1)
 	if tx != nil {
 		for _, name := range names {
@@ -301,7 +306,8 @@ func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []
 	}
 	statements := make([]db.Statement, 0, len(names)+1)
 	for _, name := range names { // sorted: every process locks the rows in the same order
-		statements = append(statements, db.Statement{Query: `UPDATE sequence SET value = LAST_INSERT_ID(value + ?) WHERE name = ?`, Args: []any{by[name], name}})
+		const update = `UPDATE sequence SET value = LAST_INSERT_ID(value + ?) WHERE name = ?`
+		statements = append(statements, db.Statement{Query: update, Args: []any{by[name], name}})
 	}
 	if moments > 0 { // last, so that its row is locked for the shortest time
 		statements = append(statements, takeMoments(k.db.Dialect, moments))
@@ -329,7 +335,8 @@ func (k *allocator) move(ctx context.Context, tx *db.Tx, moments int64, names []
 // earlier moments is used, so times never decrease.
 func stampMoments(ctx context.Context, tx *db.Tx, n int64) (last, at int64, err error) {
 	d := tx.Dialect()
-	err = tx.QueryRow(ctx, `UPDATE sequence SET value = value + ?, stamped_at = `+d.Greatest+`(stamped_at, `+d.NowMillis+`) WHERE name = ?`+
+	err = tx.QueryRow(ctx, `UPDATE sequence SET value = value + ?,`+
+		` stamped_at = `+d.Greatest+`(stamped_at, `+d.NowMillis+`) WHERE name = ?`+
 		` RETURNING value, stamped_at`, n, momentSequence).Scan(&last, &at)
 	return last, at, err
 }
@@ -345,7 +352,8 @@ func takeMoments(d *db.Dialect, n int64) db.Statement {
 	stamp := d.Greatest + `(stamped_at, ` + d.NowMillis + `)`
 	return db.Statement{
 		Query: `UPDATE sequence SET stamped_at = ` + stamp + `,` +
-			` value = LAST_INSERT_ID((value + ?) * 4294967296 + (` + stamp + ` DIV 1000) MOD 4294967296) DIV 4294967296 WHERE name = ?`,
+			` value = LAST_INSERT_ID((value + ?) * 4294967296 + (` + stamp + ` DIV 1000) MOD 4294967296)` +
+			` DIV 4294967296 WHERE name = ?`,
 		Args: []any{n, momentSequence},
 	}
 }
@@ -366,7 +374,10 @@ func unpackMoment(packed int64, now time.Time) (last, at int64) {
 // handOut sets the allocation of each waiter. last contains the last value of each sequence.
 func handOut(batch []*waiter, last map[string]int64, at int64) {
 	for _, t := range slices.Backward(batch) {
-		t.got = allocation{moment: last[momentSequence] - t.demand.moments + 1, at: at, first: make(map[string]int64, len(t.demand.others))}
+		t.got = allocation{
+			moment: last[momentSequence] - t.demand.moments + 1, at: at,
+			first: make(map[string]int64, len(t.demand.others)),
+		}
 		last[momentSequence] -= t.demand.moments
 		for name, n := range t.demand.others {
 			last[name] -= n

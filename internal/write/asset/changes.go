@@ -49,7 +49,10 @@ type changes struct {
 }
 
 func newChanges(s *Session, l *loaded) *changes {
-	return &changes{s: s, loaded: l, numbers: map[*meta.Type]int64{}, affected: map[*Affected]map[int64]bool{}, ranks: map[string]int64{}}
+	return &changes{
+		s: s, loaded: l,
+		numbers: map[*meta.Type]int64{}, affected: map[*Affected]map[int64]bool{}, ranks: map[string]int64{},
+	}
 }
 
 // savepoint contains the lengths of the lists of changes when a command began.
@@ -315,7 +318,8 @@ func (c *changes) endEdge(e *edge, owner *row) {
 // mayBeRefused reports whether the database may refuse a change that cannot be checked in
 // memory: a username, or a value of a multi-value scalar, may exist already.
 func (c *changes) mayBeRefused() bool {
-	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, func(ch edgeChange) bool { return ch.set != nil && ch.edge.code < 0 })
+	beginsValue := func(ch edgeChange) bool { return ch.set != nil && ch.edge.code < 0 }
+	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, beginsValue)
 }
 
 // setLogin changes the username or the hash of the password of a member. A nil pointer leaves

@@ -40,7 +40,8 @@ func (l *layout) columnsNeeded(n int, needs func(i, slot int) bool, attrs func(i
 func (l *layout) columnsChanged(rows []*row) columnSet {
 	changed := func(i, slot int) bool { return rows[i].cur.slots[slot] != rows[i].stored.slots[slot] }
 	hash := func(i, text int) bool { return !bytes.Equal(rows[i].cur.hashes[text], rows[i].stored.hashes[text]) }
-	sh := l.columnsNeeded(len(rows), changed, func(i int) bool { return !slices.Equal(rows[i].cur.attrs, rows[i].stored.attrs) })
+	attrs := func(i int) bool { return !slices.Equal(rows[i].cur.attrs, rows[i].stored.attrs) }
+	sh := l.columnsNeeded(len(rows), changed, attrs)
 	sh.hashes = l.hashesNeeded(len(rows), hash)
 	sh.slots = slices.DeleteFunc(sh.slots, func(slot int) bool {
 		if !slices.Contains(keyColumns, l.slots[slot].Name) {
@@ -68,7 +69,8 @@ func (l *layout) anyRow(n int, needs func(i int) bool) bool {
 
 // columnsFilled returns the columns that contain all values of n states.
 func (l *layout) columnsFilled(n int, st func(i int) *state) columnSet {
-	sh := l.columnsNeeded(n, func(i, slot int) bool { return st(i).slots[slot] != nil }, func(i int) bool { return len(st(i).attrs) > 0 })
+	filled := func(i, slot int) bool { return st(i).slots[slot] != nil }
+	sh := l.columnsNeeded(n, filled, func(i int) bool { return len(st(i).attrs) > 0 })
 	sh.folded = l.anyRow(n, func(i int) bool { return !l.isPlain(st(i)) })
 	sh.hashes = l.hashesNeeded(n, func(i, text int) bool { return st(i).hashes[text] != nil })
 	return sh

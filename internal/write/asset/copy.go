@@ -64,7 +64,9 @@ func (c *copier) foresee(ctx context.Context, sources []*row) error {
 
 // copyAs creates an asset of a type from src. Its values come from prepare, which may be nil,
 // then from the attributes of src that choose selects, then from the defaults.
-func (c *copier) copyAs(ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error) (*row, error) {
+func (c *copier) copyAs(
+	ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error,
+) (*row, error) {
 	if err := c.proceed(ctx); err != nil {
 		return nil, err
 	}

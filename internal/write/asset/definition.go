@@ -185,7 +185,8 @@ func (d *definitions) checkList(ctx context.Context, w *row) error {
 	if err != nil {
 		return err
 	}
-	if err := d.s.e.model.CheckList(there, meta.CustomList{ID: w.id, Name: d.textOf(w, "Name"), Code: int(code)}); err != nil {
+	list := meta.CustomList{ID: w.id, Name: d.textOf(w, "Name"), Code: int(code)}
+	if err := d.s.e.model.CheckList(there, list); err != nil {
 		return err
 	}
 	return d.giveCode(ctx, w, "custom type", code)
@@ -194,15 +195,19 @@ func (d *definitions) checkList(ctx context.Context, w *row) error {
 // checkAttribute checks a new attribute, and sets its code.
 func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 	a := meta.CustomAttribute{
-		ID: w.id, Name: d.textOf(w, "Name"), Kind: meta.Kind(d.textOf(w, "AttributeType")), DateOnly: d.isTrue(w, "IsDateOnly"),
-		Required: d.isTrue(w, "IsRequired"), Many: w.typ.Name == toManyDefinition, Back: d.textOf(w, "ReverseName"), Order: math.Inf(1),
+		ID: w.id, Name: d.textOf(w, "Name"),
+		Kind: meta.Kind(d.textOf(w, "AttributeType")), DateOnly: d.isTrue(w, "IsDateOnly"),
+		Required: d.isTrue(w, "IsRequired"), Many: w.typ.Name == toManyDefinition,
+		Back: d.textOf(w, "ReverseName"), Order: math.Inf(1),
 	}
 	relation := w.typ.Name != simpleDefinition
 	switch {
 	case relation != (a.Kind == meta.Relation):
 		return &meta.MisfitError{Member: "AttributeType", Reason: "a " + w.typ.Name + " is no " + string(a.Kind)}
 	case a.Many != d.isTrue(w, "IsMultivalue"):
-		return &meta.MisfitError{Member: "IsMultivalue", Reason: "only a " + toManyDefinition + " has several values, and always"}
+		return &meta.MisfitError{
+			Member: "IsMultivalue", Reason: "only a " + toManyDefinition + " has several values, and always",
+		}
 	}
 	var err error
 	if a.Type, err = d.nameOf(ctx, w, "Asset"); err != nil {

@@ -86,7 +86,8 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log
 		Requests: requests.New(d),
 		Contents: blob.New(d, blob.Options{}), MaxWritten: MaxWritten,
 
-		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m), creds: creds, listener: changes, log: log,
+		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m),
+		creds: creds, listener: changes, log: log,
 		ids:       &block{sequence: "id", size: 1000},
 		audits:    &block{sequence: "audit", size: 100},
 		allocator: &allocator{db: d},
@@ -100,8 +101,8 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log
 // ids and the running requests with e.
 func (e *Engine) With(m *meta.Model, generation int64) *Engine {
 	other := *e
-	other.generation = generation
-	other.model, other.layout, other.secrets, other.finder = m, newLayout(m, generation, e.db.Dialect), secretNames(m), e.finder.With(m)
+	other.model, other.generation = m, generation
+	other.layout, other.secrets, other.finder = newLayout(m, generation, e.db.Dialect), secretNames(m), e.finder.With(m)
 	return &other
 }
 

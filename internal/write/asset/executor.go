@@ -26,7 +26,9 @@ func (s *Session) newExecutor() *executor {
 	u.changes = newChanges(s, u.loaded)
 	x := &executor{unit: u, rules: &rules{u}}
 	x.resolver = &resolver{unit: u, rules: x.rules, named: map[nameKey]named{}}
-	x.set = &setter{unit: u, rules: x.rules, resolver: x.resolver, members: &members{u, x.rules}, ranker: &ranker{u, x.resolver}}
+	x.set = &setter{
+		unit: u, rules: x.rules, resolver: x.resolver, members: &members{u, x.rules}, ranker: &ranker{u, x.resolver},
+	}
 	x.gate, x.defs = &gate{u}, &definitions{u}
 	x.operations = &operations{unit: u, rules: x.rules, resolver: x.resolver, set: x.set, copier: &copier{u, x.set}}
 	return x

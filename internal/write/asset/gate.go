@@ -95,7 +95,10 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 // passwords of others and need not send it. A wrong OldPassword was refused before.
 // Errors: fault.Invalid.
 func (g *gate) checkOldPassword(c *Command, w *row) error {
-	if c.Verb != Update || w.id != g.s.who.Member || g.s.who.System == meta.MemberAdmin || !c.sets("Password") || c.sets(OldPassword) {
+	if c.Verb != Update || w.id != g.s.who.Member || g.s.who.System == meta.MemberAdmin {
+		return nil
+	}
+	if !c.sets("Password") || c.sets(OldPassword) {
 		return nil
 	}
 	a, ok := w.typ.Attr(OldPassword)

@@ -65,8 +65,10 @@ func (g *gate) rolesIn(ctx context.Context, scope int64) (roles map[int64]meta.R
 		up, _ := w.typ.Attr("Parent")
 		above = w.cur.refOr(up.Place.Slot)
 	}
-	err = db.Each(ctx, g.s.tx, `SELECT m.member_id, m.scope_id, m.role_id FROM scope_closure c JOIN scope_member m ON m.scope_id = c.ancestor_id`+
-		` WHERE c.descendant_id = ? AND c.until_moment = ? AND m.until_moment = ? ORDER BY c.depth`, []any{above, db.Forever, db.Forever}, func(scan db.Scanner) error {
+	const query = `SELECT m.member_id, m.scope_id, m.role_id FROM scope_closure c` +
+		` JOIN scope_member m ON m.scope_id = c.ancestor_id` +
+		` WHERE c.descendant_id = ? AND c.until_moment = ? AND m.until_moment = ? ORDER BY c.depth`
+	err = db.Each(ctx, g.s.tx, query, []any{above, db.Forever, db.Forever}, func(scan db.Scanner) error {
 		var member, in, role int64
 		err := scan.Scan(&member, &in, &role)
 		if _, nearer := roles[member]; err == nil && !nearer {
@@ -86,8 +88,10 @@ func (g *gate) administers(ctx context.Context, member int64) (bool, error) {
 	l := g.s.e.layout
 	var held int
 	admin := l.roleID(int64(meta.SystemAdmin))
-	err := g.s.tx.QueryRow(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM asset_link WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND until_moment = ?)`+
-		` OR EXISTS (SELECT 1 FROM scope_member WHERE member_id = ? AND scope_id = 0 AND role_id = ? AND until_moment = ?) THEN 1 ELSE 0 END`,
+	err := g.s.tx.QueryRow(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM asset_link WHERE relation = ? AND from_type = ?`+
+		` AND from_id = ? AND to_id = ? AND until_moment = ?)`+
+		` OR EXISTS (SELECT 1 FROM scope_member WHERE member_id = ? AND scope_id = 0`+
+		` AND role_id = ? AND until_moment = ?) THEN 1 ELSE 0 END`,
 		l.defaultRole.Place.Code, l.member.Code, member, admin, db.Forever, member, admin, db.Forever).Scan(&held)
 	if err != nil {
 		return false, fmt.Errorf("look for an administrator: %w", err)

@@ -95,7 +95,8 @@ func (g *gate) rolesOf(ctx context.Context, w *row) ([]meta.Role, error) {
 		if err != nil {
 			return nil, err
 		}
-		inProjects, err := db.Column[int64](ctx, g.s.tx, `SELECT DISTINCT role_id FROM scope_member WHERE member_id = ? AND until_moment = ?`, w.id, db.Forever)
+		const query = `SELECT DISTINCT role_id FROM scope_member WHERE member_id = ? AND until_moment = ?`
+		inProjects, err := db.Column[int64](ctx, g.s.tx, query, w.id, db.Forever)
 		if err != nil {
 			return nil, err
 		}

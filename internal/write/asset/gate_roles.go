@@ -62,7 +62,8 @@ func (g *gate) mayTake(ctx context.Context, r role) (bool, error) {
 func (g *gate) inherited(ctx context.Context, scope, member int64) (meta.Role, error) {
 	var held int64
 	err := g.s.tx.QueryRow(ctx, `SELECT m.role_id FROM scope_closure c JOIN scope_member m ON m.scope_id = c.ancestor_id`+
-		` WHERE c.descendant_id = ? AND c.depth > 0 AND c.until_moment = ? AND m.member_id = ? AND m.until_moment = ? ORDER BY c.depth LIMIT 1`,
+		` WHERE c.descendant_id = ? AND c.depth > 0 AND c.until_moment = ?`+
+		` AND m.member_id = ? AND m.until_moment = ? ORDER BY c.depth LIMIT 1`,
 		scope, db.Forever, member, db.Forever).Scan(&held)
 	return g.numberedIf(held, err)
 }
@@ -70,14 +71,15 @@ func (g *gate) inherited(ctx context.Context, scope, member int64) (meta.Role, e
 // mayGive reports whether the caller may set or end a role in a project.
 func (g *gate) mayGive(scope int64, role meta.Role) bool {
 	own := g.roleIn(scope)
-	return g.s.e.layout.membersRights.Roles(meta.ToChange, g.s.e.layout.members.Name).Has(own) && !g.s.e.model.Rights.Above(role, own)
+	l := g.s.e.layout
+	return l.membersRights.Roles(meta.ToChange, l.members.Name).Has(own) && !g.s.e.model.Rights.Above(role, own)
 }
 
 // heldIn returns the role that a member holds in the project itself, or No Access.
 func (g *gate) heldIn(ctx context.Context, scope, member int64) (meta.Role, error) {
 	var held int64
-	err := g.s.tx.QueryRow(ctx, `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-		scope, member, db.Forever).Scan(&held)
+	const query = `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`
+	err := g.s.tx.QueryRow(ctx, query, scope, member, db.Forever).Scan(&held)
 	return g.numberedIf(held, err)
 }
 
