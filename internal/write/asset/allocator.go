@@ -195,8 +195,8 @@ func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []st
 }
 
 // rankedBy returns the codes of the types that share a sequence of ranks. Waiters may have
-// different models; the first one that needs the sequence counts. ok is false for a sequence
-// of Numbers.
+// different models, and the first waiter that needs the sequence decides. ok is false for a
+// sequence of Numbers.
 func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
 	for _, t := range batch {
 		if t.demand.others[sequence] == 0 {

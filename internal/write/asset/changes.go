@@ -252,8 +252,8 @@ func (c *changes) touch(w *row) {
 	c.touched = append(c.touched, w)
 }
 
-// touchHolder does what touch does, for an asset that stores a relation which the current
-// command writes from the other end.
+// touchHolder calls touch for an asset that stores a relation which the current command
+// writes from the other end. It adds the asset to holders.
 func (c *changes) touchHolder(w *row) {
 	c.touch(w)
 	if !w.holds {

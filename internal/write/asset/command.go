@@ -35,7 +35,7 @@ type Command struct {
 	// up. If another request has deleted it since, the command is skipped.
 	TargetLive bool
 	// ByPath (Update) means that the target was not looked up. The command fails with
-	// fault.NotFound if the target does not exist, is deleted, or is hidden from the caller.
+	// fault.NotFound if the target does not exist, is deleted, or is not visible to the caller.
 	ByPath bool
 
 	IfMoment int64    // Update, Operate: the moment that the asset must have; 0: any; see oid.HasMoment

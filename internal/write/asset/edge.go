@@ -72,7 +72,8 @@ func (s *edgeSet) add(e *edge) {
 	}
 }
 
-// remove removes an edge that a rolled back command has added. It is usually the last one.
+// remove undoes add, if the command that added the edge is rolled back. The edge is usually
+// the last of the set.
 func (s *edgeSet) remove(e *edge) {
 	at := len(s.edges) - 1
 	if s.edges[at] != e {

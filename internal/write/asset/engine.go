@@ -133,7 +133,7 @@ const OldPassword = "OldPassword"
 const provenPassword = "proven"
 
 // MaxOwnPasswords limits the passwords that are hashed for one request of a caller who may
-// not set passwords of others. Such a caller changes the own password, which needs one hash.
+// not set passwords of others. To change the password of the caller, one hash is enough.
 const MaxOwnPasswords = 8
 
 // SetsPasswords reports whether an actor may set the passwords of other members.

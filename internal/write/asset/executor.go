@@ -98,7 +98,6 @@ func (x *executor) apply(ctx context.Context, c *Command) Outcome {
 	return x.operate(ctx, c)
 }
 
-// create creates one asset.
 func (x *executor) create(ctx context.Context, c *Command) Outcome {
 	t, tr := c.Type, x.s.e.layout.types[c.Type]
 	if tr == nil {
@@ -148,7 +147,6 @@ func (x *executor) fill(ctx context.Context, w *row, c *Command, tr *typeRules) 
 	return x.set.members.addScope(ctx, w)
 }
 
-// update changes one asset.
 func (x *executor) update(ctx context.Context, c *Command) Outcome {
 	w, out := x.lockTarget(ctx, c)
 	if w == nil {
@@ -164,7 +162,6 @@ func (x *executor) update(ctx context.Context, c *Command) Outcome {
 	return out
 }
 
-// operate runs an operation on one asset.
 func (x *executor) operate(ctx context.Context, c *Command) Outcome {
 	w, out := x.lockTarget(ctx, c)
 	if w == nil {

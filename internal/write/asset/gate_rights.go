@@ -62,8 +62,8 @@ func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 	return g.made(w) && g.s.who.Held&w.typ.Rights.Kind.Roles(meta.ToChange, "") != 0, nil
 }
 
-// maySystem does what may does, for assets that belong to the whole system. A Member Admin
-// may change members who have no higher role. All members may change some attributes of
+// maySystem is the part of may for assets that belong to the whole system. A Member Admin may
+// change members who have no higher role. All members may change some attributes of
 // themselves.
 func (g *gate) maySystem(ctx context.Context, w *row, k *meta.RightsKind, verb meta.Verb, name string) (bool, error) {
 	who, set := &g.s.who, k.Roles(verb, name)
