@@ -11,14 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ErrKey reports that secrets are sealed with another key.
+// ErrKey is the error of CheckKey if the secrets of the database are sealed with another key.
 var ErrKey = errors.New("another key than the one of this database")
 
-// checkText is sealed with the key, to recognize it.
+// checkText is the check value. It is stored sealed, so that the key can be recognized later.
 const checkText = "alds secret key check"
 
-// CheckKey compares a key with the one of the database. A database without one
-// stores this one, unless it has sealed secrets and the key opens none of them.
+// CheckKey checks that the key of a box opens the check value of the database. If there is no
+// check value yet, CheckKey stores one, unless the database has sealed secrets and the key opens
+// none of them.
 // Errors: ErrKey.
 func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
 	known, err := readKeyCheck(ctx, d)
@@ -33,7 +34,7 @@ func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) 
 		if fault.KindOf(err) != fault.Conflict {
 			return err
 		}
-		if known, err = readKeyCheck(ctx, d); err != nil { // another process has stored its key
+		if known, err = readKeyCheck(ctx, d); err != nil { // another process has stored a check value
 			return err
 		}
 	}
@@ -43,7 +44,7 @@ func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) 
 	return nil
 }
 
-// readKeyCheck returns the sealed check value; empty when there is none.
+// readKeyCheck returns the sealed check value. It is empty if there is none.
 func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
 	err = d.QueryRow(ctx, "SELECT sealed FROM secret_check WHERE id = 1").Scan(&sealed)
 	if fault.KindOf(err) == fault.NotFound {
@@ -55,9 +56,9 @@ func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
 	return sealed, nil
 }
 
-// opensSome checks that a key opens some sealed secret, if there is one. It logs
-// the number of those that are sealed with another key.
-// Errors: ErrKey when it opens none.
+// opensSome checks that the key of a box opens at least one of the sealed secrets, if there are
+// any. If it does not open all of them, opensSome logs the number of the others.
+// Errors: ErrKey if it opens none.
 func opensSome(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
 	var rows []subscriptionRow
 	err := subscriptions(d.Gorm(ctx)).Select("authorization", "secret", "previous_secret").Find(&rows).Error
@@ -81,7 +82,7 @@ func opensSome(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger)
 	case failed > 0 && opened == 0:
 		return ErrKey
 	case failed > 0:
-		log.Warn("secrets of subscriptions are sealed with another key than the one that is set", "count", failed)
+		log.Warn("secrets of subscriptions cannot be opened with the key that is set", "count", failed)
 	}
 	return nil
 }
