@@ -10,17 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// maxEvents and maxBytes bound one delivery; a single event may be larger, up to maxEvent
-// and what the database stores. maxMade bounds what is made of the versions of a chunk.
+// Limits of a fan-out. Units: bytes, except maxEvents.
 const (
-	maxEvents = delivery.MaxEvents
-	maxBytes  = delivery.MaxBytes
-	maxEvent  = 48 << 20
-	maxMade   = 64 << 20
+	maxEvents = delivery.MaxEvents // in one delivery
+	maxBytes  = delivery.MaxBytes  // payload of one delivery; a single event may be larger
+	maxEvent  = 48 << 20           // one event, if the database can store values of this size
+	maxMade   = 64 << 20           // all snapshots of one chunk; also all payloads of one chunk
 )
 
-// measure finds how large an event may be that is stored whole: the database takes values
-// up to a setting of its server.
+// measure sets w.largest. The maximum size of a value is a setting of the database server.
 func (w *Worker) measure(ctx context.Context) error {
 	if w.largest.Load() > 0 {
 		return nil
@@ -32,8 +30,9 @@ func (w *Worker) measure(ctx context.Context) error {
 	return err
 }
 
-// match finds the rules that the changes of a chunk match, and makes the deliveries,
-// except those of an event that is stored apart. Errors: isTooLarge.
+// match finds the rules that the changes of a chunk match, and sets c.deliveries. If the event of
+// the chunk is stored in parts, it sets c.parts instead. isTooLarge reports whether a smaller
+// chunk may succeed after an error.
 func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
 	hold := w.memory.Hold(nil)
 	defer hold.Release()
@@ -67,8 +66,8 @@ func (w *Worker) matcher(idx *index) *event.Matcher {
 	return idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
 }
 
-// deliveries makes the deliveries of matched events, of at most so many bytes.
-// Errors: isTooLarge.
+// deliveries makes the deliveries of matched events. Their snapshots, and also their payloads,
+// have at most most bytes. Errors: as match.
 func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	m.MaxSize = int64(most)
 	if err := m.Snapshots(ctx, events); err != nil {
@@ -77,20 +76,20 @@ func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p
 	return w.batch(idx, m, p, events, most)
 }
 
-// batch is what some subscriptions get alike: one payload, whose events have the
-// heads of each where there are several.
+// batch is a delivery that all of its targets get. If it has several targets, its payload has
+// delivery.HeadMark in place of the head of each event.
 type batch struct {
 	delivery.Delivery // without a subscription
 	targets           []*target
 }
 
-// batch batches the events of each subscription in the order of their moments:
-// one event per change and subscription, with one snapshot row per distinct
-// selection of its rules. Errors: change.ErrTooLarge for payloads of more than most bytes.
+// batch puts the events of each subscription into deliveries, in the order of their moments. A
+// subscription gets one event per change, with one snapshot row per distinct selection of its
+// rules. Errors: change.ErrTooLarge for payloads of more than most bytes.
 func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	var all []*batch
 	size := 0
-	open := map[any]*batch{} // by group, or by target
+	open := map[any]*batch{} // the latest batch, by target.key
 	var text []byte
 	for i, e := range events {
 		for _, targets := range idx.alike(e.Targets()) {
@@ -132,8 +131,9 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 	return made, nil
 }
 
-// text appends an event as targets get it that get the same. One that is too large to be
-// stored is printed without its long values, and if need be without its changes.
+// text returns an event as all of the targets get it, and overwrites b with it. If the event is
+// too large to be stored, text leaves out long values. If it is still too large, text leaves out
+// all changes. The event is empty if the targets do not see the asset.
 func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*target, e *event.Event) (text []byte, err error) {
 	head := targets[0].Head
 	if len(targets) > 1 {
@@ -152,7 +152,8 @@ func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*t
 	return text, err
 }
 
-// fits reports whether an event of so many bytes can be added.
+// fits reports whether an event of size bytes can be added to the batch. The size of a shared
+// payload includes the longest head for each event.
 func (b *batch) fits(size int) bool {
 	t := b.targets[0]
 	if len(b.targets) > 1 {
@@ -161,7 +162,7 @@ func (b *batch) fits(size int) bool {
 	return b.Events < t.maxEvents && len(b.Payload)+size <= maxBytes
 }
 
-// deliveries appends one delivery for each subscription.
+// deliveries appends one delivery for each target. Several targets share one payload.
 func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	if len(b.targets) > 1 {
 		b.Shared, b.Payload = &delivery.Payload{ID: delivery.NewID(), Body: b.Payload}, nil
@@ -177,7 +178,7 @@ func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	return all
 }
 
-// payload allocates for a number of events of about the same size.
+// payload returns an empty payload with capacity for a number of events of about size bytes each.
 func payload(size, events int) []byte {
 	return make([]byte, 0, min((size+size/32+1)*events, maxBytes)+32)
 }

@@ -11,31 +11,31 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// chunk is what is matched and stored together: several small audits, or a part
-// of a large one.
+// chunk has the versions that are matched and stored together. They are all versions of several
+// small audits, or some versions of a large audit.
 type chunk struct {
 	audits     []*audit
 	versions   []change.Version
-	upTo       int64        // of a part that is not the last: its audit is fanned out up to here
-	last       bool         // the audits are fanned out after it
-	match      func() error // waits for the deliveries; nil where they are there
+	upTo       int64        // moment up to which this chunk fans out its audit; 0 if last
+	last       bool         // the fan-out of the audits ends with this chunk
+	match      func() error // waits until deliveries is set; nil if deliveries is set already
 	deliveries []*delivery.Delivery
-	apart      bool   // its one event is stored in parts
-	parts      *parts // that event; nil: there is none
-	failed     error  // why its one version is left out; nil: it is not
+	apart      bool   // the chunk has one version, and its event is stored in parts
+	parts      *parts // the event, if apart; nil if it matches no rule
+	failed     error  // why the version is left out; nil if it is not
 	err        error  // of loading or matching
 }
 
-// mayFail reports whether its audit goes on without it.
+// mayFail reports whether the fan-out of the audit continues without this chunk if it fails.
 func (c *chunk) mayFail() bool { return c.apart && c.audits[0].isLast() }
 
-// runPipeline fans out a group that fits into one chunk, or one larger audit
-// chunk by chunk: while one is stored the next is matched and the third is read.
-// They are stored in order, each under the lease of the audits. After a failure
-// the chunks that follow are dropped.
+// runPipeline fans out several audits that fit into one chunk, or one larger audit in several
+// chunks. While one chunk is stored, the next one is matched, and a third one is read. Chunks are
+// stored in order, each under the lease of the audits. After a failure the later chunks are
+// dropped.
 //
-// A chunk has size versions at most, one with apart. Errors: isTooLarge where fewer are to
-// be tried.
+// size is the maximum number of versions in a chunk. If it is apart, a chunk has one version.
+// isTooLarge reports whether smaller chunks may succeed after an error.
 func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, size int) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
@@ -45,7 +45,7 @@ func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, si
 	go w.matchAll(ctx, idx, loaded, matched)
 	defer func() {
 		stop()
-		for range matched { // it is closed when both have ended
+		for range matched { // matched is closed after both goroutines have ended
 		}
 	}()
 	for c := range matched {
@@ -62,12 +62,12 @@ func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, si
 	return ctx.Err()
 }
 
-// fanOutSpans are the spans of the fan-out of a group: one for each of its writes that
-// is traced, in its trace.
+// fanOutSpans are the tracing spans of the fan-out of a group. Each traced write of the group has
+// one span, in the trace of that write.
 type fanOutSpans []tracing.Span
 
-// startFanOut begins the spans of a group. What is done for all of it is within the
-// first one, to which the others are linked.
+// startFanOut begins the spans of a group. The context within belongs to the first span, which
+// records the work for the whole group. The other spans are linked to the first span.
 func startFanOut(ctx context.Context, group []*audit) (within context.Context, all fanOutSpans) {
 	within, lead := ctx, ""
 	for _, a := range group {
@@ -91,7 +91,8 @@ func (f fanOutSpans) end(err error) {
 	}
 }
 
-// load reads the chunks of a group in order.
+// load sends the chunks of a group in order. After an error it sends one more chunk, which has only
+// the error.
 func (w *Worker) load(ctx context.Context, idx *index, group []*audit, size int, to chan<- *chunk) {
 	defer close(to)
 	done := group[0].done
@@ -108,7 +109,8 @@ func (w *Worker) load(ctx context.Context, idx *index, group []*audit, size int,
 	}
 }
 
-// matchAll matches chunks in order.
+// matchAll matches chunks in order. If a chunk fails and its audit continues without it, matchAll
+// stores the error in chunk.failed.
 func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, to chan<- *chunk) {
 	defer close(to)
 	for c := range from {
@@ -122,11 +124,11 @@ func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, t
 			break
 		}
 	}
-	for range from { // it is closed when load has ended
+	for range from { // load closes the channel when it ends
 	}
 }
 
-// send reports false when the pipeline is stopped.
+// send reports whether the chunk was sent. It is false after the pipeline was stopped.
 func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	select {
 	case to <- c:
@@ -136,8 +138,8 @@ func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	}
 }
 
-// loadChunk reads the next versions of the audits. done is how far a single audit
-// is fanned out. Errors: change.ErrTooLarge for several audits that are not one chunk.
+// loadChunk reads the next versions of the audits. done is the moment up to which a single audit
+// is fanned out. Errors: change.ErrTooLarge if several audits do not fit into one chunk.
 func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done int64, size int) (*chunk, error) {
 	c := &chunk{audits: group, last: true, apart: size == apart}
 	var parts []change.Audit
@@ -151,7 +153,7 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 	}
 	limit := max(size, 1) + 1
 	if len(group) > 1 {
-		limit = 100 * change.ChunkSize // bounded by their moments already
+		limit = 100 * change.ChunkSize // groupSize has limited the number of moments already
 	}
 	var more bool
 	var err error
@@ -161,7 +163,8 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 	case len(group) > 1:
 		return nil, change.ErrTooLarge
 	}
-	// The versions at the moment of the last one belong to the next chunk.
+	// There may be more versions at the last moment, so all versions of that moment go into the
+	// next chunk.
 	c.last = false
 	cut := c.versions[len(c.versions)-1].Moment
 	for len(c.versions) > 0 && c.versions[len(c.versions)-1].Moment == cut {
@@ -174,8 +177,9 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 	return c, nil
 }
 
-// store writes a chunk in one transaction: first the mark of its audits, which
-// fails when their lease is lost, then the deliveries.
+// store writes a chunk in one transaction. It marks the audits first, which fails if their lease
+// is lost, and then writes the deliveries. An event in parts is stored before, in several
+// transactions.
 func (w *Worker) store(ctx context.Context, c *chunk) error {
 	if c.failed != nil {
 		w.leaveOut(c)
@@ -212,14 +216,15 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// leaveOut notes that nobody gets the events of a version, and that others of its audit go on.
+// leaveOut stores the error of a chunk in its audit and logs it. No subscription gets the event of
+// the version. The fan-out of the audit continues with the next chunk.
 func (w *Worker) leaveOut(c *chunk) {
 	a := c.audits[0]
 	a.failed = c.failed
 	w.log.Error("version set aside", "audit", a.ID, "write", a.Request, "moment", c.versions[0].Moment, "err", c.failed)
 }
 
-// logDone logs at debug the writes whose fan-out a chunk has ended.
+// logDone logs each write of the last chunk at debug.
 func (w *Worker) logDone(ctx context.Context, c *chunk) {
 	if !w.log.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -229,7 +234,7 @@ func (w *Worker) logDone(ctx context.Context, c *chunk) {
 	}
 }
 
-// outcome is that of the audits, for metrics.
+// outcome returns the outcome of the fan-out of the audits, for metrics.
 func (c *chunk) outcome() string {
 	if c.audits[0].failed != nil {
 		return "set_aside"
@@ -237,8 +242,9 @@ func (c *chunk) outcome() string {
 	return "done"
 }
 
-// mark writes how far the audits of a chunk are fanned out. One of which versions were left
-// out is set aside in the end.
+// mark stores how far the audits of a chunk are fanned out. With the last chunk they are done, or
+// set aside if a version was left out. Audits without an owner are marked only if nobody has
+// claimed them. Errors: lease.ErrLost.
 func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
 	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
 	switch failed := c.audits[0].failed; {

@@ -16,17 +16,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of what a subscription may hold.
+// Limits of a subscription. Units: characters of a text, or entries of a list.
 const (
 	maxURL         = 2000
 	maxHeader      = 4000
 	maxDescription = 4000
 	maxWebhookID   = 255
 	maxDefinitions = 100
-	maxTokens      = 200 // of one list
+	maxTokens      = 200 // in one list
 )
 
-// parseBody reads the request body of a creation or update.
+// parseBody parses a request body, which must be one object.
 func parseBody(body []byte) (*doc.Node, error) {
 	nodes, err := doc.Parse(body, false)
 	if err != nil {
@@ -38,11 +38,11 @@ func parseBody(body []byte) (*doc.Node, error) {
 	return &nodes[0], nil
 }
 
-// readOnly are the keys that the service sets. They are accepted, so that what
-// was read can be sent back, and ignored.
+// readOnly are the keys that only the service sets. A client may send back a subscription that it
+// has read, so a request may contain them. They are ignored.
 var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "health", "_type"}
 
-// apply sets the keys that the client sent; null clears a value.
+// apply sets the keys that the body contains. null clears a value.
 // Spec: interface 4.4.2.
 func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
 	for i, key := range n.Keys {
@@ -105,7 +105,7 @@ func (*Service) setURL(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-// isPort reports whether a port is missing or valid.
+// isPort reports whether a port is empty or a number from 1 to 65535.
 func isPort(port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return port == "" || err == nil && n > 0
@@ -157,7 +157,8 @@ func (s *Service) setDefinitions(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-// definition reads and checks one event definition.
+// definition reads and checks one event definition. path is its position in the body, for
+// example eventTypes[0]; messages contain it.
 func (s *Service) definition(n *doc.Node, path string) (Definition, error) {
 	var d Definition
 	if n.Kind != doc.Map {
@@ -226,7 +227,8 @@ func (*Service) userContext(d *Definition, v *doc.Node) error {
 	return nil
 }
 
-// checkMembers refuses a userContext without a member: it would match nothing.
+// checkMembers returns an error if the member of a userContext does not exist or is deleted. A
+// definition with this userContext would match nothing.
 func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) error {
 	definitions, ok := n.Get("eventTypes")
 	if !ok {
@@ -257,7 +259,8 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) e
 	return nil
 }
 
-// checkTokens checks each token, so that a fault has its place.
+// checkTokens checks each token separately, so that an error has the position of the token. It
+// also refuses a definition whose attributes never appear in changes.
 func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
 	with := d.Variables()
 	for _, key := range []string{"attributes", "filter", "select"} {
@@ -287,15 +290,17 @@ func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
 	return nil
 }
 
-// mayChange reports of attributes whether changes of assets of a type name them.
+// mayChange returns a function that reports whether a change of an asset of the type from can
+// name an attribute.
 func (s *Service) mayChange(from string) func(attribute string) bool {
-	t, _ := s.model.Type(from) // it was checked
+	t, _ := s.model.Type(from) // from was checked
 	return func(attribute string) bool {
 		return slices.ContainsFunc(t.Concrete, func(leaf *meta.Type) bool { return s.events.Differ.Reports(leaf, attribute) })
 	}
 }
 
-// at moves the place of a fault from the token to the body.
+// at converts the position in an error: from a position in a token to a position in the body.
+// offset is the position of the token in the body.
 func at(offset int, err error) error {
 	if fault.KindOf(err) != fault.Invalid {
 		return err
@@ -303,7 +308,8 @@ func at(offset int, err error) error {
 	return fault.Invalidf(offset+max(0, fault.Place(err)), "%s", fault.Public(err))
 }
 
-// items returns the items of a list; a scalar is a list of one.
+// items returns the items of a list. A scalar counts as a list with one item, and null as an
+// empty list.
 func items(v *doc.Node) []doc.Node {
 	switch v.Kind {
 	case doc.List:
@@ -332,7 +338,7 @@ func tokens(v *doc.Node, key string) ([]string, error) {
 
 func variables(v *doc.Node) (map[string]event.Values, error) {
 	if v.Kind == doc.Null {
-		return nil, nil //nolint:nilnil // no variables is a value here
+		return nil, nil //nolint:nilnil // having no variables is not an error
 	}
 	if v.Kind != doc.Map {
 		return nil, errWants(v.At, "with", "a map of $variable to value")

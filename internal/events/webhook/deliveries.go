@@ -33,10 +33,10 @@ func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receip
 	return receipts, err
 }
 
-// Test sends a test event, whose target is the member who asked for it. Its
-// delivery is like any other: it waits while the subscription is paused, and
-// leaves a receipt.
-// Errors: fault.Denied, fault.NotFound, fault.Invalid for a disabled one.
+// Test queues a test event for a subscription. The target asset of the event is the caller. The
+// delivery is handled like any other: it waits while the subscription is paused, and it has a
+// receipt.
+// Errors: fault.Denied, fault.NotFound; fault.Invalid for a disabled subscription.
 func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, error) {
 	if !who.Admin {
 		return Queued{}, errNotAdmin()
@@ -47,12 +47,12 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	}
 	d := &delivery.Delivery{ID: delivery.NewID(), Subscription: id, Events: 1}
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		r, err := findEnabled(tx.Gorm(), id) // its id is one, too
+		r, err := findEnabled(tx.Gorm(), id) // also checks the form of the id before the lock
 		if err == nil {
 			_, err = tx.Lock(ctx, "webhook_subscription", "id = ?", id)
 		}
 		if err == nil {
-			r, err = findEnabled(tx.Gorm(), id) // as it stays
+			r, err = findEnabled(tx.Gorm(), id) // read again, because it could change before the lock
 		}
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	return Queued{Deliveries: 1, DeliveryID: d.ID}, nil
 }
 
-// findEnabled reads a subscription that must be enabled.
+// findEnabled reads a subscription. Errors: fault.NotFound; fault.Invalid if it is disabled.
 func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subscriptionRow, error) {
 	r, err := findRow(g, id, scopes...)
 	if err == nil && !r.Enabled {
@@ -83,8 +83,8 @@ func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subs
 	return r, err
 }
 
-// Redeliver sends deliveries again: one by its id or by that of its receipt, or
-// those of a time range.
+// Redeliver queues deliveries again. The body selects one delivery, by its id or by the id of a
+// receipt, or all deliveries of a time range.
 //
 // Shape: {delivery} or {receipt} or {since, until}; until is optional.
 // Errors: fault.Denied, fault.NotFound, fault.Invalid.
@@ -192,8 +192,8 @@ func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q D
 	return l, err
 }
 
-// Delivery returns one delivery with what is posted. A deletion of its subscription
-// leaves none.
+// Delivery returns one delivery with the body of its request. Deliveries of a deleted
+// subscription are not found.
 // Errors: fault.Denied, fault.NotFound.
 // Spec: interface 4.4.5.
 func (s *Service) Delivery(ctx context.Context, who auth.Actor, id string) (found delivery.Sent, err error) {

@@ -1,18 +1,19 @@
 // Package webhook manages subscriptions and turns changes into deliveries.
 //
-//	audit (waiting) --FanOut--> webhook_delivery (payload frozen) --delivery--> POST --> webhook_receipt
+//	audit (waiting) --FanOut--> webhook_delivery (final payload) --delivery--> POST --> webhook_receipt
 //
-// A subscription is a target with rules, one for each event definition; package
-// event matches, evaluates and prints.
+// An audit is the row of one write, with all its changes. A subscription is a target with rules,
+// one rule for each event definition. Package event matches the rules with changes, evaluates
+// their filters and prints the events.
 //
-// The database is the queue of record. A worker claims waiting audits by leases
-// (package lease), or sets the mark of fresh ones where nobody has claimed them; a
-// lost wake-up delays them until the next Sweep. All work is
+// The queue is the table audit. A worker claims waiting audits with leases (package lease). It
+// fans out audits of the last second without a claim, and marks them as done only if nobody has
+// claimed them. If a wake-up is lost, its audits wait until the next sweep. All work is
 // idempotent and may run in several processes.
 //
 // Locks are taken in this order: generation, audit, subscription, delivery.
 //
-// The package knows neither HTTP servers nor task queues.
+// The package contains neither an HTTP server nor a task queue.
 //
 // Spec: interface 2.6, 2.7, 4.4, 6.2.
 package webhook

@@ -18,34 +18,34 @@ import (
 )
 
 const (
-	claimSize    = 200             // audits claimed at once
-	retryFailure = 5 * time.Second // before an audit that failed is tried again
+	claimSize    = 200             // maximum number of audits in one claim
+	retryFailure = 5 * time.Second // pause before a failed audit is tried again
 )
 
-// audit is one write that waits, or that this worker has claimed.
+// audit is a write that waits for its fan-out, or that this worker fans out.
 type audit struct {
 	event.Audit
-	first, last int64 // moments
-	done        int64 // fanned out up to and including this moment
-	age         int64 // since the write began; microseconds
-	claims      int
-	owner       string // of this claim only; empty without one
-	failed      error  // why some of its versions were left out; nil: none was
+	first, last int64  // moments of its versions
+	done        int64  // moment up to which it is fanned out, included
+	age         int64  // time since the write began; microseconds
+	claims      int    // earlier unsuccessful claims
+	owner       string // name of this claim; empty if there is no claim
+	failed      error  // why some of its versions were left out; nil if none was
 }
 
-// isLast reports whether the audit is not claimed again.
+// isLast reports whether this claim of the audit is the last one that is allowed.
 func (a *audit) isLast() bool { return a.claims == lease.MaxClaims-1 }
 
-// FanOut turns all waiting writes into deliveries. A call while another one runs
-// returns at once and makes that one look again.
-// Errors: fault.Transient when the database is unreachable; others are logged
-// with their audit.
+// FanOut turns all waiting writes into deliveries. If another call is running, FanOut returns at
+// once, and the running call reads the waiting writes once more.
+// Errors: those that concern all writes, for example fault.Transient if the database is
+// unreachable. Errors of a single audit are logged.
 func (w *Worker) FanOut(ctx context.Context) error {
 	if !w.running.enter() {
 		return nil
 	}
 	entered := true
-	defer func() { // a panic, which the caller recovers, must not shut the gate for ever
+	defer func() { // after a panic, which the caller recovers, later calls must be able to run
 		if entered {
 			w.running.leave(true)
 		}
@@ -81,10 +81,12 @@ func (w *Worker) fanAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// waiting returns writes that wait and that nobody has claimed, oldest first. The
-// generation is read in the same snapshot: it is no lower than that of any of them.
-// Those never claimed and those whose claim ended are looked up apart, each along the
-// key audit_fan, so that it takes no longer where many wait, nor where many are done.
+// waiting returns up to claimSize writes that wait and have no valid claim, oldest first. gen is
+// the generation of the subscriptions. It is read in the same snapshot, so no write has a higher
+// generation.
+//
+// One subquery reads the writes that were never claimed, and one reads the writes whose claim has
+// expired. Both use the key audit_fan, so the query is fast even if many writes wait or are done.
 func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err error) {
 	const columns = "SELECT id, request_id, traceparent, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims FROM audit WHERE fan_state = 0 AND "
 	now := w.db.Dialect.NowMicros
@@ -102,8 +104,8 @@ func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err erro
 	return all, gen, err
 }
 
-// claim claims writes. One whose last claim did not end is claimed alone, and is
-// set aside after lease.MaxClaims.
+// claim claims writes and returns the claimed ones. A write with an unsuccessful claim is claimed
+// alone, and is set aside after lease.MaxClaims claims.
 func (w *Worker) claim(ctx context.Context, waiting []*audit) ([]*audit, error) {
 	waiting = withoutSuspects(waiting)
 	if waiting[0].claims >= lease.MaxClaims {
@@ -121,8 +123,8 @@ func (w *Worker) claim(ctx context.Context, waiting []*audit) ([]*audit, error) 
 	return waiting, nil
 }
 
-// withoutSuspects returns the audits up to the first one whose last claim did not
-// end; that one alone when it is the first.
+// withoutSuspects returns the audits before the first audit with an unsuccessful claim. If the
+// very first audit has one, it returns this audit alone.
 func withoutSuspects(waiting []*audit) []*audit {
 	for i, a := range waiting {
 		if a.claims > 0 {
@@ -132,8 +134,8 @@ func withoutSuspects(waiting []*audit) []*audit {
 	return waiting
 }
 
-// fanOut fans out claimed audits: many small ones together, a large one in
-// chunks. A failure delays only the audits it concerns.
+// fanOut fans out claimed audits. It fans out many small audits together, and a large audit in
+// chunks. A failure delays only the audits that it concerns.
 func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 	idx, err := w.index(ctx, &w.cache, gen)
 	if err != nil {
@@ -159,9 +161,9 @@ func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 	return nil
 }
 
-// fanOutGroup fans out a group. After a failure it fans out each of its audits
-// alone, to find the one that failed. The error is one that concerns all audits:
-// the database is unreachable, or the worker has to stop.
+// fanOutGroup fans out a group. After a failure it fans out each audit of the group alone, to find
+// the audit that fails. It returns an error only if the error concerns all audits: the database is
+// unreachable, or the worker must stop.
 func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) error {
 	err := w.fanOutInChunks(ctx, idx, group)
 	if err == nil {
@@ -182,15 +184,17 @@ func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) er
 	return ctx.Err()
 }
 
-// apart is the size of chunks of one version whose events are made and stored in parts.
+// apart is used in place of a chunk size. The chunk then has one version, and the event of this
+// version is stored in parts.
 const apart = 0
 
-// chunkSizes are the sizes of the chunks of one audit: of each further claim, and after
-// chunks that were too large, the next.
+// chunkSizes are the sizes of the chunks of a single audit, in versions. The first claim of the
+// audit begins with the first size, the second claim with the second size, and so on. If chunks
+// are too large, the same claim continues with the next size.
 var chunkSizes = [lease.MaxClaims]int{change.ChunkSize, change.ChunkSize / 8, change.ChunkSize / 64, 1, apart}
 
-// fanOutInChunks fans out a group, a single audit by fewer versions at a time where they
-// are too large to be taken together. Errors: isTooLarge for several audits.
+// fanOutInChunks fans out a group. If the chunks of a single audit are too large, it tries smaller
+// chunks. For several audits it does not: the caller fans out each of them alone.
 func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit) (err error) {
 	sizes := chunkSizes[:1]
 	if len(group) == 1 {
@@ -204,15 +208,16 @@ func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit)
 	return err
 }
 
-// isTooLarge reports whether versions are to be taken in smaller chunks: more would be
-// read or made of them than may be, or the database does not take it.
+// isTooLarge reports whether a smaller chunk may succeed after an error. The error is that the
+// versions, or the events made from them, exceed a limit, or that the database refuses their size.
 func isTooLarge(err error) bool {
 	return errors.Is(err, change.ErrTooLarge) || fault.KindOf(err) == fault.Invalid
 }
 
 func isUnreachable(err error) bool { return fault.KindOf(err) == fault.Transient }
 
-// groupSize is how many audits fit into one chunk by their moments.
+// groupSize returns how many audits, counted from the first, fit into one chunk. It counts the
+// moments of each audit, and returns at least 1.
 func groupSize(audits []*audit) int {
 	sum := int64(0)
 	for i, a := range audits {
@@ -224,7 +229,7 @@ func groupSize(audits []*audit) int {
 	return len(audits)
 }
 
-// skip marks audits as done when there are no subscriptions.
+// skip marks audits as done without a fan-out, because no subscription is enabled.
 func (w *Worker) skip(ctx context.Context, audits []*audit) error {
 	err := w.leases.Update(ctx, w.db, audits[0].owner, auditIDs(audits), "fan_state = 1, fan_moment = last_moment, fan_claims = 0")
 	if err == nil {
@@ -233,7 +238,7 @@ func (w *Worker) skip(ctx context.Context, audits []*audit) error {
 	return ignoreLost(err)
 }
 
-// ignoreLost drops the error of a lost lease where the new owner does the work.
+// ignoreLost returns nil for the error of a lost lease, because the new owner does the work.
 func ignoreLost(err error) error {
 	if errors.Is(err, lease.ErrLost) {
 		return nil
@@ -241,8 +246,9 @@ func ignoreLost(err error) error {
 	return err
 }
 
-// failed returns audits to the queue after an error. The claim counts unless the
-// database was unreachable or the worker has to stop.
+// failed returns audits to the queue after an error. Their claim counts as unsuccessful, unless
+// the database is unreachable or the worker has to stop. Audits whose lease is lost stay as they
+// are.
 func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 	if errors.Is(cause, lease.ErrLost) {
 		w.metrics.lost.Inc()
@@ -265,7 +271,7 @@ func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 	}
 }
 
-// release returns audits to the queue at once; the claim does not count.
+// release returns audits to the queue at once. Their claim does not count as unsuccessful.
 func (w *Worker) release(ctx context.Context, audits []*audit) {
 	if len(audits) == 0 {
 		return
@@ -275,7 +281,7 @@ func (w *Worker) release(ctx context.Context, audits []*audit) {
 	}
 }
 
-// setAside gives up an audit that was claimed too often.
+// setAside removes an audit from the queue for good, because it was claimed too often.
 func (w *Worker) setAside(ctx context.Context, a *audit) error {
 	why := "claimed " + strconv.Itoa(a.claims) + " times without an end"
 	n, err := w.leases.GiveUp(ctx, w.db, []int64{a.ID}, "fan_state = 2, fan_error = COALESCE(fan_error, ?)", why)

@@ -10,13 +10,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// fresh is how old a write may be that is fanned out without a claim.
+// fresh is the age from which on a write is claimed before its fan-out.
 const fresh = time.Second
 
-// fanOutFresh fans out a few writes that came just now, without a claim, which
-// would be a transaction of its own: their mark is set only where nobody has
-// claimed them. Who tries again after a failure, or after the end of this worker,
-// comes later, and so claims them. It reports false where they have to be claimed.
+// fanOutFresh fans out a few new writes without a claim, because a claim needs an additional
+// transaction. The transaction that stores the deliveries marks the writes as done only if nobody
+// has claimed them. It reports false if the writes must be claimed, also after a failure. If this
+// worker ends meanwhile, a later attempt claims them, because they are then older than fresh.
 func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (ended bool, err error) {
 	for _, a := range waiting {
 		if a.age >= fresh.Microseconds() || a.claims > 0 || a.last-a.first >= change.ChunkSize {
@@ -28,7 +28,7 @@ func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (
 		return false, err
 	}
 	switch err := w.passFresh(ctx, idx, waiting); {
-	case errors.Is(err, lease.ErrLost): // another worker was quicker
+	case errors.Is(err, lease.ErrLost): // another worker has claimed or finished them
 		return true, nil
 	case isUnreachable(err) || ctx.Err() != nil:
 		return false, cmp.Or(ctx.Err(), err)
@@ -37,16 +37,18 @@ func (w *Worker) fanOutFresh(ctx context.Context, waiting []*audit, gen int64) (
 	}
 }
 
-// matchWithin is how long the transaction of a fresh group waits for the end of matching.
-// It holds the rows of the writes meanwhile, for which others may wait.
+// matchWithin is the maximum time that the transaction of a fresh group waits for matching.
+// Meanwhile the transaction locks the rows of the writes, and other transactions may wait for it.
 const matchWithin = 500 * time.Millisecond
 
-// errStillMatching ends a transaction that has waited so long.
+// errStillMatching rolls back a transaction that has waited for matchWithin.
 var errStillMatching = errors.New("the changes are still being matched")
 
-// passFresh reads, matches and stores a group that is one chunk. The transaction
-// that stores it begins and sets the mark while the chunk is matched, except where
-// other writes would wait for that. Where matching takes long it begins again behind it.
+// passFresh reads, matches and stores a group that fits into one chunk. The transaction that
+// stores the chunk begins, and marks the audits, while the chunk is still matched. If matching
+// takes longer than matchWithin, the transaction is rolled back and begins again after matching.
+// If Dialect.SmallInside is false, it begins only after matching, because all other writes would
+// wait for it.
 func (w *Worker) passFresh(ctx context.Context, idx *index, group []*audit) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()

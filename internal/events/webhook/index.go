@@ -9,28 +9,28 @@ import (
 	"github.com/alds-dev/alds/internal/events/event"
 )
 
-// target is an enabled subscription as fan-out sees it.
+// target is an enabled subscription, as the fan-out uses it.
 type target struct {
 	event.Target
 	id        string
-	maxEvents int    // of one delivery, as it is made
-	ordered   bool   // the events of each asset come in order
-	group     *group // nil: nobody has the same definitions
+	maxEvents int    // maximum number of events that the fan-out puts into one delivery
+	ordered   bool   // the events of each asset are sent in order
+	group     *group // nil if no other subscription has the same definitions
 }
 
-// group is subscriptions with the same definitions and bounds, which get the same
-// events but for their heads.
-type group struct{ head int } // the bytes of the longest head
+// group is a set of subscriptions with the same definitions and options. Their events differ only
+// in the heads.
+type group struct{ head int } // bytes of the longest head
 
 // index holds the rules of the enabled subscriptions. It is immutable.
 type index struct {
 	*event.Index
-	generation int64 // read before the subscriptions were
+	generation int64 // of the subscriptions; read before them
 	targets    map[*event.Target]*target
 }
 
-// newIndex compiles subscriptions. skipped is called for a definition that the
-// model no longer knows.
+// newIndex compiles subscriptions. It calls skipped for each definition that names something that
+// the model does not have any more.
 func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow, skipped func(id string, err error)) *index {
 	x := &index{Index: e.NewIndex(), generation: generation, targets: map[*event.Target]*target{}}
 	for i := range subscriptions {
@@ -41,7 +41,7 @@ func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow
 			t.maxEvents = min(r.MaxBatch, maxEvents)
 		}
 		if r.Ordered {
-			t.ordered, t.maxEvents = true, 1 // those that go together are put together when they are sent
+			t.ordered, t.maxEvents = true, 1 // the sender merges deliveries of one asset
 		}
 		x.targets[&t.Target] = t
 		for order := range r.EventTypes {
@@ -54,7 +54,7 @@ func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow
 	return x
 }
 
-// key is that of the batch that a subscription gets next.
+// key returns the key of the target's open batch in Worker.batch.
 func (t *target) key() any {
 	if t.group != nil {
 		return t.group
@@ -62,7 +62,8 @@ func (t *target) key() any {
 	return t
 }
 
-// alike puts those together that are in a group.
+// alike divides targets into lists. The targets of a list get the same events, except for the
+// heads: they are the targets of one group, or a single target without a group.
 func (x *index) alike(all []*event.Target) [][]*target {
 	found := make([][]*target, 0, len(all))
 	groups := map[*group]int{}
@@ -80,7 +81,7 @@ func (x *index) alike(all []*event.Target) [][]*target {
 	return found
 }
 
-// findGroups puts subscriptions with the same definitions into groups.
+// findGroups puts subscriptions with the same definitions and options into groups.
 func (x *index) findGroups(subscriptions []subscriptionRow) {
 	same := map[string][]*target{}
 	definitions := map[string][]Definition{}
@@ -105,26 +106,26 @@ func (x *index) findGroups(subscriptions []subscriptionRow) {
 	}
 }
 
-// cache holds the index of the newest generation read.
+// cache holds the index of the newest generation that was read.
 type cache struct {
 	mu  sync.Mutex
 	now *index
 }
 
-// index returns an index with each subscription that was written at generation
-// gen or earlier.
+// index returns an index with all enabled subscriptions that were written at the generation gen or
+// earlier.
 func (s *Service) index(ctx context.Context, c *cache, gen int64) (*index, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && c.now.generation >= gen {
 		return c.now, nil
 	}
-	gen, err := generation(ctx, s.db) // before the subscriptions
+	gen, err := generation(ctx, s.db) // read first, so that the subscriptions are not older
 	if err != nil {
 		return nil, err
 	}
 	present := s
-	if s.present != nil { // no older than that generation, which changes of the model raise, too
+	if s.present != nil { // read after gen: model changes raise the generation, so the model is not older
 		if present, err = s.present(ctx); err != nil {
 			return nil, err
 		}

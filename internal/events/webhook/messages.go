@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// errNoSubscription has the text of every 404: clients compare it.
+// errNoSubscription has the same text as every 404, because clients compare this text.
 func errNoSubscription() error { return fault.NotFoundf("Not Found") }
 
 func errNotAdmin() error {

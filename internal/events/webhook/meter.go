@@ -11,34 +11,34 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// The clock of a Meter.
+// The times of a Meter.
 const (
-	meterEvery   = 2 * time.Second
-	meterTimeout = 4 * time.Second
-	meterKeeps   = 30 * time.Second // a measure; without a newer one the metrics are absent
+	meterEvery   = 2 * time.Second  // between two measurements
+	meterTimeout = 4 * time.Second  // of one measurement
+	meterKeeps   = 30 * time.Second // after this time without a new measurement the metrics are left out
 )
 
-// Meter measures the backlog of fan-out for the metrics, on a clock of its own: the
-// figures are right while a fan-out takes minutes, while Redis is away and while no
-// worker runs. It is safe for concurrent use.
+// Meter measures the backlog of the fan-out for the metrics. It does not depend on workers, so the
+// numbers are right while a fan-out takes minutes, while Redis is down, and while no worker runs.
+// It is safe for concurrent use.
 type Meter struct {
 	db  *db.DB
 	log *slog.Logger
 
 	mu      sync.Mutex
 	last    measured
-	at      time.Time // of last; zero: there is none
-	failing bool      // the last try failed
+	at      time.Time // when last was measured; zero: never
+	failing bool      // the latest measurement failed
 }
 
-// measured is the backlog as of one instant.
+// measured is the backlog at one instant.
 type measured struct {
-	audits int64
-	age    time.Duration // of the oldest; 0: there is none
+	audits int64         // writes that wait for their fan-out
+	age    time.Duration // of the oldest of them; 0 if none waits
 }
 
-// NewMeter returns a meter that has measured nothing, registered with r, which may
-// be nil. It reads on the connections of lookups.
+// NewMeter returns a meter without a measurement. It registers the meter with r, which may be nil.
+// The meter uses the connections of db.DB.Lookup.
 func NewMeter(d *db.DB, log *slog.Logger, r Registerer) *Meter {
 	m := &Meter{db: d.Lookup(), log: log}
 	if r != nil {
@@ -47,7 +47,7 @@ func NewMeter(d *db.DB, log *slog.Logger, r Registerer) *Meter {
 	return m
 }
 
-// Run measures until ctx ends.
+// Run measures every meterEvery until ctx ends.
 func (m *Meter) Run(ctx context.Context) error {
 	tick := time.NewTicker(meterEvery)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// measure measures once. Failures are logged when they begin.
+// measure measures once. Of several failures in a row, only the first is logged.
 func (m *Meter) measure(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, meterTimeout)
 	defer cancel()
@@ -79,11 +79,14 @@ func (m *Meter) measure(ctx context.Context) {
 	}
 }
 
-// measure reads the backlog in one statement along the key audit_fan. Of writes that
-// nobody has claimed, which lie there by their ids, it reads the ends and counts at
-// most lease.MaxCounted; with more, the difference of the ids at the ends estimates
-// their number. Claimed ones are as many as the workers have at a time, and those that
-// failed just now.
+// measure reads the backlog in one statement, which uses the key audit_fan.
+//
+// The key has the writes that nobody has claimed in the order of their ids. The statement counts
+// at most lease.MaxCounted+1 of them, and reads the first and the last one. If there are more than
+// lease.MaxCounted, the difference between the first and the last id estimates their number.
+//
+// All claimed writes can be counted, because there are few: those that workers have claimed, and
+// those that failed a short time ago.
 func measure(ctx context.Context, d *db.DB) (m measured, err error) {
 	const open = " FROM audit WHERE fan_state = 0 AND fan_lease "
 	const first, last = " ORDER BY fan_state, fan_lease, id LIMIT ", " ORDER BY fan_state DESC, fan_lease DESC, id DESC LIMIT "

@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Registerer is where the package's metrics go.
+// Registerer is where the metrics of this package are registered.
 type Registerer = prometheus.Registerer
 
-// metrics of this package. Every process registers them, so that one dashboard
-// serves all.
+// metrics are the metrics of this package, except those of Meter. Every process registers them, so
+// that one dashboard shows all processes.
 type metrics struct {
 	audits     *prometheus.CounterVec
 	versions   prometheus.Counter
@@ -33,12 +33,12 @@ func newMetrics(r Registerer) *metrics {
 		disabled:   counter(r, "subscriptions_disabled_total", "Subscriptions the service disabled."),
 	}
 	for _, outcome := range []string{"done", "unwanted", "failed", "set_aside"} {
-		m.audits.WithLabelValues(outcome) // the first time would be no growth, where nothing was before
+		m.audits.WithLabelValues(outcome) // begins at 0, because rates do not count the first value of a series
 	}
 	return m
 }
 
-// The metrics of a Meter, which every process exports alike.
+// The metrics of a Meter. Every process exports the same values.
 var (
 	backlogAudits = prometheus.NewDesc("alds_webhook_backlog_audits",
 		"Writes waiting to be fanned out, in all: every process tells the same. Above 10,000 estimated from their ids.", nil, nil)
@@ -48,7 +48,7 @@ var (
 
 const namespace, subsystem = "alds", "webhook"
 
-// buckets are in seconds, up to more than the timeout of a request.
+// buckets are upper bounds in seconds.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func counter(r Registerer, name, help string) prometheus.Counter {
@@ -63,13 +63,14 @@ func histogram(r Registerer, name, help string) prometheus.Histogram {
 	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
 }
 
-// Describe names the metrics.
+// Describe sends the descriptions of the metrics. It is a method of prometheus.Collector.
 func (*Meter) Describe(to chan<- *prometheus.Desc) {
 	to <- backlogAudits
 	to <- backlogAge
 }
 
-// Collect tells the last measure, unless it is old.
+// Collect sends the last measurement, unless it is older than meterKeeps. It is a method of
+// prometheus.Collector.
 func (m *Meter) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,14 +12,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// partBytes is how many bytes of payloads are stored together; one may be larger.
+// partBytes is the maximum size of the payloads in one part. A larger payload is stored alone.
 const partBytes = 4 << 20
 
-// parts is an event whose deliveries are made and stored in parts, since all of them
-// together are too large: few subscriptions at a time, each part in a transaction of its
-// own. Where that is repeated, what is stored already is left out. A subscription for
-// whom all of it is too large gets it without long values and without a snapshot, and one
-// whose delivery cannot be made gets one that is set aside.
+// parts is an event whose deliveries are stored in parts, because they are too large together.
+// Each part has the deliveries of a few subscriptions, and is stored in a separate transaction. A
+// repeated attempt leaves out the deliveries that are stored already.
+//
+// If the event is too large for a subscription, the subscription gets it without long values, and
+// with only Oids in its snapshot. If the event cannot be made at all for a subscription, the
+// delivery is stored as set aside.
 type parts struct {
 	w     *Worker
 	idx   *index
@@ -27,7 +29,7 @@ type parts struct {
 	event *event.Event
 }
 
-// store makes and stores the deliveries under the lease of their audit.
+// store makes the deliveries, and stores them under the lease of their audit.
 func (x *parts) store(ctx context.Context, a *audit) error {
 	var part []*delivery.Delivery
 	size := 0
@@ -63,8 +65,8 @@ func (x *parts) store(ctx context.Context, a *audit) error {
 	return flush()
 }
 
-// make makes the deliveries of subscriptions that get the event alike, with bare in the
-// form that is left where all of it is too large.
+// make makes the deliveries of targets that get the same event. If the whole event is too large,
+// it makes them with bare: the event then has no long values, and only Oids in its snapshot.
 func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*delivery.Delivery, error) {
 	hold := x.w.memory.Hold(x)
 	defer hold.Release()
@@ -84,8 +86,8 @@ func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*deli
 	return x.setAside(ctx, &only, targets, err)
 }
 
-// setAside makes deliveries that are not sent. Their event has no changes, and of the
-// asset only its Oid.
+// setAside makes deliveries that are stored as set aside, and not sent. Their event has no changes,
+// and its snapshot has only the Oid of the asset. why is the reason.
 func (x *parts) setAside(ctx context.Context, e *event.Event, targets []*target, why error) ([]*delivery.Delivery, error) {
 	m := x.w.matcher(x.idx)
 	m.Bare = true
@@ -108,7 +110,8 @@ func (x *parts) setAside(ctx context.Context, e *event.Event, targets []*target,
 	return made, nil
 }
 
-// insert stores deliveries, except those that are stored already.
+// insert stores deliveries, except those that are stored already. It stores them under the lease
+// of the audit, and then sends them.
 func (x *parts) insert(ctx context.Context, a *audit, all []*delivery.Delivery) error {
 	if len(all) == 0 {
 		return nil
@@ -131,7 +134,7 @@ func (x *parts) insert(ctx context.Context, a *audit, all []*delivery.Delivery) 
 	return err
 }
 
-// notStored returns the deliveries of one event that its subscriptions do not have.
+// notStored returns those deliveries of one event that are not stored yet.
 func notStored(ctx context.Context, tx *db.Tx, all []*delivery.Delivery) ([]*delivery.Delivery, error) {
 	ids := make([]string, len(all))
 	for i, d := range all {
@@ -151,7 +154,7 @@ func notStored(ctx context.Context, tx *db.Tx, all []*delivery.Delivery) ([]*del
 	return slices.DeleteFunc(slices.Clone(all), func(d *delivery.Delivery) bool { return stored[d.Subscription] }), nil
 }
 
-// bytesOf returns the bytes of the payloads, a shared one once.
+// bytesOf returns the total size of the payloads. A shared payload counts once.
 func bytesOf(all []*delivery.Delivery) int {
 	n := 0
 	for i, d := range all {

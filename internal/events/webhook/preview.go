@@ -16,36 +16,37 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of a preview: the changes it looks at, and those that are matched together.
+// Limits of a preview. Units: changes.
 const (
-	previewed    = 100
-	previewBatch = 25
+	previewed    = 100 // in a preview
+	previewBatch = 25  // matched together
 )
 
-// Preview is which of the latest changes the definitions of a subscription match.
+// Preview shows which of the latest changes match the definitions of a subscription.
 // Spec: interface 4.4.6.
 type Preview struct {
-	Matched int             `json:"matched"`
+	Matched int             `json:"matched"`         // number of matching changes
 	Changes []Previewed     `json:"changes"`         // newest first
-	Event   json.RawMessage `json:"event,omitempty"` // the newest of those that match, as it would be sent
+	Event   json.RawMessage `json:"event,omitempty"` // of the newest matching change, as it would be sent
 }
 
-// Previewed is one change of a preview.
+// Previewed is one change in a preview.
 type Previewed struct {
 	SequenceID int64      `json:"sequenceId"`
 	EventType  event.Type `json:"eventType"`
 	Timestamp  string     `json:"timestamp"`
-	Asset      string     `json:"asset"`          // with the moment
-	Name       string     `json:"name,omitempty"` // as it was then
-	Attributes []string   `json:"attributes"`     // that have changed
-	// Definitions are the indices of those that match, in eventTypes.
+	Asset      string     `json:"asset"`          // Oid with the moment
+	Name       string     `json:"name,omitempty"` // at the moment of the change
+	Attributes []string   `json:"attributes"`     // names of the changed attributes
+	// Definitions has the positions of the matching definitions in eventTypes, zero-based.
 	Definitions []int `json:"definitions"`
-	// Why is what none of the definitions is for: "type", "attributes" or "filter".
+	// Why is the reason why no definition matches: "type", "attributes" or "filter". It is empty if
+	// a definition matches.
 	Why string `json:"why,omitempty"`
 }
 
-// Preview checks a subscription as Create does, and matches its definitions with the
-// latest changes by what matches those to come. It writes nothing.
+// Preview checks a subscription as Create does, except that the url is optional. It matches the
+// definitions with the latest changes, in the same way as the fan-out. It writes nothing.
 // Errors: fault.Invalid with the place in the body, fault.Denied.
 // Spec: interface 4.4.6.
 func (s *Service) Preview(ctx context.Context, who auth.Actor, body []byte) (Preview, error) {
@@ -73,15 +74,15 @@ func (s *Service) Preview(ctx context.Context, who auth.Actor, body []byte) (Pre
 	return x.Preview, err
 }
 
-// previewer matches changes with the definitions of a subscription, and with a target
-// of its own that every change is for.
+// previewer matches changes with the definitions of a subscription. One more target matches every
+// change, so that the preview also shows changes that match no definition.
 type previewer struct {
 	Preview
 	s       *Service
 	r       *subscriptionRow
 	index   *event.Index
-	targets []event.Target // by definition
-	sent    event.Target   // of all definitions, as the subscription will be
+	targets []event.Target // one for each definition
+	sent    event.Target   // the subscription with all definitions, for the event that would be sent
 }
 
 func (s *Service) newPreviewer(r *subscriptionRow) (*previewer, error) {
@@ -108,13 +109,13 @@ func (s *Service) newPreviewer(r *subscriptionRow) (*previewer, error) {
 	return x, nil
 }
 
-// latest is where a change stands, and its write.
+// latest is one of the latest changes, with its write.
 type latest struct {
 	change.At
 	audit event.Audit
 }
 
-// run fills the preview from one snapshot.
+// run fills the preview with the changes that tx sees.
 func (x *previewer) run(ctx context.Context, tx *db.Tx) error {
 	x.Preview = Preview{Changes: []Previewed{}}
 	all, err := x.latest(ctx, tx)
@@ -130,8 +131,8 @@ func (x *previewer) run(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// latest finds the latest changes, the oldest of them first. Types that the model does
-// not know have none.
+// latest returns the latest changes, oldest first. It leaves out changes before the horizon of the
+// history, and changes of types that the model does not have.
 func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err error) {
 	kept, err := history.Of(ctx, tx)
 	if err != nil {
@@ -152,7 +153,7 @@ func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err er
 	return all, err
 }
 
-// match adds some changes to the preview.
+// match matches some changes and adds them to the preview.
 func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 	index, hold, taken := x.index.In(tx), memory.From(ctx), int64(0)
 	defer func() { hold.Give(taken) }()
@@ -161,7 +162,7 @@ func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 		at[i], audits[part[i].audit.ID] = part[i].At, &part[i].audit
 	}
 	versions, err := index.Loader.VersionsAt(ctx, tx, at, func(bytes int64) error {
-		bytes *= 3 // the version before, too, and what is made of both
+		bytes *= 3 // the version, the previous version, and the event made from both
 		if err := hold.Take(bytes); err != nil {
 			return err
 		}
@@ -182,8 +183,8 @@ func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 	return x.add(ctx, index, m, events)
 }
 
-// add adds events to the preview, and keeps the last one that matches as it would be
-// sent.
+// add adds events to the preview. It sets x.Event to the last event that matches a definition, as
+// it would be sent.
 func (x *previewer) add(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event) error {
 	var last *event.Event
 	for _, e := range events {
@@ -204,7 +205,7 @@ func (x *previewer) add(ctx context.Context, index *event.Index, m *event.Matche
 	return err
 }
 
-// previewed is an event as a preview shows it.
+// previewed returns an event as a preview shows it.
 func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	v := e.Step.Now
 	p := Previewed{
@@ -212,7 +213,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 		Attributes: []string{}, Definitions: []int{},
 	}
 	if a, ok := v.Type.Attr("Name"); ok {
-		name, _ := change.Value(&v, a) // without its name a change is shown by its Oid
+		name, _ := change.Value(&v, a) // the name is optional: clients can show the Oid
 		p.Name, _ = name.(string)
 	}
 	for i := range e.Changes {
@@ -222,7 +223,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	}
 	matching := e.Targets()
 	for i := range x.targets {
-		// Who matches and sees no row is sent nothing.
+		// A subscription that matches is sent nothing if its members do not see the asset.
 		if slices.Contains(matching, &x.targets[i]) && len(m.Text(nil, &x.targets[i], nil, e, nil)) > 0 {
 			p.Definitions = append(p.Definitions, i)
 		}
@@ -233,8 +234,8 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	return p
 }
 
-// why is the furthest that a change came with any of the definitions, where it matches
-// none.
+// why returns the reason why no definition matches a change. The reason is that of the definition
+// which is closest to a match.
 func (x *previewer) why(v *change.Version, p *Previewed) string {
 	why := "type"
 	for i := range x.r.EventTypes {
@@ -259,7 +260,7 @@ func kindOf(v *change.Version) event.Type {
 	return event.AssetChanged
 }
 
-// headOf is what events of a subscription begin with.
+// headOf returns the first member of each event of a subscription, with a comma at the end.
 func headOf(webhookID string) []byte {
 	return append(value.AppendString([]byte(`"webhookId":`), webhookID), ',')
 }

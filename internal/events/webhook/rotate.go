@@ -9,13 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// sealedColumns are the columns of subscriptions with sealed texts.
+// sealedColumns are the columns of webhook_subscription with sealed texts.
 var sealedColumns = []string{"authorization", "secret", "previous_secret"}
 
-// RotateKey seals all stored secrets that the first key of a box has not sealed with
-// it, and returns how many there were. It may run while subscriptions change: one that
-// is written meanwhile stays as it is written.
-// Errors: a secret that no key of the box opens; the others are sealed anew by then.
+// RotateKey seals all stored secrets with the first key of a box. Texts that are sealed with this
+// key already do not change. RotateKey returns the number of changed texts, including the check
+// value of CheckKey. It may run while subscriptions change: it does not change a secret that is
+// written meanwhile.
+// Errors: the box has no key that opens a secret. All other secrets are changed nevertheless.
 func RotateKey(ctx context.Context, d *db.DB, box *secret.Box) (renewed int, err error) {
 	type stored struct{ id, sealed string }
 	var failed error
@@ -36,15 +37,16 @@ func RotateKey(ctx context.Context, d *db.DB, box *secret.Box) (renewed int, err
 		}
 	}
 	known, err := readKeyCheck(ctx, d)
-	if err != nil || known == "" || failed != nil { // the key of what failed stays the one that is known
+	if err != nil || known == "" || failed != nil { // after a failure the check value keeps its key
 		return renewed, errors.Join(failed, err)
 	}
 	changed, err := renew(ctx, d, box, known, "UPDATE secret_check SET sealed = ? WHERE id = ? AND sealed = ?", 1)
 	return renewed + changed, err
 }
 
-// renew seals a text anew where it has to be, by an update that sets it where it is
-// still there.
+// renew seals a text with the first key of a box, if another key has sealed it. The statement
+// update stores the result only if the row still has the old text. renew returns the number of
+// changed rows.
 func renew(ctx context.Context, d *db.DB, box *secret.Box, sealed, update string, id any) (int, error) {
 	again, changed, err := box.Renew(sealed)
 	if err != nil || !changed {

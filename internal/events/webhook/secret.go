@@ -10,21 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/events/delivery"
 )
 
-// How long the previous secret signs too. Units: seconds.
+// How long deliveries are also signed with the previous secret. Units: seconds.
 const (
 	overlap    = 24 * 60 * 60 // by default
 	maxOverlap = 30 * overlap
 )
 
-// rotation is what a request changes about the signing secrets.
+// rotation is the change that a request makes to the signing secrets.
 type rotation struct {
-	replaced bool     // there is another secret than before
-	before   optional // sealed: the one it replaces; empty for none
-	validFor *int64   // seconds that the request names
+	replaced bool     // the secret was replaced or removed
+	before   optional // the replaced secret, sealed; empty if there was none
+	validFor *int64   // validity of the replaced secret in seconds; nil if the request does not contain it
 }
 
-// setSecret replaces the signing secret; null removes it. The same secret is no
-// change.
+// setSecret replaces the signing secret; null removes it. If the request contains the current
+// secret, nothing changes.
 func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
 	var secret string
 	if err := text(v, "secret", 200, &secret); err != nil {
@@ -51,7 +51,7 @@ func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-// setPreviousValid sets how long the previous secret signs too.
+// setPreviousValid reads how long the previous secret stays valid; null ends its validity.
 func (*Service) setPreviousValid(r *subscriptionRow, v *doc.Node) error {
 	if v.Kind == doc.Null {
 		r.rotation.validFor = new(int64)
@@ -65,8 +65,8 @@ func (*Service) setPreviousValid(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-// rotate applies the rotation of this request, as of r.UpdatedAt. Without a new
-// secret it only changes how long the previous one is valid.
+// rotate applies the rotation of this request. Validity begins at r.UpdatedAt. If the secret was
+// not replaced, rotate only changes how long the previous secret is valid.
 func (r *subscriptionRow) rotate() {
 	c := r.rotation
 	if c.replaced {
@@ -81,7 +81,7 @@ func (r *subscriptionRow) rotate() {
 	}
 }
 
-// previousValid is how long the previous secret still signs. Units: seconds.
+// previousValid returns how much longer the previous secret is valid. Units: seconds, rounded up.
 func (r *subscriptionRow) previousValid() int64 {
 	return max(0, (r.PreviousUntil-time.Now().UnixMicro()+999_999)/1_000_000)
 }

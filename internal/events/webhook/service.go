@@ -21,20 +21,20 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Options is what a Service needs besides the database and the model.
+// Options are the options of New.
 type Options struct {
 	Find event.Finder
-	// Present returns a service of the present model, made by With; nil: the model does
-	// not change. Workers ask it when they read the subscriptions.
+	// Present returns a service of the current model, made by With. Workers call it when they read
+	// the subscriptions. It is nil if the model does not change.
 	Present    func(context.Context) (*Service, error)
 	Actors     event.Actors
 	Box        *secret.Box // seals authorization headers and signing secrets
-	Public     string      // base URL as others see it, no slash at the end
-	MaxEnabled int         // enabled subscriptions allowed; 0: no bound
-	// DisableAfter is how many exhausted deliveries in a row disable a
-	// subscription; 0 stands for 5.
+	Public     string      // public base URL, without a slash at the end
+	MaxEnabled int         // maximum number of enabled subscriptions; 0: no limit
+	// DisableAfter is the number of exhausted deliveries in a row that disables a subscription.
+	// 0 means 5.
 	DisableAfter int
-	// Retention is how long a settled delivery can be sent again; 0 stands for 72 h.
+	// Retention is how long a settled delivery can be sent again. 0 means 72 hours.
 	Retention time.Duration
 	Log       *slog.Logger
 	Metrics   Registerer // may be nil
@@ -49,13 +49,13 @@ type Service struct {
 	actors     event.Actors
 	box        *secret.Box
 	maxEnabled int
-	failures   int // exhausted deliveries in a row that disable a subscription
+	failures   int // number of exhausted deliveries in a row that disables a subscription
 	deliveries *delivery.Store
 	log        *slog.Logger
 	metrics    *metrics
 }
 
-// New returns a service on d.
+// New returns a service on the database d with the model m.
 func New(d *db.DB, m *meta.Model, o Options) *Service {
 	log := o.Log
 	if log == nil {
@@ -69,16 +69,16 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 	return s
 }
 
-// With returns a service of another model, whose assets f reads. It shares
-// everything else with s.
+// With returns a service that uses another model, and f to read its assets. It shares everything
+// else with s.
 func (s *Service) With(m *meta.Model, f event.Finder) *Service {
 	other := *s
 	other.model, other.events = m, s.events.With(m, f)
 	return &other
 }
 
-// Create creates a subscription. It matches the changes that are committed after
-// its own transaction.
+// Create creates a subscription. The subscription matches only changes that are committed after
+// the transaction of Create.
 // Errors: fault.Invalid with the place in the body, fault.Denied.
 // Spec: interface 4.4, 6.2.8.
 func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subscription, error) {
@@ -116,7 +116,8 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 	return s.view(&r), err
 }
 
-// begin sets the keys of a new subscription, of which some are required.
+// begin sets the keys of a new subscription. Errors: fault.Invalid, also if the body lacks a
+// required key.
 func (s *Service) begin(r *subscriptionRow, n *doc.Node, required ...string) error {
 	for _, key := range required {
 		if v, ok := n.Get(key); !ok || v.Kind == doc.Null {
@@ -126,7 +127,8 @@ func (s *Service) begin(r *subscriptionRow, n *doc.Node, required ...string) err
 	return s.apply(r, n)
 }
 
-// stamp sets the next generation and the database's time for a write of r.
+// stamp raises the generation for a write of r. It sets r.Generation, and sets r.UpdatedAt to the
+// time of the database.
 func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err error) {
 	if r.Generation, err = bumpGeneration(ctx, tx); err != nil {
 		return err
@@ -135,8 +137,8 @@ func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err
 	return err
 }
 
-// checkEnabled checks the bound on enabled subscriptions. The lock of the
-// generation makes it exact.
+// checkEnabled checks the limit of enabled subscriptions. The transaction has locked the
+// generation, so no other transaction can enable one meanwhile.
 func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 	if !r.Enabled || s.maxEnabled == 0 {
 		return nil
@@ -149,9 +151,9 @@ func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 	return err
 }
 
-// Update changes the keys that the body contains; null clears a value. Disabling
-// drops waiting deliveries, pausing does not; enabling, and another URL, reset the
-// counts of failures. Errors: fault.Invalid with the place in the body, fault.Denied,
+// Update changes the keys that the body contains. null clears a value. Disabling a subscription
+// drops its waiting deliveries; pausing it does not. Enabling it and changing its URL reset its
+// counters of failures. Errors: fault.Invalid with the place in the body, fault.Denied,
 // fault.NotFound.
 // Spec: interface 4.4.2.
 func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []byte) (Subscription, error) {
@@ -164,7 +166,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 	}
 	var r subscriptionRow
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		gen, err := bumpGeneration(ctx, tx) // the lock of the generation comes before that of a row
+		gen, err := bumpGeneration(ctx, tx) // locks the generation, before the row is locked
 		if err != nil {
 			return err
 		}
@@ -198,7 +200,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 	return s.view(&r), err
 }
 
-// write stores an updated subscription.
+// write stores an updated subscription. was is its state before the update.
 func (s *Service) write(ctx context.Context, tx *db.Tx, r, was *subscriptionRow) error {
 	if err := s.checkEnabled(tx, r); err != nil {
 		return err
@@ -219,15 +221,15 @@ func (s *Service) write(ctx context.Context, tx *db.Tx, r, was *subscriptionRow)
 	return tx.Gorm().Select("*").Updates(r).Error
 }
 
-// resetFailures forgets how the receiver of a subscription answered, and closes its
-// circuit breaker.
+// resetFailures resets the counters of failures of a subscription, and closes its circuit breaker.
 func resetFailures(ctx context.Context, tx *db.Tx, id string) error {
 	_, err := tx.Exec(ctx, `UPDATE webhook_subscription SET exhausted_in_row = 0, failures_in_row = 0, gone = 0,
 		breaker_state = 0, breaker_until = 0 WHERE id = ?`, id)
 	return err
 }
 
-// Delete deletes a subscription and drops its waiting deliveries, and returns it.
+// Delete deletes a subscription and drops its waiting deliveries. It returns the deleted
+// subscription.
 // Errors: fault.Denied, fault.NotFound.
 func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscription, error) {
 	if !who.Admin {
@@ -256,7 +258,8 @@ func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscr
 // pageSize is the default size of a page. Spec: interface 8.
 const pageSize = 25
 
-// pageOf reads "size,start".
+// pageOf parses "size,start". start may be missing, and an empty text means the first page of the
+// default size.
 func pageOf(page string) (size, start int, err error) {
 	if page == "" {
 		return pageSize, 0, nil
@@ -320,7 +323,7 @@ func (s *Service) Subscription(ctx context.Context, who auth.Actor, id string) (
 	return found, err
 }
 
-// read returns what clients read of rows, with how their deliveries go.
+// read returns the subscriptions of rows as clients see them, with the health of their deliveries.
 func (s *Service) read(ctx context.Context, tx *db.Tx, rows []subscriptionRow) ([]Subscription, error) {
 	ids, all := make([]string, len(rows)), make([]Subscription, len(rows))
 	for i := range rows {
@@ -335,7 +338,7 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, rows []subscriptionRow) (
 	return all, err
 }
 
-// view returns what clients read of a row.
+// view returns a subscription as clients see it, without the health of its deliveries.
 func (s *Service) view(r *subscriptionRow) Subscription {
 	return Subscription{
 		ID: r.ID, WebhookID: r.WebhookID, URL: r.URL, Description: r.Description,
@@ -346,7 +349,7 @@ func (s *Service) view(r *subscriptionRow) Subscription {
 	}
 }
 
-// stored is the stored id of a member.
+// stored returns the stored id of a member.
 func (s *Service) stored(member oid.OID) int64 {
 	if t, ok := s.model.Type(member.Type); ok {
 		return t.Stored(member.ID)
@@ -354,7 +357,7 @@ func (s *Service) stored(member oid.OID) int64 {
 	return member.ID
 }
 
-// member returns the Oid of a member by its stored id.
+// member returns the Oid of the member with a stored id.
 func (s *Service) member(id int64) string {
 	if t, ok := s.model.Type("Member"); ok {
 		id = t.Shown(id)

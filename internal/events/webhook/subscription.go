@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/events/event"
 )
 
-// Subscription is what clients read of a subscription.
+// Subscription is a subscription as clients see it.
 // Spec: interface 2.6.
 type Subscription struct {
 	ID          string `json:"id"`
@@ -14,12 +14,12 @@ type Subscription struct {
 	Description string `json:"description"`
 	Enabled     bool   `json:"enabled"`
 	Paused      bool   `json:"paused"`
-	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the service's bound
-	Ordered     bool   `json:"ordered,omitempty"`  // the events of each asset come in order
+	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the limit of the service
+	Ordered     bool   `json:"ordered,omitempty"`  // the events of each asset are sent in order
 	HasSecret   bool   `json:"hasSecret"`
 	Secret      string `json:"secret,omitempty"` // only in the answer that generated it
-	// PreviousSecretValidFor is how long deliveries carry a second signature, by
-	// the secret before the present one. Units: seconds.
+	// PreviousSecretValidFor is how much longer deliveries have a second signature, which is made
+	// with the previous secret. Units: seconds.
 	PreviousSecretValidFor int64 `json:"previousSecretValidFor,omitempty"`
 
 	DisabledReason string       `json:"disabledReason,omitempty"`
@@ -30,7 +30,7 @@ type Subscription struct {
 	UpdatedAt      string       `json:"updatedAt"`
 	CreatedBy      string       `json:"createdBy"`
 
-	Health *delivery.Health `json:"health,omitempty"` // only where subscriptions are read
+	Health *delivery.Health `json:"health,omitempty"` // only in answers to reads
 }
 
 // Definition is one event definition of a subscription.
@@ -49,17 +49,17 @@ type List struct {
 
 // Queued is the result of a test and of a redelivery.
 type Queued struct {
-	Deliveries int64  `json:"deliveries"`           // that wait because of the request
-	DeliveryID string `json:"deliveryId,omitempty"` // when it is one
+	Deliveries int64  `json:"deliveries"`           // number of deliveries that were queued
+	DeliveryID string `json:"deliveryId,omitempty"` // of the test, or as in the request; may be empty
 }
 
-// Receipt is what clients read of an attempt to deliver.
+// Receipt is an attempt to deliver, as clients see it.
 type Receipt = delivery.Receipt
 
 // DeliveryQuery selects a page of a subscription's deliveries.
 type DeliveryQuery struct {
-	State string // one of delivery.States; empty: those that wait
-	Page  string // "size,start"; empty: the first
+	State string // one of delivery.States; empty: waiting
+	Page  string // "size,start"; empty: the first page
 }
 
 // DeliveryList is one page of a subscription's deliveries.

@@ -8,29 +8,29 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// lookEvery is how often Unwatched looks.
+// lookEvery is the pause between two calls of Look.
 const lookEvery = 2 * time.Second
 
-// Unwatched knows the generation of the subscriptions at which none is enabled.
-// What is written at it needs no fan-out. It is safe for concurrent use.
+// Unwatched stores the generation of the subscriptions while no subscription is enabled. Writes of
+// this generation need no fan-out. It is safe for concurrent use.
 type Unwatched struct {
 	db         *db.DB
 	generation atomic.Int64
 }
 
-// NewUnwatched returns one that knows nothing until it has looked.
+// NewUnwatched returns an Unwatched whose generation is -1 until the first Look.
 func NewUnwatched(d *db.DB) *Unwatched {
 	u := &Unwatched{db: d}
 	u.generation.Store(-1)
 	return u
 }
 
-// Generation returns the generation, or -1 where a subscription was enabled when
-// it was looked last. It stays true: every change of a subscription makes another.
+// Generation returns a generation at which no subscription is enabled. It returns -1 if a
+// subscription was enabled at the last Look. A result stays right, because every change of a
+// subscription raises the generation.
 func (u *Unwatched) Generation() int64 { return u.generation.Load() }
 
-// Look reads the generation and whether a subscription is enabled, as of one
-// instant.
+// Look reads the generation, and whether a subscription is enabled, in one statement.
 func (u *Unwatched) Look(ctx context.Context) error {
 	var generation int64
 	var watched bool
@@ -46,8 +46,8 @@ func (u *Unwatched) Look(ctx context.Context) error {
 	return nil
 }
 
-// Run looks until ctx ends. Where it cannot, the fan-out finds that it has nothing
-// to do.
+// Run calls Look every lookEvery until ctx ends. It ignores errors: without a new generation,
+// writes wait for a fan-out, which then has nothing to do.
 func (u *Unwatched) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

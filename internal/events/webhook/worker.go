@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Worker fans out changes and sends deliveries. It is safe for concurrent use;
-// Run must be running while its other methods are called.
+// Worker fans out changes and sends deliveries. It is safe for concurrent use. Run must be running
+// when the other methods are called.
 type Worker struct {
 	*Service
 	sender *delivery.Sender
@@ -19,18 +19,18 @@ type Worker struct {
 
 	running gate
 	cache   cache
-	memory  *memory.Budget // for the rows of one chunk
+	memory  *memory.Budget // for the rows and events of one chunk
 
-	maxMade, maxEvent int          // as the constants, less in tests
-	largest           atomic.Int64 // how many bytes an event may have that is stored whole; 0: not known yet
+	maxMade, maxEvent int          // the constants; smaller in tests
+	largest           atomic.Int64 // maximum size of an event that is stored whole, in bytes; 0: not read yet
 }
 
-// NewWorker returns a worker that has claimed nothing.
+// NewWorker returns a worker without claims.
 func (s *Service) NewWorker(o delivery.Options) *Worker {
 	return &Worker{
 		Service: s, sender: s.deliveries.NewSender(o),
 		leases:  lease.New[int64](s.db, "audit", "fan_", "fan_state = 0"),
-		memory:  memory.NewBudget(2 * 2 * maxEvent), // half of it for each; as read, and as made
+		memory:  memory.NewBudget(2 * 2 * maxEvent), // a chunk may use half of it: for an event as read, and as made
 		maxMade: maxMade, maxEvent: maxEvent,
 	}
 }
@@ -39,20 +39,20 @@ func (s *Service) NewWorker(o delivery.Options) *Worker {
 // and releases its other claims.
 func (w *Worker) Run(ctx context.Context) error { return w.sender.Run(ctx) }
 
-// Pull sends what is due to one subscription.
+// Pull sends the deliveries of one subscription that are due. It does not wait for them.
 func (w *Worker) Pull(_ context.Context, subscription string) error {
 	w.sender.Wake(subscription)
 	return nil
 }
 
-// gate lets one caller run at a time, and makes it run again after calls of
-// others.
+// gate lets one caller run at a time. If another caller comes meanwhile, the running caller repeats
+// its work.
 type gate struct {
 	mu            sync.Mutex
 	running, more bool
 }
 
-// enter reports whether the caller runs.
+// enter reports whether the caller may run. If not, the running caller repeats its work.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,7 +64,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
-// leave reports whether the caller has to run again; never with stop.
+// leave reports whether the caller must repeat its work. With stop the result is always false.
 func (g *gate) leave(stop bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,6 +83,6 @@ func (g *gate) repeat() {
 	g.more = true
 }
 
-// Sweep finds the deliveries of lost wake-ups: it wakes a queue for each subscription
-// with due ones. It waits for no fan-out.
+// Sweep wakes the queue of each subscription with due deliveries, because a wake-up may have been
+// lost. It does not fan out changes.
 func (w *Worker) Sweep(ctx context.Context) error { return w.sender.Sweep(ctx) }
