@@ -41,7 +41,8 @@ func TestTwoWorkersDeliverEverythingOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// One of two workers fans out each change, without a sweep.
+// TestTwoWorkersNeedNoSweep checks that all events arrive if two workers fan out in turn and nothing
+// sweeps.
 func TestTwoWorkersNeedNoSweep(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -53,7 +54,7 @@ func TestTwoWorkersNeedNoSweep(t *testing.T) {
 		for i := range 100 {
 			f.rename(id, fmt.Sprint(i))
 			f.fanOut(workers[i%2])
-			if i%3 == 0 { // mostly the first is still storing its results
+			if i%3 == 0 { // in other rounds the next worker begins while this one may still store results
 				f.eventually(nil, "the event without a sweep", func() bool { return len(s.sequence()) == i+1 })
 			}
 		}
@@ -85,8 +86,9 @@ func TestALargeWriteIsFannedOutInChunks(t *testing.T) {
 	})
 }
 
-// TestLongTextsAreFannedOutInParts: a write of long texts, and one that clears them, so that
-// only what was before is long, are read in parts that memory holds.
+// TestLongTextsAreFannedOutInParts fans out a write that sets long texts, and a write that clears
+// them. In the second write only the previous versions are large. Both writes are too large to be
+// read at once.
 func TestLongTextsAreFannedOutInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -131,7 +133,7 @@ func TestADeliveryIsBounded(t *testing.T) {
 		}
 		write(101, "short")
 		write(3, strings.Repeat("x", 100<<10))
-		sizes := map[int]int{} // deliveries by their number of events
+		sizes := map[int]int{} // number of deliveries, by their number of events
 		for _, body := range s.bodies {
 			sizes[strings.Count(body, `"sequenceId"`)]++
 			if len(body) > maxBytes {
@@ -174,8 +176,8 @@ func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
 	})
 }
 
-// What came just now needs no claim of its own, but gives way to one; what is
-// older has been tried, perhaps.
+// TestFreshWritesAreFannedOutWithoutAClaim checks that a claim of another worker comes first, and
+// that writes which are older, or were claimed before, need a claim.
 func TestFreshWritesAreFannedOutWithoutAClaim(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -242,13 +244,14 @@ func TestAnAuditThatFailsIsSetAside(t *testing.T) {
 	})
 }
 
-// expire lets leases end.
+// expire ends all leases of a table.
 func (f *fixture) expire(table, column string) {
 	f.Helper()
 	f.exec("UPDATE " + table + " SET " + column + " = 0")
 }
 
-// The oldest come first, whether nobody has claimed them or their claim has ended.
+// TestWaitingWritesComeOldestFirst has writes that were never claimed, writes whose claim has
+// expired, and writes that do not wait or have a valid claim.
 func TestWaitingWritesComeOldestFirst(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

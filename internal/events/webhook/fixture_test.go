@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// maxWait is how long a test waits.
+// maxWait is the maximum time that a test waits for a result.
 const maxWait = time.Minute
 
 var model = meta.Default()
@@ -58,8 +58,8 @@ type fixture struct {
 	who    auth.Actor
 	moment int64
 	audit  int64
-	assets map[int64]map[string]any // by id: columns as last written
-	born   map[int64]int64          // by id: first moment
+	assets map[int64]map[string]any // columns as last written, by id
+	born   map[int64]int64          // first moment, by id
 }
 
 func newFixture(t *testing.T, d *db.DB) *fixture {
@@ -78,7 +78,8 @@ func newFixture(t *testing.T, d *db.DB) *fixture {
 	return f
 }
 
-// newFixtureOn is newFixture on a database that an earlier case has used.
+// newFixtureOn returns a fixture on a database that an earlier case has used. It deletes the rows of
+// that case.
 func newFixtureOn(t *testing.T, d *db.DB) *fixture {
 	t.Helper()
 	for _, table := range []string{
@@ -108,14 +109,14 @@ func (f *fixture) exec(query string, args ...any) {
 	}
 }
 
-// edit is one version to be made.
+// edit is one version for fixture.write.
 type edit struct {
 	asset int64
-	typ   string // a creation when set
+	typ   string // type of a new asset; empty for an existing asset
 	set   map[string]any
 }
 
-// write makes one audit with a version per change, as the write engine does.
+// write writes one audit with a version per change, as the write engine does.
 func (f *fixture) write(actor int64, changes ...edit) {
 	f.Helper()
 	f.audit++
@@ -194,7 +195,7 @@ func (f *fixture) version(tx *db.Tx, moment int64, c edit) error {
 	return db.Insert(f.Context(), tx, "asset", names, [][]any{cells})
 }
 
-// story makes a story and returns its id.
+// story creates a story and returns its id.
 func (f *fixture) story(name string) int64 {
 	f.Helper()
 	id := 2000 + f.moment
@@ -207,7 +208,7 @@ func (f *fixture) rename(id int64, name string) {
 	f.write(20, edit{asset: id, set: map[string]any{"name": name}})
 }
 
-// subscribe makes a subscription to url; more replaces keys of the default one.
+// subscribe creates a subscription with the url. more replaces keys of the default body.
 func (f *fixture) subscribe(url string, more map[string]any) Subscription {
 	f.Helper()
 	body := map[string]any{
@@ -274,7 +275,7 @@ func (f *fixture) fanOut(w *Worker) {
 	}
 }
 
-// sweep finds all work.
+// sweep fans out all waiting writes and sends all due deliveries.
 func (f *fixture) sweep(w *Worker) {
 	f.Helper()
 	f.fanOut(w)
@@ -283,7 +284,7 @@ func (f *fixture) sweep(w *Worker) {
 	}
 }
 
-// eventually waits until ok holds, trying again after every sweep of w.
+// eventually waits until ok returns true. If w is not nil, w sweeps before each further call of ok.
 func (f *fixture) eventually(w *Worker, what string, ok func() bool) {
 	f.Helper()
 	until := time.Now().Add(maxWait)
@@ -307,7 +308,7 @@ func (f *fixture) count(query string, args ...any) int {
 	return n
 }
 
-// settledAll reports whether no delivery waits.
+// settledAll reports whether no delivery and no audit waits.
 func (f *fixture) settledAll() bool {
 	return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0")+
 		f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0") == 0
@@ -317,7 +318,7 @@ func (f *fixture) settledAll() bool {
 type sink struct {
 	*httptest.Server
 	mu      sync.Mutex
-	events  []map[string]any
+	events  []map[string]any // of the requests that were answered with 200
 	headers []http.Header
 	bodies  []string
 	answer  func(n int, w http.ResponseWriter, r *http.Request) // nil: 200
@@ -388,8 +389,8 @@ func (s *sink) sequence() []int64 {
 	return all
 }
 
-// fakeFinder evaluates the filter Name='<value>', matches every other one, and
-// selects names.
+// fakeFinder evaluates only filters of the form Name='<value>'; every asset matches other filters.
+// A snapshot row has the asset's name for each selected attribute.
 type fakeFinder struct{ d *db.DB }
 
 func (f fakeFinder) name(ctx context.Context, q db.Querier, o oid.OID) (string, error) {
@@ -458,8 +459,9 @@ func (fakeFinder) CheckDefinition(typ string, filters []string, with map[string]
 	return nil
 }
 
-// fakeActors lets Member:20 see everything and others one project. The finder
-// hides from them what is called secret.
+// fakeActors returns rights for Member:20 to see everything, and for other members to see one
+// project. fakeFinder hides assets from them whose names begin with secret. Member:999 does not
+// exist.
 type fakeActors struct{}
 
 func (fakeActors) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }

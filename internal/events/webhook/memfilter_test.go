@@ -19,7 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// someFilters returns filters on columns of a row and on other values.
+// someFilters returns random filters. Some use only columns of the asset and of related assets, and
+// some use other values.
 type someFilters struct{ *rand.Rand }
 
 func (g someFilters) one(of ...string) string { return of[g.IntN(len(of))] }
@@ -50,7 +51,7 @@ func (g someFilters) term() string {
 	case 9:
 		return g.one("Custom_Cost"+sign+g.one("'0'", "'0.1'", "'-3'"), "Custom_Cost"+equal+g.one("''", "'1',''"), "Custom_Due"+sign+g.one("'2026-01-01'", "'2026-01-01T12:00:00'"),
 			"Custom_Motto"+sign+text(), "Custom_Motto"+equal+"''", "Custom_Motto~="+g.one("'a'", "'A%'"), g.one("+", "-")+g.one("Custom_Cost", "Custom_Due", "Custom_Motto"))
-	default: // Unknown in memory
+	default: // the result in memory is Unknown
 		return g.one("Owners='Member:20'", "Children.@Count='0'", "Reference='r'", "Description='x'", "Super.Scope.Name='a'", "Super.Description=''", "CreatedBy='Member:20'")
 	}
 }
@@ -66,13 +67,13 @@ func (g someFilters) filter(depth int) string {
 	return "(" + strings.Join(parts, g.one(";", "|")) + ")"
 }
 
-// someActors are members who see everything, one project, another, none.
+// someActors see everything, one project, two projects, another project, or no project.
 var someActors = []auth.Actor{
 	auth.System, auth.System, {Member: 21, Scopes: []int64{0}}, {Member: 21, Scopes: []int64{0, 1600}}, {Member: 22, Scopes: []int64{1600}}, {Member: 23},
 }
 
-// Filters in memory have the results of SQL: filters on the asset and on related
-// assets as of the moment, with the visibility of each actor.
+// TestFiltersInMemoryAgreeWithSQL compares the results of random filters in memory with those of
+// SQL. The filters use assets and related assets as of a moment, as several actors see them.
 func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 	seed := testseed.New(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -150,8 +151,9 @@ func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 	})
 }
 
-// someVersions writes stories and defects with some of everything, changes
-// their related assets in between, and reads them as fan-out does.
+// someVersions writes stories and defects with random values, and changes their related assets in
+// the same write. It reads the versions as the fan-out does, and returns those of the stories and
+// defects.
 func (f *fixture) someVersions(g someFilters) []change.Version {
 	f.Helper()
 	pick := func(of ...any) any { return of[g.IntN(len(of))] }

@@ -28,7 +28,7 @@ func TestTheBacklogIsMeasured(t *testing.T) {
 			name   string
 			writes []write
 			audits int64
-			age    time.Duration // at least, and less than twice
+			age    time.Duration // the result is from age to twice age
 		}{
 			{"nothing", nil, 0, 0},
 			{"all is done or set aside", []write{{id: 1, at: -50 * second, state: 1}, {id: 2, at: -50 * second, state: 2}}, 0, 0},
@@ -63,7 +63,8 @@ func TestTheBacklogIsMeasured(t *testing.T) {
 	})
 }
 
-// What nobody has measured, or not for long, is not told.
+// TestAnOldMeasureIsNotTold checks that Collect sends nothing before the first measurement, and
+// nothing if the last measurement is old.
 func TestAnOldMeasureIsNotTold(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		m := NewMeter(d, slog.New(slog.DiscardHandler), prometheus.NewPedanticRegistry())

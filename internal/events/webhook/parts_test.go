@@ -15,12 +15,13 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// selecting is a subscription to new stories that shares no payload with another selection.
+// selecting returns keys of a subscription to new stories. Subscriptions with different selections
+// share no payload.
 func selecting(attributes ...string) map[string]any {
 	return map[string]any{"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story", "select": attributes}}}
 }
 
-// unlike makes subscriptions that share no payload, and returns their receivers.
+// unlike creates n subscriptions that share no payload, and returns their receivers.
 func (f *fixture) unlike(n int) (all []*sink) {
 	for i := range n {
 		s := newSink(f.T, nil)
@@ -34,8 +35,8 @@ func long(asset int64, name string, size int) edit {
 	return edit{asset: asset, typ: "Story", set: map[string]any{"name": name, "description": strings.Repeat("x", size)}}
 }
 
-// What is made of the versions of a write at the same time is bounded: first fewer of them
-// are taken together, then the deliveries of one event are made in parts.
+// TestEventsForManyAreMadeInParts checks the limit of memory for events. Chunks of several versions
+// and of one version exceed it, so that the deliveries of one event are made in parts.
 func TestEventsForManyAreMadeInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -56,7 +57,7 @@ func TestEventsForManyAreMadeInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for size, tooLarge := range map[int]bool{change.ChunkSize: true, 1: true, apart: false} {
-			c, err := w.loadChunk(t.Context(), idx, waiting, waiting[0].first, size) // without the short one
+			c, err := w.loadChunk(t.Context(), idx, waiting, waiting[0].first, size) // without the story that is named short
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,14 +75,15 @@ func TestEventsForManyAreMadeInParts(t *testing.T) {
 	})
 }
 
-// Parts that were stored before the worker ended are not stored again.
+// TestPartsAreStoredOnce fans out an audit again after its parts were stored, but before it was
+// marked as done.
 func TestPartsAreStoredOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		w := f.worker(delivery.Options{})
 		sinks := f.unlike(3)
 		f.write(20, long(9000, "long", 100<<10))
-		f.exec("UPDATE audit SET fan_claims = ? WHERE fan_state = 0", len(chunkSizes)-1) // as after four ends
+		f.exec("UPDATE audit SET fan_claims = ? WHERE fan_state = 0", len(chunkSizes)-1) // as after four unsuccessful claims
 		waiting, gen, err := w.waiting(t.Context())
 		if err != nil || len(waiting) != 1 {
 			t.Fatal(len(waiting), err)
@@ -104,7 +106,7 @@ func TestPartsAreStoredOnce(t *testing.T) {
 		if n := f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0"); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		if err := w.fanOut(t.Context(), audits, gen); err != nil { // again, from the beginning
+		if err := w.fanOut(t.Context(), audits, gen); err != nil { // a second time
 			t.Fatal(err)
 		}
 		f.eventually(w, "settled", f.settledAll)
@@ -114,8 +116,9 @@ func TestPartsAreStoredOnce(t *testing.T) {
 	})
 }
 
-// An event that cannot be made for one subscription is set aside for it alone. One that is
-// too large comes in a reduced form.
+// TestAnEventIsSetAsideForOneSubscription checks an event that cannot be made for one of two
+// subscriptions. The other subscription gets it. Events that are too large are sent in a reduced
+// form.
 func TestAnEventIsSetAsideForOneSubscription(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -147,7 +150,7 @@ func TestAnEventIsSetAsideForOneSubscription(t *testing.T) {
 	})
 }
 
-// A version that always fails is left out in the end, and the others of its write go on.
+// TestAVersionThatFailsIsLeftOutAlone checks that the other versions of the write are delivered.
 func TestAVersionThatFailsIsLeftOutAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -168,8 +171,8 @@ func TestAVersionThatFailsIsLeftOutAlone(t *testing.T) {
 	})
 }
 
-// An event that the database does not store has hashes in the place of long values, and
-// keeps no other event of its write.
+// TestAnEventThatIsTooLargeIsReduced checks an event that is too large for the database. It has
+// hashes in place of long values, and the other event of the same write is not reduced.
 func TestAnEventThatIsTooLargeIsReduced(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -182,7 +185,7 @@ func TestAnEventThatIsTooLargeIsReduced(t *testing.T) {
 		if err := w.measure(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.largest.Store(min(w.largest.Load(), 16<<20)) // that of a MariaDB by default
+		w.largest.Store(min(w.largest.Load(), 16<<20)) // the default of MariaDB
 		f.eventually(w, "settled", f.settledAll)
 		if len(s.events) != 2 {
 			t.Fatalf("%d events came", len(s.events))

@@ -12,7 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// What a preview says of changes is what a subscription that was there got of them.
+// TestAPreviewMatchesWhatIsSent compares a preview with the events that a subscription with the same
+// definitions got.
 func TestAPreviewMatchesWhatIsSent(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

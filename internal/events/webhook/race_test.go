@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// A receiver that has moved says 410 to a request that began before: its subscription
-// goes on, and the event comes to the new URL.
+// TestA410OfAFormerURLDisablesNothing changes the URL of a subscription during a request. The old
+// URL then answers 410. The subscription stays enabled, and the new URL gets the event.
 func TestA410OfAFormerURLDisablesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -42,7 +42,8 @@ func TestA410OfAFormerURLDisablesNothing(t *testing.T) {
 	})
 }
 
-// A receiver that is gone is disabled by Prune where that could not be done at once.
+// TestAReceiverThatIsGoneIsDisabledLater checks that Prune disables a subscription that was marked as
+// gone and was not disabled at once.
 func TestAReceiverThatIsGoneIsDisabledLater(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -67,7 +68,7 @@ func TestAReceiverThatIsGoneIsDisabledLater(t *testing.T) {
 	})
 }
 
-// Failures of a former URL do not count for the new one.
+// TestAnotherURLBeginsWithoutFailures checks that only a different URL resets the counters.
 func TestAnotherURLBeginsWithoutFailures(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -85,8 +86,8 @@ func TestAnotherURLBeginsWithoutFailures(t *testing.T) {
 	})
 }
 
-// A subscription is disabled and enabled again, with other definitions, while a change of
-// before is being fanned out by the old ones.
+// TestEnablingDropsWhatIsBeingFannedOut matches a change, and then disables the subscription and
+// enables it again with other definitions. The deliveries of the match are stored after that.
 func TestEnablingDropsWhatIsBeingFannedOut(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -132,7 +133,8 @@ func TestEnablingDropsWhatIsBeingFannedOut(t *testing.T) {
 	})
 }
 
-// A panic that the caller recovers ends one fan-out and no further ones.
+// TestAFanOutThatPanicsIsTheLastOfItself checks that a fan-out runs again after the caller has
+// recovered from a panic in an earlier one.
 func TestAFanOutThatPanicsIsTheLastOfItself(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -157,7 +159,8 @@ func TestAFanOutThatPanicsIsTheLastOfItself(t *testing.T) {
 	})
 }
 
-// What waits for a later attempt is dropped with its subscription.
+// TestADeletedSubscriptionLeavesNothingThatWaits checks that a delivery which waits for its second
+// attempt is dropped.
 func TestADeletedSubscriptionLeavesNothingThatWaits(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -177,10 +180,11 @@ func TestADeletedSubscriptionLeavesNothingThatWaits(t *testing.T) {
 	})
 }
 
-// slowFinder matches when the test lets it.
+// slowFinder is a fakeFinder whose Matching waits for the test.
 type slowFinder struct {
 	fakeFinder
-	asked, goOn chan struct{}
+	asked chan struct{} // closed when Matching begins
+	goOn  chan struct{} // closed by the test to let Matching continue
 }
 
 func (f slowFinder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
@@ -189,7 +193,8 @@ func (f slowFinder) Matching(ctx context.Context, q db.Querier, who auth.Actor, 
 	return f.fakeFinder.Matching(ctx, q, who, typ, filters, with, at)
 }
 
-// Nobody waits for the rows of a write while its changes are matched for long.
+// TestLongMatchingHoldsNoRows checks that the row of a write is not locked for long while matching
+// takes longer than matchWithin.
 func TestLongMatchingHoldsNoRows(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -205,14 +210,14 @@ func TestLongMatchingHoldsNoRows(t *testing.T) {
 		if err != nil || len(waiting) != 1 {
 			t.Fatal(len(waiting), err)
 		}
-		waiting[0].age = 0 // on a slow machine, too
+		waiting[0].age = 0 // the test may be slower than fresh
 		ended := make(chan error, 1)
 		go func() {
 			_, err := w.fanOutFresh(context.Background(), waiting, gen)
 			ended <- err
 		}()
 		<-finder.asked
-		for until := time.Now().Add(2 * matchWithin); time.Now().Before(until); { // each waits for whoever holds the row
+		for until := time.Now().Add(2 * matchWithin); time.Now().Before(until); { // each update waits for the lock of the row
 			f.exec("UPDATE audit SET fan_error = fan_error WHERE id = ?", waiting[0].ID)
 		}
 		close(finder.goOn)

@@ -38,7 +38,7 @@ func TestATestEventIsMarked(t *testing.T) {
 	})
 }
 
-// redeliver asks for deliveries and returns how many were found.
+// redeliver requests deliveries again and returns their number.
 func (f *fixture) redeliver(id, body string) int64 {
 	f.Helper()
 	queued, err := f.s.Redeliver(f.Context(), f.who, id, []byte(body))
@@ -131,8 +131,8 @@ func TestAnExhaustedDeliveryIsRedelivered(t *testing.T) {
 	})
 }
 
-// The latency of a delivery that is sent again is that of the request, not that of a
-// change that may be days old.
+// TestLatencyOfARedelivery checks that the latency of a redelivery counts from the request, and not
+// from the change, which may be days old.
 func TestLatencyOfARedelivery(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -239,7 +239,7 @@ func TestInvalidRedeliveries(t *testing.T) {
 				t.Errorf("%s by a member without rights: %v", name, err)
 			}
 			if name == "deliveries" {
-				continue // the deliveries of a disabled one can be listed
+				continue // the deliveries of a disabled subscription can be listed
 			}
 			if err := ask(f.who, off.ID); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%s of a disabled subscription: %v", name, err)

@@ -11,8 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// verifies reports whether the published library accepts the signature of a
-// delivery.
+// verifies reports whether the library of Standard Webhooks accepts the signature of request n.
 func (s *sink) verifies(t *testing.T, n int, secret string) bool {
 	t.Helper()
 	hook, err := standardwebhooks.NewWebhook(secret)
@@ -88,7 +87,8 @@ func TestPreviousSecretValidForIsChecked(t *testing.T) {
 	}
 }
 
-// Disabling drops waiting and new deliveries; both wait during a pause.
+// TestPausedDeliveriesWaitAndDisabledOnesAreDropped checks waiting deliveries and new changes, for a
+// paused and for a disabled subscription.
 func TestPausedDeliveriesWaitAndDisabledOnesAreDropped(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

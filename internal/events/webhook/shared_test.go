@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Subscriptions with the same definitions share what is stored, and each gets its
-// own events, to the byte what it would get alone.
+// TestEqualSubscriptionsShareTheirPayloads checks that subscriptions with the same definitions share
+// stored payloads. Each subscription gets the same bytes as a subscription that shares none.
 func TestEqualSubscriptionsShareTheirPayloads(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -63,7 +63,7 @@ func TestEqualSubscriptionsShareTheirPayloads(t *testing.T) {
 			t.Errorf("it got\n%s\nand alone\n%s", got, want)
 		}
 
-		// What is read again is what was sent, and has its size.
+		// A second delivery sends the same bytes, and Delivery shows them.
 		sent := slices.Clone(both[0].bodies)
 		if n := f.redeliver(first.ID, `{"since":"2020-01-01T00:00:00Z"}`); n != 2 {
 			t.Fatalf("%d deliveries again", n)
@@ -82,7 +82,7 @@ func TestEqualSubscriptionsShareTheirPayloads(t *testing.T) {
 	})
 }
 
-// eventsOf are the events of all bodies in a row.
+// eventsOf returns the events of all bodies as one text.
 func eventsOf(s *sink) string {
 	var all strings.Builder
 	for _, body := range s.bodies {
@@ -91,7 +91,7 @@ func eventsOf(s *sink) string {
 	return all.String()
 }
 
-// A payload stays as long as a delivery has it.
+// TestSharedPayloadsArePruned checks that a payload is removed with the last delivery that shares it.
 func TestSharedPayloadsArePruned(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

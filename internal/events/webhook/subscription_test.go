@@ -18,7 +18,7 @@ import (
 func TestInvalidSubscriptions(t *testing.T) {
 	const events = `"eventTypes":[{"type":"AssetChanged","from":"Story"}]`
 	tests := []struct {
-		why, body, message, at string // at: the text the fault points at
+		why, body, message, at string // at: the text at the position in the error
 	}{
 		{"not JSON", `{"url"`, "", ""},
 		{"not an object", `[]`, "The request must be one object", "["},
@@ -221,9 +221,9 @@ func TestFiltersUserContextsAndSeveralDefinitions(t *testing.T) {
 			got[name] = append(got[name], text)
 		}
 		m := f.moment
-		want := map[string][]string{
+		want := map[string][]string{ // the last change hides the story from the member
 			"filter": {fmt.Sprintf("%v x1", float64(m-2))},
-			"member": {fmt.Sprintf("%v x1", float64(m-2)), fmt.Sprintf("%v x1", float64(m-1)), fmt.Sprintf("%v x0", float64(m))}, // it leaves what the member sees
+			"member": {fmt.Sprintf("%v x1", float64(m-2)), fmt.Sprintf("%v x1", float64(m-1)), fmt.Sprintf("%v x0", float64(m))},
 			"twice":  {fmt.Sprintf("%v x1", float64(m-2)), fmt.Sprintf("%v x2", float64(m-1)), fmt.Sprintf("%v x1", float64(m))},
 		}
 		for name := range got {

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// What is done to a subscription leaves an event, without its secrets and without
-// the path of its receiver.
+// TestSubscriptionsLeaveEvents checks that the audit trail has an entry for each action on a
+// subscription. The entries contain no secret and no path of the URL.
 func TestSubscriptionsLeaveEvents(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
