@@ -17,21 +17,21 @@ type Definition struct {
 	Select      []string          `json:"select,omitempty"`
 }
 
-// Type is the kind of an event, as the interface spells it.
+// Type is the type of an event, as the interface spells it.
 type Type string
 
-// The types of events.
+// The types that a definition can have.
 const (
 	AssetCreated Type = "AssetCreated"
 	AssetChanged Type = "AssetChanged"
 )
 
-// Test is the type of test events. No definition can name it.
+// Test is the type of test events. A definition cannot have it.
 const Test Type = "Test"
 
-// Values are the values of a variable; each of them matches.
+// Values are the values of a variable. A filter uses them as a list of values.
 //
-// Shape: in JSON a string, split at commas, or a list taken verbatim.
+// Shape: in JSON, a string for a single value without commas, otherwise a list of strings.
 type Values []string
 
 // MarshalJSON writes a single value without commas as a string.
@@ -42,7 +42,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(v))
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (v *Values) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		*v = Values{""}
@@ -51,7 +51,7 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(v))
 }
 
-// Variables returns With in the form of Finder.
+// Variables returns With in the type that Finder uses.
 func (d *Definition) Variables() map[string][]string {
 	with := make(map[string][]string, len(d.With))
 	for name, values := range d.With {

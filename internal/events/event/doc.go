@@ -1,17 +1,16 @@
-// Package event makes events of changes: it matches them with definitions,
-// evaluates filters and snapshots as of the moment of the change, and prints the
-// result.
+// Package event makes events from changes. It matches changes with event definitions, evaluates
+// filters and snapshots as of the moment of the change, and prints the events.
 //
-//	versions --Match--> Events with the Rules they match --Printer, Text--> JSON
+//	versions --Match--> Events with their matching Rules --Printer, Text--> JSON
 //
-// A Rule is one event definition of a Target, who gets the events. Rules with the
-// same filter or the same selection share a predicate, which is evaluated once per
-// event: in memory where package memfilter can, else by SQL.
+// A Rule is one event definition of a Target. The Target is the receiver of the events. Rules with
+// the same filter or the same selection share a predicate, which is evaluated once per event.
+// Package memfilter evaluates it in memory if it can. Otherwise SQL evaluates it.
 //
-// An Engine belongs to one model: definitions, differences and values of an Index
-// are read by the model that it was made of.
+// An Engine belongs to one model. An Index uses the model of its Engine for definitions,
+// differences and values.
 //
-// The package knows neither who is told of an event nor how.
+// The package neither stores events nor sends them.
 //
 // Spec: interface 6.1, 6.2.2 to 6.2.4.
 package event

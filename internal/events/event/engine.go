@@ -14,23 +14,24 @@ import (
 
 // Finder reads assets as they were at a moment.
 type Finder interface {
-	// Matching reports which of the assets, each as of its moment, who may see
-	// and all filters match.
+	// Matching reports for each asset, as of its moment, whether who sees it and all filters match
+	// it. The assets are of the type typ.
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
 		with map[string][]string, at []oid.OID) ([]bool, error)
-	// Snapshot returns one row per asset, as of its moment; nil where who may not
-	// see it.
+	// Snapshot returns one row per asset, as of its moment. A row is nil if who does not see the
+	// asset.
 	Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string,
 		at []oid.OID) ([]json.RawMessage, error)
-	// CheckDefinition reports the first token that the model does not know.
+	// CheckDefinition returns an error for the first token that is not valid in the model.
 	CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error
 }
 
-// Actors resolves the member of a userContext to an actor.
+// Actors reads the rights of the members of userContexts.
 type Actors interface {
-	// ActorAt returns a member with its rights at a moment.
+	// ActorAt returns a member as an actor with its rights at a moment. Errors: fault.NotFound if the
+	// member did not exist at the moment.
 	ActorAt(ctx context.Context, member, moment int64) (auth.Actor, error)
-	// Steady reports whether the rights did not change between two moments.
+	// Steady reports whether the rights of a member were the same at all moments from one to another.
 	Steady(ctx context.Context, member, from, to int64) (bool, error)
 }
 
@@ -47,7 +48,7 @@ type Engine struct {
 	members *members
 }
 
-// New returns an engine on d. public is the base URL as others see it.
+// New returns an engine that reads from d. public is the public base URL.
 func New(d db.Querier, m *meta.Model, f Finder, public string) *Engine {
 	differ := change.NewDiffer(m)
 	return &Engine{Model: m, Differ: differ, Loader: change.NewLoader(differ), Find: f, db: d, public: strings.TrimSuffix(public, "/"), members: &members{}}
@@ -60,5 +61,5 @@ func (e *Engine) in(tx db.Querier) *Engine {
 	return &other
 }
 
-// With returns an engine of another model of the same database.
+// With returns an engine of another model on the same database. f reads the assets of that model.
 func (e *Engine) With(m *meta.Model, f Finder) *Engine { return New(e.db, m, f, e.public) }

@@ -7,42 +7,46 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Audit is what events show of the write that made them.
+// Audit has the data of a write that its events need.
 type Audit struct {
 	ID         int64
 	Request    string // id of the write, a UUID
-	Trace      string // its traceparent; empty: it is not traced, or nobody asks
+	Trace      string // traceparent of the write; empty if the write is not traced, or if the caller does not need it
 	Actor      int64  // stored id
 	At         int64  // when the write began; UTC microseconds
-	Generation int64  // of the subscriptions, when it was committed
+	Generation int64  // generation of the subscriptions when the write was committed
 }
 
-// Event is one change and the rules it matches.
+// Event is one change and the rules that match it.
 type Event struct {
 	Step    change.Step
 	Changes []change.Change
 	Audit   *Audit
-	Rules   []*Rule // those it matches
-	open    []*Rule // those whose filter or userContext is not evaluated yet
-	gone    []*Rule // those of userContexts whose members may have seen the asset before, and in the end those that did
+	Rules   []*Rule // the rules that match
+	open    []*Rule // rules whose filter or userContext is still to be evaluated
 
-	views           map[int64]*view // what members of userContexts see, by stored id
-	hidesInstigator bool
+	// gone has rules whose member may have seen the asset before the change, and may not see it any
+	// more. After Matcher.look it has only rules for which both are true; Rules has them, too.
+	gone []*Rule
+
+	views           map[int64]*view // by stored id of a userContext's member: what the member sees
+	hidesInstigator bool            // the instigator is printed as null
 }
 
-// OID names the asset at the moment of the change.
+// OID returns the Oid of the asset with the moment of the change.
 func (e *Event) OID() oid.OID {
 	t := e.Step.Now.Type
 	return oid.OID{Type: t.Name, ID: t.Shown(e.Step.Now.ID), Moment: e.Step.Now.Moment}
 }
 
-// Reconsider drops the rules that are not for the changes left, after the caller has
-// removed some.
+// Reconsider is called after the caller has removed changes. It removes the rules that are for none
+// of the remaining changes.
 func (e *Event) Reconsider() {
 	e.Rules = slices.DeleteFunc(e.Rules, func(r *Rule) bool { return len(e.Changes) == 0 || !r.isFor(e.Changes) })
 }
 
-// Targets returns who gets the event, in the order of the rules.
+// Targets returns the targets of the matching rules, each once, in the order of the rules. The
+// order of a rule is its position in its target.
 func (e *Event) Targets() []*Target {
 	slices.SortStableFunc(e.Rules, func(a, b *Rule) int { return a.order - b.order })
 	var all []*Target
@@ -54,9 +58,9 @@ func (e *Event) Targets() []*Target {
 	return all
 }
 
-// Print appends an event as a target gets it, without what the members of its userContexts
-// do not see, with a head that is its own or stands for it. It appends nothing where
-// none of its rules has a row, as Text.
+// Print appends an event in the form for a target. It leaves out values that no member of the
+// target's userContexts sees. head is the head of the target, or a placeholder for it. Print
+// appends nothing in the same cases as Text.
 func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, form Form) ([]byte, error) {
 	common, err := p.common(e.as(t), form)
 	if err != nil {
@@ -65,12 +69,15 @@ func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, 
 	return m.text(b, t, head, e, common, form)
 }
 
-// Text appends an event as a target gets it: a head, its own or what stands for it,
-// what Printer.Common made, and one snapshot row per distinct selection of its rules. It
-// appends nothing when no rule has a row, because their userContexts may not see the
-// asset; one that has left what they see has no row.
+// Text appends an event in the form for a target. The event has these parts: the head of the
+// target, or a placeholder for it; common, which is the output of Printer.Common; and one snapshot
+// row for each distinct selection of the target's rules.
+//
+// A rule has no row if the member of its userContext does not see the asset. Text appends nothing
+// if no rule of the target has a row, unless a member saw the asset before the change. Then the
+// event has an empty snapshot.
 func (m *Matcher) Text(b []byte, t *Target, head []byte, e *Event, common []byte) []byte {
-	b, _ = m.text(b, t, head, e, common, Whole) // only other forms have errors
+	b, _ = m.text(b, t, head, e, common, Whole) // only the other forms can return errors
 	return b
 }
 

@@ -11,16 +11,20 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Index holds rules by the types of assets they can match. It must not be changed
-// once it is used.
+// Index holds rules by the types of the assets that they can match. Add must not be called after
+// the first use of the Index.
 type Index struct {
 	*Engine
-	created   map[*meta.Type][]*Rule // by concrete type
-	changed   map[*meta.Type][]*Rule
-	relations memfilter.Relations // those that filters follow
+	created   map[*meta.Type][]*Rule // rules for AssetCreated, by concrete type
+	changed   map[*meta.Type][]*Rule // rules for AssetChanged, by concrete type
+	relations memfilter.Relations    // the relations that filters in memory follow
 
-	scope  int                              // the column of the project that an asset is seen by; -1: there is none
-	sights map[*meta.Type]*memfilter.Filter // who sees an asset, by concrete type
+	// scope is the position of scope_id in meta.Model.Columns; -1 if there is no such column. The
+	// project in this column decides who sees an asset.
+	scope int
+	// sights evaluates whether an actor sees an asset, by concrete type. It is nil if no rule has a
+	// userContext.
+	sights map[*meta.Type]*memfilter.Filter
 }
 
 // NewIndex returns an index without rules.
@@ -30,15 +34,15 @@ func (e *Engine) NewIndex() *Index {
 	return x
 }
 
-// In returns an index of the same rules that reads in a transaction.
+// In returns an index with the same rules that reads in a transaction.
 func (x *Index) In(tx db.Querier) *Index {
 	other := *x
 	other.Engine = x.in(tx)
 	return &other
 }
 
-// Add adds the rule of an event definition. order is its place among those of its
-// target. Errors: fault.Invalid for a type or token that the model does not know.
+// Add adds the rule of an event definition. order is the position of the definition in its target.
+// Errors: fault.Invalid for a type or token that the model does not have.
 func (x *Index) Add(t *Target, order int, d *Definition) error {
 	from, ok := x.Model.Type(d.From)
 	if !ok {
@@ -77,7 +81,8 @@ func sightsOf(m *meta.Model) map[*meta.Type]*memfilter.Filter {
 	return all
 }
 
-// Types returns the concrete types of the assets that some rule can match.
+// Types returns the concrete types of the assets that at least one rule can match, in the order of
+// their codes.
 func (x *Index) Types() []*meta.Type {
 	all := map[*meta.Type]bool{}
 	for _, rules := range []map[*meta.Type][]*Rule{x.created, x.changed} {
@@ -88,7 +93,8 @@ func (x *Index) Types() []*meta.Type {
 	return slices.SortedFunc(maps.Keys(all), func(a, b *meta.Type) int { return a.Code - b.Code })
 }
 
-// of returns the rules for the type of a version and for its kind of change.
+// of returns the rules for the type of a version. They are the rules for creations if the version is
+// the first one of its asset, otherwise the rules for changes.
 func (x *Index) of(v *change.Version) []*Rule {
 	if v.Created == v.Moment {
 		return x.created[v.Type]

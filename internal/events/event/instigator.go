@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Printer returns a printer for events: it looks up the types of the assets
-// that changed relations refer to, and the instigators.
+// Printer returns a printer for events. It reads the instigators, and the types of the assets that
+// changed relations refer to.
 func (x *Engine) Printer(ctx context.Context, events []*Event) (*Printer, error) {
 	p := &Printer{public: x.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{}}
 	var others, actors []int64
@@ -44,8 +44,8 @@ func (x *Engine) Printer(ctx context.Context, events []*Event) (*Printer, error)
 	return p, x.instigators(ctx, p, actors)
 }
 
-// addTypes adds the types of the assets that a changed relation refers to, and
-// appends the ids of those whose type the model does not tell.
+// addTypes adds the types of the assets that a changed relation refers to. If the relation allows
+// several types, it appends the ids of the assets to others, and their types must be read.
 func (p *Printer) addTypes(c *change.Change, others []int64) []int64 {
 	if c.Attr.Kind != meta.Relation {
 		return others
@@ -68,7 +68,7 @@ func (p *Printer) addTypes(c *change.Change, others []int64) []int64 {
 	return others
 }
 
-// PrinterFor returns a printer that knows one member as an instigator.
+// PrinterFor returns a printer for events of one instigator. member is a stored id.
 func (x *Engine) PrinterFor(ctx context.Context, member int64) (*Printer, error) {
 	p := &Printer{public: x.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{member: []byte("null")}}
 	t, ok := x.Model.Type("Member")
@@ -78,17 +78,17 @@ func (x *Engine) PrinterFor(ctx context.Context, member int64) (*Printer, error)
 	return p, x.instigatorsOf(ctx, p, t, []int64{member})
 }
 
-// memberTTL is how long the members cache is used.
+// memberTTL is how long cached members are used.
 const memberTTL = time.Second
 
-// members is a cache of instigators: most changes have the same few.
+// members is a cache of instigators. It is useful because a few members make most of the changes.
 type members struct {
 	mu    sync.Mutex
 	since time.Time
-	known map[int64][]byte // by stored id, as JSON
+	known map[int64][]byte // members as JSON, by stored id
 }
 
-// get returns the cached members; the map must not be changed.
+// get returns the cached members. The caller must not change the map.
 func (m *members) get() map[int64][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,8 @@ func (m *members) put(found map[int64][]byte) {
 	m.known = all
 }
 
-// instigators adds members to a printer, from the cache where it has them.
+// instigators adds members to a printer. It reads only members from the database that
+// are not cached.
 //
 // Shape: {_oid, href, name, nickName, email, role, avatar}
 // Spec: interface 6.2.3.
@@ -137,7 +138,7 @@ func (x *Engine) instigators(ctx context.Context, p *Printer, ids []int64) error
 	return nil
 }
 
-// instigatorsOf reads members and adds them to a printer.
+// instigatorsOf reads members from the database and adds them to a printer.
 func (x *Engine) instigatorsOf(ctx context.Context, p *Printer, t *meta.Type, ids []int64) error {
 	now, err := x.Loader.Current(ctx, x.db, ids)
 	if err != nil {

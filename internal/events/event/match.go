@@ -11,29 +11,29 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Matcher matches the changes of one chunk. Its results belong together: it is
-// used once.
+// Matcher matches the changes of one chunk. Each chunk needs a new Matcher.
 type Matcher struct {
 	index   *Index
 	actors  Actors
-	decided func(by string, n int) // counts filters, by where they were evaluated: memory, sql
+	decided func(by string, n int) // called with the number of evaluated filters; by is memory or sql
 	related memfilter.Related
-	rows    map[string]map[*Event]json.RawMessage // snapshots, by Rule.rowKey
+	rows    map[string]map[*Event]json.RawMessage // snapshot rows, by Rule.rowKey
 	size    int64                                 // bytes of rows
 
-	// MaxSize is how many bytes all snapshots may have; 0: any number.
+	// MaxSize is the maximum size of all snapshots, in bytes. 0 means no limit.
 	MaxSize int64
-	// Bare makes Snapshots read nothing: its rows are Oids.
+	// Bare makes Snapshots read nothing. Each snapshot row then has only the Oid.
 	Bare bool
 }
 
-// NewMatcher returns a matcher by the rules of x.
+// NewMatcher returns a matcher for the rules of x. It calls decided with the number of filters that
+// it has evaluated; by is "memory" or "sql".
 func (x *Index) NewMatcher(actors Actors, decided func(by string, n int)) *Matcher {
 	return &Matcher{index: x, actors: actors, decided: decided, rows: map[string]map[*Event]json.RawMessage{}}
 }
 
-// Match returns the changes of the versions that some rule matches, with those
-// rules, in the order of the versions.
+// Match returns an event for each version that at least one rule matches, in the order of the
+// versions. The events have these rules. audits has the write of each version, by id.
 func (m *Matcher) Match(ctx context.Context, audits map[int64]*Audit, versions []change.Version) ([]*Event, error) {
 	events, err := m.events(ctx, audits, versions)
 	if err != nil || len(events) == 0 {
@@ -48,18 +48,17 @@ func (m *Matcher) Match(ctx context.Context, audits map[int64]*Audit, versions [
 	return slices.DeleteFunc(events, func(e *Event) bool { return len(e.Rules) == 0 }), nil
 }
 
-// candidates are the rules that a version may match.
+// candidates are the rules that may match a version.
 type candidates struct {
-	matched []*Rule // surely
-	open    []*Rule // if their filter or userContext matches
-	gone    []*Rule // if the asset matched before, and its change took it out of what a member sees
+	matched []*Rule // rules whose filter matches, or that have no filter
+	open    []*Rule // rules whose filter or userContext is still to be evaluated
+	gone    []*Rule // rules whose member may have seen the asset before the change only
 }
 
 func (c *candidates) any() bool { return len(c.matched)+len(c.open)+len(c.gone) > 0 }
 
-// events returns the changes of the versions that some rule may match. The
-// differences of a version are computed only when its type and the filters in
-// memory leave a candidate.
+// events returns an event for each version that a rule may match. It computes the differences of a
+// version only if there are candidates for it.
 func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []change.Version) ([]*Event, error) {
 	x := m.index
 	var err error
@@ -100,8 +99,9 @@ func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []cha
 	return events, nil
 }
 
-// candidatesOf lists the rules that a version of a write of the given generation
-// may match. The results of filters in memory are added to count.
+// candidatesOf returns the rules that may match a version, by its type and by the filters that can
+// be evaluated in memory. generation is that of its write. candidatesOf adds the results of filters
+// in memory to count.
 func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfilter.True + 1]int) (c candidates) {
 	for _, r := range x.of(in.Version) {
 		if generation < r.Target.Since {
@@ -133,14 +133,15 @@ func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfi
 	return c
 }
 
-// predicate is a filter or a selection that several rules share, and the events
-// it is evaluated on.
+// predicate is a filter or a selection that several rules share, with the events for which it must
+// be evaluated.
 type predicate struct {
-	rule   *Rule // one of them
+	rule   *Rule // any of these rules
 	events []*Event
 }
 
-// predicates groups events by a key of their rules.
+// predicates groups events by a key of their rules. An event is in the group of each key that its
+// rules have.
 func predicates(events []*Event, rules func(*Event) []*Rule, key func(*Rule) string) map[string]*predicate {
 	byKey := map[string]*predicate{}
 	for _, e := range events {
@@ -159,8 +160,8 @@ func predicates(events []*Event, rules func(*Event) []*Rule, key func(*Rule) str
 	return byKey
 }
 
-// filter evaluates the filters and userContexts of the open rules; those that
-// match join the event's rules.
+// filter evaluates the filters and userContexts of the open rules. It adds the matching rules to the
+// rules of the event.
 func (m *Matcher) filter(ctx context.Context, events []*Event) error {
 	matched := map[string]map[*Event]bool{}
 	open := func(e *Event) []*Rule { return e.open }
@@ -185,13 +186,13 @@ func (m *Matcher) filter(ctx context.Context, events []*Event) error {
 	return nil
 }
 
-// evaluate sets the events that a rule's filter matches as an actor sees the
-// data. One statement evaluates those that are Unknown in memory.
+// evaluate sets matched for each event: whether the filter of the rule matches the data that the
+// actor sees. One statement evaluates all events whose result in memory is Unknown.
 func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events []*Event, matched map[*Event]bool) error {
 	var unknown []*Event
 	for _, e := range events {
 		got := memfilter.Unknown
-		if r.memory != nil && r.hasContext { // without a context candidatesOf has done it
+		if r.memory != nil && r.hasContext { // without a userContext, candidatesOf has done this
 			got = r.memory.Evaluate(memfilter.Input{Version: &e.Step.Now, Related: m.related, Actor: &who})
 		}
 		if matched[e] = got == memfilter.True; got == memfilter.Unknown {
@@ -210,9 +211,9 @@ func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events 
 	return err
 }
 
-// Snapshots reads the rows that the rules of the events select. There is none of an asset
-// that a member no longer sees.
-// Errors: change.ErrTooLarge; those of the memory of ctx.
+// Snapshots reads the rows that the rules of the events select. It reads no row for a rule whose
+// member saw the asset only before the change.
+// Errors: change.ErrTooLarge for more than MaxSize bytes; those of the memory.Hold in ctx.
 func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
 	all := func(e *Event) []*Rule {
 		if len(e.gone) == 0 {

@@ -13,24 +13,24 @@ import (
 // Form is how much of an event is printed.
 type Form uint8
 
-// The forms. Whole is all of it, Reduced leaves long values out, and Bare all changes, too.
+// The forms.
 const (
-	Whole Form = iota
-	Reduced
-	Bare
+	Whole   Form = iota // everything
+	Reduced             // without long values
+	Bare                // without changes, and with only Oids in the snapshot
 )
 
 // Printer appends events as JSON. It is used by one goroutine at a time.
 type Printer struct {
 	public  string
-	types   map[int64]*meta.Type // by stored id, of the assets that relations refer to
-	members map[int64][]byte     // by stored id: instigators as JSON
+	types   map[int64]*meta.Type // types of the assets that relations refer to, by stored id
+	members map[int64][]byte     // instigators as JSON, by stored id
 
-	last *Event // whose common part text is, in the form Whole
+	last *Event // the event whose common part is in text, in the form Whole; nil if there is none
 	text []byte
 }
 
-// HideInstigator makes a member, by stored id, null where it is the instigator.
+// HideInstigator makes the printer print null instead of an instigator. member is a stored id.
 func (p *Printer) HideInstigator(member int64) { p.members[member] = []byte("null") }
 
 // Common appends the part of an event that is the same for all subscriptions.
@@ -39,7 +39,7 @@ func (p *Printer) HideInstigator(member int64) { p.members[member] = []byte("nul
 // Spec: interface 6.2.3.
 func (p *Printer) Common(b []byte, e *Event) ([]byte, error) { return p.appendCommon(b, e, Whole) }
 
-// common returns the common part of an event. The next call changes it.
+// common returns the common part of an event. The next call overwrites the result.
 func (p *Printer) common(e *Event, form Form) (text []byte, err error) {
 	if p.last == e && form == Whole {
 		return p.text, nil
@@ -76,15 +76,16 @@ func (p *Printer) appendCommon(b []byte, e *Event, form Form) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// Test appends a test event: its target is the member who asked for it.
+// Test appends a test event. The member is its target asset and its instigator. stored is the stored
+// id of the member, and at is the time of the event in UTC microseconds.
 func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
 	b = append(value.AppendString(b, webhookID), ',')
 	return append(p.head(b, 0, Test, at, p.members[stored], "", member), `],"snapshot":[]}`...)
 }
 
-// head appends an event up to its changes. by is the instigator; request is empty where
-// no write made the event.
+// head appends the part of an event before its changes. by is the instigator as JSON. request is
+// empty if no write made the event.
 func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, request string, target oid.OID) []byte {
 	b = append(b, `"sequenceId":`...)
 	b = strconv.AppendInt(b, sequence, 10)
@@ -107,7 +108,7 @@ func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte,
 	return append(b, `},"changes":[`...)
 }
 
-// href appends the address of an asset's page as a JSON string.
+// href appends the URL of an asset's page as a JSON string.
 func (p *Printer) href(b []byte, o oid.OID) []byte {
 	return value.AppendString(b, p.public+"/assetdetail.v1?oid="+o.String())
 }
@@ -139,7 +140,7 @@ func (p *Printer) change(b []byte, c *change.Change, form Form) ([]byte, error) 
 	return append(b, '}'), nil
 }
 
-// value appends a value as query rows show it. A relation without an asset is
+// value appends a value in the form that it has in query rows. A relation without an asset is
 // {"_oid":"NULL"}.
 // Spec: interface 2.5.2, 6.2.3.
 func (p *Printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {

@@ -11,17 +11,16 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// maxKept is the longest value of a reduced event, in bytes.
+// maxKept is the maximum size of a value in a reduced event, in bytes.
 const maxKept = 1024
 
-// reference returns what replaces a value that was left out:
-// sha256:<64 hexadecimal digits>:<bytes>.
+// reference returns the text that replaces a long value: sha256:<64 hexadecimal digits>:<bytes>.
 func reference(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:]) + ":" + strconv.Itoa(len(text))
 }
 
-// reduced returns a value of a change as a form shows it, and whether it was left out.
+// reduced returns a value of a change in a form, and whether a reference replaces it.
 func reduced(v any, form Form) (any, bool) {
 	if text, ok := v.(string); ok && form == Reduced && len(text) > maxKept {
 		return reference([]byte(text)), true
@@ -29,12 +28,12 @@ func reduced(v any, form Form) (any, bool) {
 	return v, false
 }
 
-// appendReduced appends a row of a snapshot without its long values: of a text stands the
-// reference of its characters, of another value that of its JSON. A bare row is the Oid
-// alone.
+// appendReduced appends a row of a snapshot. References replace its long values. The reference of a
+// text is the hash of the text, and the reference of another value is the hash of its JSON. In the
+// form Bare, the row has only the Oid.
 func appendReduced(b []byte, row json.RawMessage, form Form) ([]byte, error) {
 	members := json.NewDecoder(bytes.NewReader(row))
-	_, err := members.Token() // its brace
+	_, err := members.Token() // the opening brace
 	b = append(b, '{')
 	for n := 0; err == nil && members.More(); {
 		var key json.Token
@@ -58,7 +57,7 @@ func appendReduced(b []byte, row json.RawMessage, form Form) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// appendShort appends a value of a row, or the reference of a long one.
+// appendShort appends a value of a row, or a reference if the value is long.
 func appendShort(b []byte, v json.RawMessage) []byte {
 	if len(v) <= maxKept {
 		return append(b, v...)

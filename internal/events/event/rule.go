@@ -10,29 +10,29 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Target is who gets the events of some rules.
+// Target is a receiver of events. Its rules refer to it.
 type Target struct {
-	Head  []byte // members of each of its events before the common ones, as JSON with a comma behind each
-	Since int64  // writes of an earlier generation are not for it
+	Head  []byte // first JSON members of each of its events, with a comma after each
+	Since int64  // its rules do not match writes of an earlier generation
 }
 
 // Rule is one compiled event definition.
 type Rule struct {
 	Target     *Target
-	order      int // among the definitions of its target
+	order      int // position of the definition in its target
 	from       string
-	attributes map[string]bool // nil: any
+	attributes map[string]bool // changed attributes that the rule is for; nil: all
 	filter     []string
 	with       map[string][]string
-	member     int64 // stored id of userContext
-	hasContext bool  // evaluated as member sees the data
+	member     int64 // stored id of the userContext's member
+	hasContext bool  // there is a userContext: the rule uses only data that member sees
 	sel        []string
-	memory     *memfilter.Filter // the filter and userContext; nil when memory decides nothing
-	filterKey  string            // rules with the same one match the same assets; empty: all match
-	rowKey     string            // rules with the same one share their snapshots
+	memory     *memfilter.Filter // the filter and userContext in memory; nil if every result is Unknown
+	filterKey  string            // rules with the same key match the same assets; empty: all assets match
+	rowKey     string            // rules with the same key have the same snapshots
 }
 
-// newRule compiles an event definition over the type from.
+// newRule compiles an event definition. from is the type that the definition names.
 func newRule(m *meta.Model, from *meta.Type, t *Target, order int, d *Definition) (*Rule, error) {
 	r := &Rule{Target: t, order: order, from: d.From, filter: d.Filter, with: d.Variables(), sel: d.Select}
 	if d.UserContext != "" {
@@ -61,7 +61,7 @@ func newRule(m *meta.Model, from *meta.Type, t *Target, order int, d *Definition
 	return r, nil
 }
 
-// isFor reports whether a rule is for these changes. It ignores filters.
+// isFor reports whether a rule is for at least one of the changes. It ignores filters.
 func (r *Rule) isFor(changes []change.Change) bool {
 	if r.attributes == nil {
 		return true
@@ -74,7 +74,8 @@ func (r *Rule) isFor(changes []change.Change) bool {
 	return false
 }
 
-// keyOf returns a key of values of this package; they always marshal.
+// keyOf returns a key for some values of definitions and rules. It panics if they cannot be written
+// as JSON, which does not happen.
 func keyOf(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil {

@@ -14,20 +14,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// view is what the member of a userContext sees of an event: before and after the change
-// with the rights of its moment, as queries of these two moments would show it.
+// view is the part of an event that the member of a userContext sees. It contains the same data as
+// queries before and after the change, with the member's rights at the moment of the change.
 type view struct {
-	before, after bool   // the asset
-	instigator    bool   // who made the change
-	old, new      []bool // the values of each change
+	before, after bool   // the asset is seen
+	instigator    bool   // the member who made the change is seen
+	old, new      []bool // for each change, its value is seen
 }
 
-// shows reports whether something of a change is seen.
+// shows reports whether the old or the new value of a change is seen. i is the index of the change.
 func (v *view) shows(c *change.Change, i int) bool {
 	return c.Old != nil && v.old[i] || c.New != nil && v.new[i]
 }
 
-// isFor reports whether a rule is for what is seen of the changes. It ignores filters.
+// isFor reports whether a rule is for at least one change of which a value is seen. It ignores
+// filters.
 func (v *view) isFor(r *Rule, changes []change.Change) bool {
 	for i := range changes {
 		if v.shows(&changes[i], i) && (r.attributes == nil || r.attributes[changes[i].Attr.Name]) {
@@ -37,8 +38,8 @@ func (v *view) isFor(r *Rule, changes []change.Change) bool {
 	return false
 }
 
-// as returns an event as a target gets it: e itself where one of its rules sees
-// everything, else without what none of their members sees.
+// as returns an event in the form for a target. If a rule of the target has no userContext, this is
+// e itself. Otherwise it lacks the values that no member of the userContexts sees.
 func (e *Event) as(t *Target) *Event {
 	var all []*view
 	for _, r := range e.Rules {
@@ -67,16 +68,16 @@ func (e *Event) as(t *Target) *Event {
 	return &seen
 }
 
-// mayLeave reports whether a change may take an asset out of what somebody sees.
+// mayLeave reports whether a change may hide an asset from a member who saw it before.
 func (x *Index) mayLeave(s *change.Step) bool {
 	return s.Before != nil && (!s.Now.Type.Seen.IsZero() || x.scope >= 0 && s.Before.Columns[x.scope] != s.Now.Columns[x.scope])
 }
 
-// look finds what the members of userContexts see of events, and leaves those rules of
-// them of which a member sees a change. A rule of a member whom an asset has left behind
-// joins if the asset matched before.
+// look finds what the members of userContexts see of events. It removes rules whose member sees no
+// change that the rule is for. It adds rules that matched before the change, if the change hides the
+// asset from their member.
 func (m *Matcher) look(ctx context.Context, events []*Event) error {
-	if m.index.sights == nil { // there is no userContext
+	if m.index.sights == nil { // no rule has a userContext
 		return nil
 	}
 	for _, p := range predicates(events, (*Event).inContext, func(r *Rule) string { return keyOf(r.member) }) {
@@ -100,7 +101,7 @@ func (m *Matcher) look(ctx context.Context, events []*Event) error {
 	return m.leave(ctx, events)
 }
 
-// inContext returns the rules with a userContext that the event is for, or may be.
+// inContext returns the rules with a userContext that match the event or are in gone.
 func (e *Event) inContext() []*Rule {
 	var all []*Rule
 	for _, r := range slices.Concat(e.Rules, e.gone) {
@@ -111,8 +112,8 @@ func (e *Event) inContext() []*Rule {
 	return all
 }
 
-// leave adds the rules of which a member no longer sees the asset, where their filters
-// matched before the change.
+// leave adds the rules of gone whose filter matched before the change. It removes the other rules
+// from gone.
 func (m *Matcher) leave(ctx context.Context, events []*Event) error {
 	left := func(e *Event) []*Rule { return e.gone }
 	for _, p := range predicates(events, left, func(r *Rule) string { return r.filterKey }) {
@@ -149,13 +150,13 @@ func versionOID(v *change.Version) oid.OID {
 	return oid.OID{Type: v.Type.Name, ID: v.Type.Shown(v.ID), Moment: v.Moment}
 }
 
-// sight is a question whether an actor sees a version, and where the answers go.
+// sight is a version of which it is still unknown whether an actor sees it.
 type sight struct {
 	v  *change.Version
-	to []*bool
+	to []*bool // set to the result
 }
 
-// lookAs sets the views that an actor has of events, as a member of userContexts.
+// lookAs sets the views that a member of userContexts has of events. who is this member as an actor.
 func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, events []*Event) error {
 	others, err := m.others(ctx, who, events)
 	if err != nil {
@@ -198,7 +199,7 @@ func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, even
 	if err := m.answer(ctx, who, open); err != nil {
 		return err
 	}
-	for _, e := range events { // of an asset that is not seen nothing is
+	for _, e := range events { // if the asset is not seen, its values are not seen either
 		v := e.views[member]
 		v.instigator = v.instigator || who.All
 		for i := range e.Changes {
@@ -208,7 +209,7 @@ func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, even
 	return nil
 }
 
-// answer answers questions by the database.
+// answer finds in the database whether an actor sees the versions of open, and sets the results.
 func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Type][]sight) error {
 	for t, list := range open {
 		at := make([]oid.OID, len(list))
@@ -228,7 +229,7 @@ func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Typ
 	return nil
 }
 
-// sees reports whether an actor sees a version, as far as memory knows.
+// sees reports whether an actor sees a version. If the database must decide this, it is Unknown.
 func (x *Index) sees(who *auth.Actor, v *change.Version) memfilter.Truth {
 	f := x.sights[v.Type]
 	if f == nil {
@@ -237,15 +238,16 @@ func (x *Index) sees(who *auth.Actor, v *change.Version) memfilter.Truth {
 	return f.Evaluate(memfilter.Input{Version: v, Actor: who})
 }
 
-// isHideable reports whether some members do not see some values of an attribute.
+// isHideable reports whether some values of an attribute may be hidden from some members.
 func isHideable(a *meta.Attr) bool {
 	return a.Kind == meta.Relation && query.Restricted(a.Related.Concrete)
 }
 
-// versions are those of assets that events name, by stored id.
+// versions are versions of the assets that events refer to, by stored id.
 type versions map[int64][]change.Version
 
-// at returns an asset, by its stored id, as of a moment; nil when it did not exist.
+// at returns the version of an asset as of a moment; nil if the asset did not exist or was not read.
+// id is a stored id, or a value of a change.
 func (all versions) at(id any, moment int64) *change.Version {
 	stored, _ := id.(int64)
 	of := all[stored]
@@ -257,7 +259,9 @@ func (all versions) at(id any, moment int64) *change.Version {
 	return nil
 }
 
-// others reads the assets that changes of events lead to, and their instigators.
+// others reads the instigators of events, and the assets that their changes refer to and that may be
+// hidden. It reads nothing for an actor who sees everything.
+// Errors: change.ErrTooLarge.
 func (m *Matcher) others(ctx context.Context, who auth.Actor, events []*Event) (versions, error) {
 	found := versions{}
 	if who.All {
@@ -299,5 +303,6 @@ func (m *Matcher) others(ctx context.Context, who auth.Actor, events []*Event) (
 	return found, nil
 }
 
-// maxOthers bounds the versions of other assets that are read for several events.
+// maxOthers is the maximum number of versions of other assets that are read for several events. For
+// a single event there is no limit.
 const maxOthers = 4000
