@@ -11,11 +11,12 @@ import (
 // At identifies a version by its asset and its moment.
 type At struct{ ID, Moment int64 }
 
-// maxAt is the number of versions that one statement reads.
+// maxAt is the maximum number of versions that one statement reads.
 const maxAt = 256
 
-// VersionsAt reads versions in the order of at. It calls take with the size of each in bytes.
-// Errors: that of take; a version that does not exist.
+// VersionsAt reads versions and returns them in the order of at. It calls take with the size of each
+// version in bytes, and ends with the first error of take.
+// Errors: the error of take; a version that does not exist.
 func (l *Loader) VersionsAt(ctx context.Context, q db.Querier, at []At, take func(bytes int64) error) ([]Version, error) {
 	found := make(map[At]*Version, len(at))
 	for from := 0; from < len(at); from += maxAt {
@@ -54,8 +55,8 @@ func (l *Loader) versionsAt(ctx context.Context, q db.Querier, at []At, into map
 	})
 }
 
-// Edges adds to steps the relation values that began or ended at their moments, if their
-// versions are Linked.
+// Edges adds to each step the relation and multi-value rows that began or ended at its moment. It
+// leaves out steps whose version is not Linked.
 func (l *Loader) Edges(ctx context.Context, q db.Querier, steps []*Step) error {
 	all := make([]Step, len(steps))
 	places := make(map[At]*Step, len(steps))

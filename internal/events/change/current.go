@@ -47,8 +47,8 @@ func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []i
 	return found, err
 }
 
-// Value returns the value of an attribute that is stored in a column or in the JSON object;
-// nil for none.
+// Value returns the value of an attribute that is stored in a column or in the JSON object. It is nil
+// if there is no value.
 func Value(v *Version, a *meta.Attr) (any, error) {
 	if a.Place.Kind == meta.InColumn && a.Place.Slot >= 0 {
 		return v.Columns[a.Place.Slot], nil

@@ -17,8 +17,8 @@ type Differ struct {
 	types map[*meta.Type]*places
 }
 
-// places are the places where a type stores values. Each has the attribute under which its
-// changes are reported.
+// places are the places where a type stores values. Each place has the attribute under which changes
+// of its value are reported.
 type places struct {
 	columns []*meta.Attr // by slot; nil for a slot without an attribute
 	state   *meta.Attr
@@ -26,7 +26,7 @@ type places struct {
 	forward map[int]*meta.Attr    // relation code, from this type
 	back    map[int]*meta.Attr    // relation code, to this type
 	values  map[int]*meta.Attr    // attribute code of a multi-value scalar
-	order   map[*meta.Attr]int    // of the declarations
+	order   map[*meta.Attr]int    // position of the attribute in the type's declaration
 }
 
 // NewDiffer returns a differ for the types of a model.
@@ -38,8 +38,8 @@ func NewDiffer(m *meta.Model) *Differ {
 	return d
 }
 
-// Reports reports whether a change of an asset of a concrete type may be one of an
-// attribute. Attributes that are derived from others have none.
+// Reports reports whether changes of assets of a concrete type can name an attribute. Changes never
+// name attributes that are derived from others.
 func (d *Differ) Reports(t *meta.Type, attribute string) bool {
 	a, ok := t.Attr(attribute)
 	p := d.types[t]
@@ -88,8 +88,8 @@ func (p *places) place(a *meta.Attr) {
 	}
 }
 
-// column sets the attribute of a column. If several share it, the writable one is reported:
-// Scope, not SecurityScope.
+// column sets the attribute of a column. If several attributes share the column, changes are
+// reported under the writable attribute: Scope, not SecurityScope.
 func (p *places) column(a *meta.Attr) {
 	if a.Place.Slot < 0 {
 		if a.Place.Column == "state" {
@@ -168,7 +168,7 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 	return changes, nil
 }
 
-// object reads the scalars of a version's JSON object. Numbers stay text, so they are not
+// object reads the scalars of a version's JSON object. Numbers are json.Number, so they are not
 // rounded.
 func object(v *Version) (map[string]any, error) {
 	all := map[string]any{}

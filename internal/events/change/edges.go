@@ -14,8 +14,8 @@ import (
 // during selects the rows that began or ended at the moments of the steps.
 const during = " AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)"
 
-// edges adds the edges of the linked steps. It runs one statement for each type and ChunkSize
-// steps.
+// edges adds the edges to the steps whose version is linked. It runs one statement for each type and
+// each ChunkSize steps of the type.
 func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	ids := map[*meta.Type][]int64{}
 	var first, last int64
@@ -40,7 +40,7 @@ func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[A
 	return nil
 }
 
-// The parts of the statement of edges. Texts come first because SQLite orders by the
+// The parts of the UNION in edgesOf. The part with texts is the first, because SQLite orders by the
 // collation of the first part.
 const (
 	ofValues = iota

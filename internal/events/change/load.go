@@ -23,11 +23,11 @@ const (
 	MaxBytes  = 8 << 20
 )
 
-// ErrTooLarge is the error of several versions whose predecessors are larger than MaxBytes,
-// or whose result would be too large.
+// ErrTooLarge is the error if the predecessors of several versions are larger than MaxBytes
+// together, or if a result made from the versions would be too large.
 var ErrTooLarge = errors.New("the versions are too large to be taken together")
 
-// errEnough stops reading when enough rows were read.
+// errEnough stops reading after enough rows.
 var errEnough = errors.New("enough was read")
 
 // Loader reads versions. It is immutable and safe for concurrent use.
@@ -36,7 +36,7 @@ type Loader struct {
 	Columns string
 
 	differ *Differ
-	slim   string // the same, with NULL for long texts and attrs
+	slim   string // as Columns, with NULL in place of long texts and attrs
 }
 
 // NewLoader returns a loader for the differ's model.

@@ -54,11 +54,11 @@ func TestDiffOfLoadedSteps(t *testing.T) {
 	owners, tags := attr(t, story, "Owners"), attr(t, story, "TaggedWith")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		insert(t, d, "asset_version",
-			row(story.Code, 1005, 1001, 1003, 1, 1001, 0, "a"),       // made by write 1
-			row(story.Code, 1005, 1003, 1004, 2, 1001, 1, "b"),       // renamed, an owner and a tag more
-			row(story.Code, 1005, 1004, db.Forever, 2, 1001, 1, "b"), // an owner replaced by the same write
+			row(story.Code, 1005, 1001, 1003, 1, 1001, 0, "a"),       // created by write 1
+			row(story.Code, 1005, 1003, 1004, 2, 1001, 1, "b"),       // renamed, and an owner and a tag added
+			row(story.Code, 1005, 1004, db.Forever, 2, 1001, 1, "b"), // an owner replaced, by the same write
 			row(member.Code, 30, 1002, 1005, 1, 1002, 0, "m"),
-			row(member.Code, 30, 1005, db.Forever, 2, 1002, 1, "m"), // owns the story, seen from the member
+			row(member.Code, 30, 1005, db.Forever, 2, 1002, 1, "m"), // became an owner of the story
 			row(story.Code, 1006, 1006, db.Forever, 3, 1006, 0, "of another write"),
 		)
 		insert(t, d, "asset_link",

@@ -48,7 +48,7 @@ const (
 	Removed Act = "Removed"
 )
 
-// Change is one difference.
+// Change is one difference between two versions.
 //
 // Shape: Old and New are nil (no value), string, bool, int64 (a stored id when
 // Attr is a relation, else a rank, state or UTC microseconds), float64, or
