@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// target is the moment to which the horizon may go: the last that is as old as history
-// has to be kept, and before every write that waits for its fan-out.
+// target returns the moment to which the horizon may move. It is the last moment that is at least as
+// old as Keep, but it is before all writes that wait for their fan-out. It is 0 if there is none.
 func (p *Pruner) target(ctx context.Context) (int64, error) {
 	var moment, waiting *int64
 	err := p.db.QueryRow(ctx, `SELECT (SELECT MAX(last_moment) FROM moment_stamp WHERE at <= `+p.db.Dialect.NowMicros+` - ?),`+
@@ -21,16 +21,16 @@ func (p *Pruner) target(ctx context.Context) (int64, error) {
 	target := *moment
 	if waiting != nil && *waiting <= target {
 		target = *waiting - 1
-		p.Log.Warn("history is kept for longer than it has to be: a write of that time waits for its fan-out", "moment", *waiting)
+		p.Log.Warn("history is kept longer than configured, because a write waits for its fan-out", "moment", *waiting)
 	}
 	return target, nil
 }
 
-// errNoPlace means that a write has no place in the feed yet.
+// errNoPlace is the error of feedGoes if a write has no place in the feed yet.
 var errNoPlace = errors.New("a write of long ago has no place in the feed")
 
-// advance moves the horizon on towards a moment, and what is gone of the feed with it.
-// It reports whether it did.
+// advance moves the horizon towards the moment target, by about stride moments. It also stores up to
+// which place changes are missing from the feed. It reports whether it has moved the horizon.
 func (p *Pruner) advance(ctx context.Context, target int64) (moved bool, err error) {
 	if h, err := Of(ctx, p.db); err != nil || h.Moment >= target {
 		return false, err
@@ -41,7 +41,8 @@ func (p *Pruner) advance(ctx context.Context, target int64) (moved bool, err err
 		if err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = '`+rowHorizon+`'`+tx.Dialect().ForUpdate).Scan(&from); err != nil || from >= target {
 			return err
 		}
-		// A moment that is the last of its stamp, so that its instant means it.
+		// The horizon is always the last moment of a stamp. So a read as of the instant of the
+		// stamp reads the horizon.
 		const stamp = `SELECT last_moment, at FROM moment_stamp WHERE last_moment `
 		err := tx.QueryRow(ctx, stamp+`BETWEEN ? AND ? ORDER BY last_moment LIMIT 1`, from+stride, target).Scan(&to, &at)
 		if fault.KindOf(err) == fault.NotFound {
@@ -67,8 +68,9 @@ func set(ctx context.Context, tx *db.Tx, name string, value, at int64) error {
 	return err
 }
 
-// feedGoes notes the last place of the feed that has a change of the moments behind from,
-// up to to.
+// feedGoes stores the last place in the feed that has a change after the moment from and up to the
+// moment to. These changes will be removed, so readers can continue only at this place or later.
+// Errors: errNoPlace.
 func (p *Pruner) feedGoes(ctx context.Context, tx *db.Tx, from, to int64) error {
 	var position, last int64
 	err := tx.QueryRow(ctx, `SELECT COALESCE(a.feed, ?), a.last_moment FROM asset_version v JOIN audit a ON a.id = v.audit_id`+

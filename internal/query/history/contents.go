@@ -13,10 +13,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// scanned is how many assets are looked through at once for what they hold.
+// scanned is the maximum number of assets that are searched at once for references to contents.
 const scanned = 200
 
-// holders are the types whose versions hold contents, with the keys under which they do.
+// holders returns the types whose versions may refer to contents. For each type it returns the keys
+// of attrs that have such references.
 func holders(m *meta.Model) map[*meta.Type][]string {
 	all := map[*meta.Type][]string{}
 	for _, t := range m.Types {
@@ -29,10 +30,11 @@ func holders(m *meta.Model) map[*meta.Type][]string {
 	return all
 }
 
-// hashes returns the hashes of the contents that attrs holds under keys, of references
-// such as sha256:<hash>:<size>.
+// hashes returns the hashes of the contents that attrs refers to under keys. A reference has the form
+// sha256:<hash>:<size>.
 func hashes(attrs string, keys []string) (all []string) {
-	_ = value.Members(attrs, func(key string, v jsontext.Token) error { // what is no JSON holds nothing; check reports it
+	// Invalid JSON has no references. The command check reports it.
+	_ = value.Members(attrs, func(key string, v jsontext.Token) error {
 		if v.Kind() == '"' && slices.Contains(keys, key) {
 			if parts := strings.Split(v.String(), ":"); len(parts) == 3 {
 				all = append(all, parts[1])
@@ -43,8 +45,8 @@ func hashes(attrs string, keys []string) (all []string) {
 	return all
 }
 
-// contents doubts the contents of versions that go, where those that follow them hold
-// others.
+// contents marks contents as doubted if a version of doomed refers to them, and no other version of
+// the same asset in next does.
 func (s *step) contents(ctx context.Context, next, doomed []version) error {
 	keys := holders(s.m)
 	holds := func(v version) bool { t, ok := s.m.TypeByCode(v.code); return ok && keys[t] != nil }
@@ -73,10 +75,10 @@ func (s *step) contents(ctx context.Context, next, doomed []version) error {
 	return s.p.Contents.Doubt(ctx, s.tx, unique(gone))
 }
 
-// hasAttrs is the condition that a version has any.
+// hasAttrs is the condition that a version has attrs.
 const hasAttrs = "(v.attrs IS NOT NULL OR v.attrs_hash IS NOT NULL)"
 
-// held adds what versions hold, by asset.
+// held adds the hashes of the contents that versions refer to, by the id of the asset.
 func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]string, to map[int64][]string) error {
 	pairs := make([][2]int64, len(part))
 	for i, v := range part {
@@ -97,18 +99,19 @@ func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]s
 	})
 }
 
-// search looks for who holds some doubted contents.
+// search is a search for versions that refer to doubted contents.
 type search struct {
-	doubted map[string]bool // by hash; true: a version holds it
-	before  int64           // they were doubted before this instant
-	types   []*meta.Type    // whose assets have not been looked through, the first in part
-	keys    map[*meta.Type][]string
-	last    int64 // asset of the first type
+	doubted map[string]bool         // by hash; true: a version refers to the content
+	before  int64                   // all doubts are older than this instant; UTC microseconds
+	types   []*meta.Type            // types that are not searched yet; the first is partly searched
+	keys    map[*meta.Type][]string // as returned by holders
+	last    int64                   // id of the last asset that was searched, of the first type
 }
 
-// settle is the step that decides about doubted contents: those that a version holds stay.
-// It looks through some of the assets that hold contents, of which there may be more than a
-// run has time for: the next run of this process goes on there.
+// settle is one step of the decision about doubted contents. It searches some of the assets that may
+// refer to contents. After the last assets, it keeps the contents to which a version refers, and
+// releases the others. A search may take longer than a run; the next run of this process continues
+// it.
 func (p *Pruner) settle(ctx context.Context) (n removed, more bool, err error) {
 	if p.Contents == nil {
 		return n, false, nil
@@ -140,7 +143,7 @@ func (p *Pruner) settle(ctx context.Context) (n removed, more bool, err error) {
 	return n, true, nil
 }
 
-// newSearch begins a search; nil where no content is doubted.
+// newSearch begins a search. It returns nil if no content is doubted.
 func (p *Pruner) newSearch(ctx context.Context) (*search, error) {
 	hashes, before, err := p.Contents.Doubted(ctx)
 	if err != nil || len(hashes) == 0 {
@@ -156,7 +159,7 @@ func (p *Pruner) newSearch(ctx context.Context) (*search, error) {
 	return s, nil
 }
 
-// look looks through the next assets. It reports whether the search has ended.
+// look searches the next assets. It reports whether the search has ended.
 func (p *Pruner) look(ctx context.Context, s *search) (ended bool, err error) {
 	if len(s.types) == 0 {
 		return true, nil

@@ -1,17 +1,17 @@
-// Package history keeps the history of assets for as long as an installation wants to,
-// and removes what is older.
+// Package history keeps the history of assets for a configured time, and removes older history.
 //
-// The horizon is a moment. What was at the horizon, and at every later moment, is read
-// as ever: no row is removed that held at some moment from the horizon on, nor one that
-// the write engine or an attribute of today still looks at. A read of a time before the
-// horizon is refused (Horizon.Check), and versions that began before it and held at it
-// are read with what was around them at the horizon.
+// The horizon is a moment. Reads as of the horizon, or as of a later moment, are complete: rows that
+// were valid at one of these moments are not removed. Rows are also not removed if the write engine
+// or a current attribute still needs them.
 //
-//	advance: the horizon goes on to a later moment, in one small transaction
-//	step:    what ended up to the horizon goes, some versions at a time
+// A read as of an earlier moment is an error (Horizon.Check). If a version began before the horizon
+// and was still valid at it, its related assets are read as they were at the horizon.
 //
-// The horizon is stored before anything is removed, in the table that all processes
-// read, so that a read finds horizon and rows in one snapshot. It never goes back.
+//	advance: moves the horizon to a later moment, in one small transaction
+//	step:    removes rows that ended at or before the horizon, a few versions at a time
+//
+// The horizon is stored before anything is removed. It is a row of the database, so a read finds the
+// horizon and the assets in one snapshot. The horizon never moves back.
 //
 // Spec: interface 12.3.
 package history

@@ -10,17 +10,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// edge is the key of a row of asset_link, or with a text of asset_value, and its end.
+// edge is the key of a row of asset_link or asset_value, and the moment at which the row ended.
 type edge struct {
 	code, fromType       int
-	from, to             int64
-	folded               []byte
+	from, to             int64  // to: only of asset_link
+	folded               []byte // only of asset_value
 	sinceMoment, endedAt int64
 }
 
-// table is where edges of a kind are stored.
+// table is a table of edges.
 type table struct {
-	name, code, key string // the columns of its key: the code, and that of the other side
+	name, code, key string // code and key are columns: the code of the attribute, and the other asset or the text
 	kind            meta.PlaceKind
 }
 
@@ -29,8 +29,9 @@ var (
 	values = table{"asset_value", "attribute", "folded", meta.InValues}
 )
 
-// edges removes the links and values that ended with versions, or at an earlier moment
-// of the same assets. The versions with which they began or ended forget how many did.
+// edges removes links and values that ended at or before s.to, of the assets in next. It sets the
+// column linked to 1 in the versions at which they began or ended. 1 means that the number of links
+// and values is not known.
 func (s *step) edges(ctx context.Context, next []version) error {
 	ids := map[*meta.Type][]int64{}
 	for _, v := range next {
@@ -52,12 +53,13 @@ func (s *step) edges(ctx context.Context, next []version) error {
 	return nil
 }
 
-// maxRanges is how many ranges of a key one statement looks at: servers give up the key
-// for many.
+// maxRanges is the maximum number of ranges of a key in one statement. With more ranges, servers do
+// not use the key.
 const maxRanges = 1000
 
-// endedOf removes the rows of a table that ended, of assets of a type: those of the
-// relations or attributes that the type has, where there are rows of them at all.
+// endedOf removes the ended rows of some assets of a type from a table. It queries only the relations
+// or attributes of the type that have rows in the table. side is the condition before IN for the ids
+// of the assets, with args.
 func (s *step) endedOf(ctx context.Context, x table, kind meta.PlaceKind, t *meta.Type, ids []int64, side string, args ...any) error {
 	there, err := s.there(ctx, x)
 	if err != nil {
@@ -75,7 +77,7 @@ func (s *step) endedOf(ctx context.Context, x table, kind meta.PlaceKind, t *met
 	return nil
 }
 
-// there lists the codes of which a table has rows, by one look into its key for each.
+// there returns the codes that have rows in a table. It reads one entry of the key for each code.
 func (s *step) there(ctx context.Context, x table) ([]int64, error) {
 	if codes, ok := s.codes[x.name]; ok {
 		return codes, nil
@@ -95,8 +97,8 @@ func (s *step) there(ctx context.Context, x table) ([]int64, error) {
 	}
 }
 
-// codesOf lists the codes of the relations or attributes of a type that are stored in a
-// kind of place, retired ones too.
+// codesOf returns the codes of the relations or attributes of a type that are stored in a kind of
+// place. It includes retired attributes.
 func codesOf(t *meta.Type, kind meta.PlaceKind) []int64 {
 	var codes []int64
 	for _, a := range slices.Concat(t.Attrs, t.Kept) {
@@ -107,7 +109,8 @@ func codesOf(t *meta.Type, kind meta.PlaceKind) []int64 {
 	return unique(codes)
 }
 
-// ended removes the rows that ended up to the end of the step, of some assets.
+// ended removes at most stepRows rows of some assets that ended at or before s.to. It sets s.full if
+// there may be more. codes are codes of relations or attributes; side and args are as in endedOf.
 func (s *step) ended(ctx context.Context, x table, codes, ids []int64, side string, args ...any) error {
 	in, all := db.InArgs(codes)
 	of, list := db.InArgs(ids)

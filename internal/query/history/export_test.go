@@ -2,7 +2,7 @@ package history
 
 import "context"
 
-// SettleStep is the step that decides about doubted contents.
+// SettleStep calls settle once. It reports whether there is more to do.
 func (p *Pruner) SettleStep(ctx context.Context) (more bool, err error) {
 	_, more, err = p.settle(ctx)
 	return more, err

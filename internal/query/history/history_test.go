@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 
 var model = meta.Default()
 
-// all is a time to keep history that keeps nothing but what is needed now.
+// all is a value of Keep with which all history is removed that nothing needs.
 const all = time.Microsecond
 
-// site is a database with what writes and reads it.
+// site is a database with the engines that write and read it.
 type site struct {
 	*testing.T
 	d        *db.DB
@@ -61,7 +61,7 @@ func each(t *testing.T, test func(s *site)) {
 	})
 }
 
-// write carries out commands, one write for each, without a fan-out to wait for.
+// write runs each command as a write. It marks the writes as fanned out.
 func (s *site) write(commands ...string) {
 	s.Helper()
 	for _, body := range commands {
@@ -92,7 +92,7 @@ func (s *site) pruner(keep time.Duration) *history.Pruner {
 	})
 }
 
-// prune removes what is not needed, and checks the database.
+// prune removes all history that nothing needs, and checks the database.
 func (s *site) prune() {
 	s.Helper()
 	if err := s.pruner(all).Run(s.Context()); err != nil {
@@ -112,7 +112,7 @@ func (s *site) sound() {
 	}
 }
 
-// expect holds that the rows of a query are as given, each with blanks between.
+// expect checks the rows of a query, which has one column. want has one line for each row.
 func (s *site) expect(want, query string, args ...any) {
 	s.Helper()
 	got, err := db.Column[string](s.Context(), s.d, query, args...)
@@ -124,7 +124,7 @@ func (s *site) expect(want, query string, args ...any) {
 	}
 }
 
-// rows asks a query.
+// rows returns the result of a query of the API.
 func (s *site) rows(body string) (string, error) {
 	nodes, err := doc.Parse([]byte(body), false)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *site) rows(body string) (string, error) {
 	return string(b), err
 }
 
-// versions are those of stories as the numbers of their moments among all.
+// versions selects the versions of an asset, each as its name and its state.
 const versions = `SELECT CONCAT(name, ' ', state) FROM asset_version WHERE id = ? ORDER BY moment`
 
 func TestWhatIsStillNeededStays(t *testing.T) {
@@ -146,7 +146,7 @@ func TestWhatIsStillNeededStays(t *testing.T) {
 		name, comment string
 		then          []string
 		left          string
-		audits        int // of the asset's writes
+		audits        int
 		after         []string
 		leftAfter     string
 	}{
@@ -200,7 +200,7 @@ func TestEndedLinksAndValuesGo(t *testing.T) {
 		s.prune()
 		s.expect("0", `SELECT (SELECT COUNT(*) FROM asset_link WHERE from_id IN (1001, 1002) AND until_moment < ?) + (SELECT COUNT(*) FROM asset_value WHERE until_moment < ?)`, db.Forever, db.Forever)
 		s.expect("y", `SELECT value FROM asset_value`)
-		s.expect("b 1", `SELECT CONCAT(name, ' ', linked) FROM asset_version WHERE id = 1002`) // its link is gone
+		s.expect("b 1", `SELECT CONCAT(name, ' ', linked) FROM asset_version WHERE id = 1002`) // 1: the number of links is not known
 	})
 }
 
@@ -210,7 +210,7 @@ func TestNothingGoesThatWaitsForItsFanOut(t *testing.T) {
 		s.write(`{"oid": "Story:1001", "update": {"Name": "d"}}`)
 		s.exec(`UPDATE audit SET fan_state = 0 WHERE last_moment >= 1003`)
 		s.prune()
-		s.expect("b 64\nc 64\nd 64", versions, 1001) // c is the change that waits, b what it was before
+		s.expect("b 64\nc 64\nd 64", versions, 1001) // c is the change that waits, and b is the version before it
 		s.exec(`UPDATE audit SET fan_state = 1`)
 		s.prune()
 		s.expect("d 64", versions, 1001)
@@ -229,7 +229,8 @@ func TestWithoutASettingNothingGoes(t *testing.T) {
 	})
 }
 
-// Several pruners at once, which are interrupted again and again, end where one does.
+// TestAtOnceAndInterrupted runs several pruners at once and interrupts them many times. The result is
+// the same as with one pruner.
 func TestAtOnceAndInterrupted(t *testing.T) {
 	each(t, func(s *site) {
 		const stories, changes = 40, 30
@@ -252,7 +253,7 @@ func TestAtOnceAndInterrupted(t *testing.T) {
 					}
 				})
 			}
-			time.AfterFunc(time.Duration(n)*time.Millisecond, cancel) // sooner or later, wherever they are
+			time.AfterFunc(time.Duration(n)*time.Millisecond, cancel) // interrupts them later in each round
 			both.Wait()
 			cancel()
 		}
@@ -271,7 +272,7 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 			`[{"oid": "Image:1001", "update": {"Content": "`+content("second")+`"}}, {"oid": "Image:1002", "update": {"Content": "`+content("third")+`"}}]`,
 		)
 		s.expect("4", `SELECT COUNT(*) FROM blob_content WHERE kept = 1`)
-		s.prune() // doubts them, and decides once all who may have seen them have ended
+		s.prune() // doubts the contents; decides about them only after the grace
 		later(s.T, s.d)
 		s.prune()
 		s.expect("3 1", `SELECT CONCAT(SUM(kept = 1), ' ', SUM(kept = 0)) FROM blob_content`)
@@ -279,8 +280,8 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 	})
 }
 
-// TestTheSearchForHoldersGoesOn: a run that ends while it looks for who holds contents loses
-// nothing, and what is doubted again meanwhile is not decided about.
+// TestTheSearchForHoldersGoesOn checks that a search for versions which refer to contents continues
+// in later runs. Contents that are doubted again meanwhile stay doubted.
 func TestTheSearchForHoldersGoesOn(t *testing.T) {
 	each(t, func(s *site) {
 		content := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
@@ -296,7 +297,7 @@ func TestTheSearchForHoldersGoesOn(t *testing.T) {
 		s.exec(`DELETE FROM asset_version WHERE id IN (1001, 1002) AND until_moment < 99999`)
 		p, steps, decided := s.pruner(all), 0, 0
 		for ; decided == 0 && steps < 100; steps++ {
-			run, end := context.WithCancel(s.Context()) // each step is one of another run
+			run, end := context.WithCancel(s.Context()) // each step is in a run of its own
 			if _, err := p.SettleStep(run); err != nil {
 				s.Fatal(err)
 			}
@@ -321,12 +322,13 @@ func TestTheSearchForHoldersGoesOn(t *testing.T) {
 	})
 }
 
-// A text goes with the last version that has it.
+// TestTextsThatOnlyRemovedVersionsHadGo checks that a text is removed with the last version that
+// refers to it.
 func TestTextsThatOnlyRemovedVersionsHadGo(t *testing.T) {
 	each(t, func(s *site) {
 		long := strings.Repeat("x", 200)
 		n := 0
-		text := func(begin string) { // of two versions
+		text := func(begin string) { // writes two versions with the text
 			n++
 			s.write(`[{"oid": "Story:1001", "update": {"Description": "`+begin+long+`"}}]`, fmt.Sprintf(`[{"oid": "Story:1001", "update": {"Estimate": %d}}]`, n))
 		}
@@ -413,7 +415,8 @@ func (s *site) stream(refuse func(string, error)) {
 
 var errNever = errors.New("never")
 
-// A horizon that cannot be moved, since writes get no places in the feed, loses nothing.
+// TestWithoutPlacesInTheFeedNothingGoes checks that nothing is removed if writes get no places in the
+// feed, so that the horizon cannot be moved.
 func TestWithoutPlacesInTheFeedNothingGoes(t *testing.T) {
 	each(t, func(s *site) {
 		s.write(`{"AssetType": "Story", "Name": "a", "Scope": "Scope:0"}`, `{"oid": "Story:1001", "update": {"Name": "b"}}`)

@@ -8,25 +8,27 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// The rows of the table sequence that tell how far history was removed.
+// The rows of the table sequence for the removal of history.
 const (
-	rowHorizon = "horizon"      // value: the moment; stamped_at: its instant
-	rowFeed    = "horizon feed" // the last place of the feed that is gone. value: the position; stamped_at: the moment
-	rowPruned  = "pruned"       // value: the moment up to which what has ended is removed
+	rowHorizon = "horizon"      // value: the moment of the horizon; stamped_at: its instant
+	rowFeed    = "horizon feed" // the last removed place of the feed; value: its position; stamped_at: its moment
+	rowPruned  = "pruned"       // value: rows that ended up to this moment are removed
 )
 
-// Horizon is from when on history is kept. The zero value: all of it is.
+// Horizon is the moment from which on history is kept. The zero value means that all history is
+// kept.
 type Horizon struct {
 	Moment int64
-	At     int64 // its instant, in UTC microseconds
+	At     int64 // instant of the moment, in UTC microseconds
 }
 
-// Of returns the horizon that q sees.
+// Of reads the horizon. q should also be used for the read that depends on it.
 func Of(ctx context.Context, q db.Querier) (Horizon, error) {
 	return one(ctx, q, rowHorizon)
 }
 
-// one reads a row of two numbers; a database without it has lost nothing.
+// one reads a row of the table sequence. Without the row, nothing was removed and the result is
+// zero.
 func one(ctx context.Context, q db.Querier, name string) (h Horizon, err error) {
 	err = q.QueryRow(ctx, `SELECT value, stamped_at FROM sequence WHERE name = ?`, name).Scan(&h.Moment, &h.At)
 	if fault.KindOf(err) == fault.NotFound {
@@ -35,7 +37,8 @@ func one(ctx context.Context, q db.Querier, name string) (h Horizon, err error) 
 	return h, err
 }
 
-// MomentOf returns the highest moment stamped at or before an instant, and the horizon.
+// MomentOf returns the highest moment that is stamped at or before an instant, and the horizon. at is
+// in UTC microseconds.
 // Errors: fault.Invalid for an instant before the horizon.
 func MomentOf(ctx context.Context, q db.Querier, at int64) (int64, Horizon, error) {
 	var moment, kept, since *int64
@@ -55,7 +58,8 @@ func or0(n *int64) int64 {
 	return *n
 }
 
-// Check refuses an instant before the horizon. Errors: fault.Invalid.
+// Check returns an error for an instant before the horizon. at is in UTC microseconds.
+// Errors: fault.Invalid.
 func (h Horizon) Check(at int64) error {
 	if h.Moment > 0 && at < h.At {
 		return h.Gone()
@@ -63,7 +67,7 @@ func (h Horizon) Check(at int64) error {
 	return nil
 }
 
-// CheckMoment refuses a moment before the horizon. Errors: fault.Invalid.
+// CheckMoment returns an error for a moment before the horizon. Errors: fault.Invalid.
 func (h Horizon) CheckMoment(moment int64) error {
 	if moment < h.Moment {
 		return h.Gone()
@@ -71,20 +75,20 @@ func (h Horizon) CheckMoment(moment int64) error {
 	return nil
 }
 
-// Gone is the error of what lies before the horizon.
+// Gone returns the error for a read before the horizon. Errors: fault.Invalid.
 func (h Horizon) Gone() error {
 	return fault.Invalidf(fault.NoPlace, "History is kept from %s on; what was before is gone", h.Since())
 }
 
-// Since is the instant of the horizon as text: 2026-08-27T10:00:00.000Z.
+// Since returns the instant of the horizon as text, for example 2026-08-27T10:00:00.000Z.
 func (h Horizon) Since() string {
 	return time.UnixMicro(h.At).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// Place is a place of the feed: behind a moment of the write at a position.
+// Place is a place in the feed. It is after the change with a moment, in the write at a position.
 type Place struct{ Position, Moment int64 }
 
-// CheckFeed refuses a place of the feed behind which changes are gone.
+// CheckFeed returns an error if changes after a place in the feed are removed.
 // Errors: fault.Invalid.
 func CheckFeed(ctx context.Context, q db.Querier, at Place) error {
 	gone, err := one(ctx, q, rowFeed)

@@ -6,7 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// later waits until the clock of the database has passed the grace of a sweep.
+// later waits until the clock of the database has moved on by more than the blob.Options.Grace of
+// these tests.
 func later(t *testing.T, d *db.DB) {
 	t.Helper()
 	now := func() (micros int64) {

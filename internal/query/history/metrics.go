@@ -23,7 +23,7 @@ func newMetrics(r Registerer) *metrics {
 	if r != nil {
 		r.MustRegister(m.removed, m.since)
 	}
-	m.count(removed{}) // so that the series are there
+	m.count(removed{}) // creates the series
 	return m
 }
 

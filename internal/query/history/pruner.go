@@ -10,45 +10,46 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// How a pruner takes its time.
+// Limits that keep the load of a pruner low.
 const (
-	stepVersions = 50   // that are looked at in one transaction
-	stepRows     = 1000 // about how many rows of a kind one transaction removes
-	stride       = 2000 // moments that the horizon goes on at once, or one stamp with more
+	stepVersions = 50   // versions that one transaction reads; it removes the rows that ended with them
+	stepRows     = 1000 // about the maximum number of rows of a table that one transaction removes
+	stride       = 2000 // moments by which the horizon moves at once; more if one stamp has more
 	leastPause   = 5 * time.Millisecond
-	rest         = 9                // times as long as a transaction took is the pause behind it
-	runFor       = 40 * time.Second // a task of the scheduler has a minute
+	rest         = 9                // pause after a transaction, as a multiple of its duration
+	runFor       = 40 * time.Second // of one run; a task of the scheduler may take a minute
 )
 
-// Contents are the bytes of attachments, which versions hold by their hash.
+// Contents stores the bytes of attachments. Versions refer to contents by their hashes.
 type Contents interface {
-	// Doubt marks contents that a removed version held: maybe no other does.
+	// Doubt marks contents to which a removed version referred. Other versions may refer to them.
 	Doubt(ctx context.Context, tx *db.Tx, hashes []string) error
-	// Doubted returns some of them, doubted before an instant.
+	// Doubted returns some doubted contents. All of them were doubted before an instant, which is in
+	// UTC microseconds.
 	Doubted(ctx context.Context) (hashes []string, before int64, err error)
-	// Settle keeps what is held, and lets the others go, but for what has been doubted
-	// again since that instant.
+	// Settle keeps the contents held, and releases others for removal. It leaves out contents that
+	// were doubted again at before or later.
 	Settle(ctx context.Context, before int64, held, others []string) error
 }
 
 // Options are the options of New.
 type Options struct {
 	Keep  time.Duration      // how long history is kept; 0: for ever
-	Model func() *meta.Model // the present one
-	// Position gives some writes their places in the feed, and reports whether others
-	// may have none yet.
+	Model func() *meta.Model // returns the current model
+	// Position sets the places in the feed of some writes that have none. It reports whether other
+	// writes may have none yet.
 	Position func(context.Context) (more bool, err error)
 	Contents Contents
 	Log      *slog.Logger // may be nil
 	Metrics  Registerer   // may be nil
 }
 
-// Pruner removes what lies before the horizon.
+// Pruner removes history before the horizon.
 type Pruner struct {
 	Options
 	db      *db.DB
 	metrics *metrics
-	search  *search // that goes on in the next run; nil: none
+	search  *search // the unfinished search of an earlier step; nil if there is none
 }
 
 // New returns the pruner of a database.
@@ -59,7 +60,7 @@ func New(d *db.DB, o Options) *Pruner {
 	return &Pruner{Options: o, db: d, metrics: newMetrics(o.Metrics)}
 }
 
-// removed is how many rows went, by kind.
+// removed has the numbers of removed rows, by table.
 type removed struct{ versions, links, audits, stamps, contents int }
 
 func (r *removed) add(o removed) {
@@ -70,9 +71,8 @@ func (r *removed) add(o removed) {
 	r.contents += o.contents
 }
 
-// Run moves the horizon on and removes what lies before it, for some time: the next run
-// goes on where it, or another process, stopped. Without a time to keep history for it
-// does nothing.
+// Run moves the horizon and removes history before it, for about runFor. The next run continues,
+// also in another process. If Keep is 0, Run removes nothing.
 func (p *Pruner) Run(ctx context.Context) error {
 	if p.Keep == 0 {
 		return p.measure(ctx)
@@ -90,7 +90,7 @@ func (p *Pruner) Run(ctx context.Context) error {
 	return p.measure(ctx)
 }
 
-// run does the work until all is done or it is late.
+// run works until everything is done, or until the time until.
 func (p *Pruner) run(ctx context.Context, until time.Time, all *removed) error {
 	target, err := p.target(ctx)
 	if err != nil {
@@ -121,13 +121,14 @@ func (p *Pruner) run(ctx context.Context, until time.Time, all *removed) error {
 	return p.repeat(ctx, until, all, p.settle)
 }
 
-// place gives some writes their places in the feed.
+// place is a step that sets the places in the feed of some writes.
 func (p *Pruner) place(ctx context.Context) (n removed, more bool, err error) {
 	more, err = p.Position(ctx)
 	return n, more, err
 }
 
-// repeat does a step until there is nothing left for it, or it is late.
+// repeat runs a step again and again, until nothing is left to do, or until the time until. It pauses
+// after each step.
 func (p *Pruner) repeat(ctx context.Context, until time.Time, all *removed, step func(context.Context) (removed, bool, error)) error {
 	for {
 		began := time.Now()
@@ -147,7 +148,7 @@ func (p *Pruner) repeat(ctx context.Context, until time.Time, all *removed, step
 	}
 }
 
-// measure tells the metrics from when on history is kept.
+// measure sets the metric for the instant of the horizon.
 func (p *Pruner) measure(ctx context.Context) error {
 	h, err := Of(ctx, p.db)
 	if err == nil {

@@ -17,13 +17,13 @@ type version struct {
 	id, moment     int64
 	code, state    int
 	linked         bool
-	apart          bool // it has texts in asset_text
+	apart          bool // some of its texts are in asset_text
 	audit, created int64
 }
 
-// step removes what ended with the next versions up to the horizon, in one transaction.
-// Of several processes one is at work on them. It reports whether there may be more. codes
-// are those of which tables have rows, as far as they were read.
+// step reads the next versions up to the horizon, and removes the rows that ended with them, in one
+// transaction. A lock ensures that only one process does this at a time. step reports whether there
+// may be more to remove. codes is a cache: for each table, the codes that have rows.
 func (p *Pruner) step(ctx context.Context, codes map[string][]int64) (n removed, more bool, err error) {
 	err = p.db.Small(ctx, func(tx *db.Tx) error {
 		n, more = removed{}, false
@@ -45,17 +45,17 @@ func (p *Pruner) step(ctx context.Context, codes map[string][]int64) (n removed,
 	return n, more, nil
 }
 
-// step is one transaction.
+// step has the state of one transaction.
 type step struct {
 	p       *Pruner
 	m       *meta.Model
 	tx      *db.Tx
 	n       *removed
-	from    int64 // what ended up to this moment is gone
-	to      int64 // and behind this step
+	from    int64 // earlier steps have removed the rows that ended up to this moment
+	to      int64 // this step removes the rows that ended up to this moment
 	horizon int64
-	full    bool               // there is more to remove up to to
-	codes   map[string][]int64 // of which a table has rows
+	full    bool               // the step does not remove all of these rows
+	codes   map[string][]int64 // codes that have rows, by table
 }
 
 func (s *step) run(ctx context.Context) error {
@@ -85,7 +85,7 @@ func (s *step) run(ctx context.Context) error {
 	return set(ctx, s.tx, rowPruned, s.to, 0)
 }
 
-// read reads versions.
+// read returns the versions that match a condition.
 func (s *step) read(ctx context.Context, where string, args ...any) ([]version, error) {
 	return db.Collect(ctx, s.tx, `SELECT id, moment, type, state, linked, audit_id, created_moment,`+
 		` COALESCE(`+strings.Join(db.HashColumns(), ", ")+`) IS NOT NULL FROM asset_version WHERE `+where, args,
@@ -97,9 +97,10 @@ func (s *step) read(ctx context.Context, where string, args ...any) ([]version, 
 		})
 }
 
-// doomed returns the versions that go because of those that followed them.
+// doomed returns the versions to remove. They are older than the last version of their asset in next,
+// and nothing needs them any more. It sets s.full if it leaves some of them for the next step.
 func (s *step) doomed(ctx context.Context, next []version) ([]version, error) {
-	last := map[int64]version{} // of each asset
+	last := map[int64]version{} // the last version of each asset in next
 	for _, v := range next {
 		if s.prunable(v) {
 			last[v.id] = v
@@ -133,17 +134,19 @@ func (s *step) doomed(ctx context.Context, next []version) ([]version, error) {
 	return doomed, nil
 }
 
-// prunable reports whether versions of an asset may go: not those of projects, from
-// which their tree and its history are derived, nor those of well-known assets, by which
-// an upgrade finds what they have ever had.
+// prunable reports whether versions of the asset of v may be removed. Versions of projects stay,
+// because the project tree and its history are derived from them. Versions of well-known assets
+// stay, because an upgrade reads all values that these assets ever had.
 func (s *step) prunable(v version) bool {
 	t, ok := s.m.TypeByCode(v.code)
 	return ok && !t.Secured.Self && v.created > 0
 }
 
-// unneeded returns of the versions of an asset, the latest first, those before v that
-// nothing looks at. What a deleted asset was before is how it comes back, and the versions
-// of one that is closed tell since when it is.
+// unneeded returns the versions before v that nothing needs. all are versions of one asset, the
+// latest first.
+//
+// If the asset is deleted, its last version before the deletion stays, because Undelete restores it.
+// If the asset is closed, its closed versions stay, because they show when it was closed and by whom.
 func unneeded(v version, all []version) []version {
 	all = slices.DeleteFunc(slices.Clone(all), func(o version) bool { return o.moment >= v.moment })
 	n := 0
@@ -161,8 +164,8 @@ func unneeded(v version, all []version) []version {
 	return all[n:]
 }
 
-// withoutComments leaves the first versions of assets whose write has a comment: it is
-// their CreateComment.
+// withoutComments returns doomed without the first versions of assets whose write has a comment. The
+// comment is the CreateComment of the asset.
 func (s *step) withoutComments(ctx context.Context, doomed []version) ([]version, error) {
 	var audits []int64
 	for _, v := range doomed {
@@ -188,8 +191,8 @@ func unique[T cmp.Ordered](list []T) []T {
 	return slices.Compact(list)
 }
 
-// remove deletes versions, their texts that no other version has, and the audits of which
-// they were the last.
+// remove deletes versions. It also deletes texts to which no other version refers, and audits that
+// have no other version.
 func (s *step) remove(ctx context.Context, doomed []version) error {
 	var audits, apart []int64
 	for _, v := range doomed {
@@ -228,8 +231,8 @@ func (s *step) remove(ctx context.Context, doomed []version) error {
 	return nil
 }
 
-// removeAudits deletes those of some audits that have no version any more. Each is looked
-// for by its own moments, which servers find by a key only where they are given.
+// removeAudits deletes the audits that have no version any more. It queries the versions of each
+// audit by the moments of the audit: with moments as arguments, servers use the key of the moments.
 func (s *step) removeAudits(ctx context.Context, ids []int64) error {
 	in, args := db.InArgs(ids)
 	var looks []string
@@ -266,7 +269,8 @@ func (s *step) removeAudits(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// stamps removes some of the stamps before that of the horizon.
+// stamps removes some of the stamps before the stamp of the horizon. It reports whether there may be
+// more.
 func (p *Pruner) stamps(ctx context.Context) (n removed, more bool, err error) {
 	h, err := Of(ctx, p.db)
 	if err != nil {
