@@ -15,7 +15,7 @@ const (
 	maxEvents = delivery.MaxEvents // in one delivery
 	maxBytes  = delivery.MaxBytes  // payload of one delivery; a single event may be larger
 	maxEvent  = 48 << 20           // one event, if the database can store values of this size
-	maxMade   = 64 << 20           // all snapshots of one chunk; also all payloads of one chunk
+	maxMade   = 64 << 20           // snapshots of one chunk, and separately its payloads
 )
 
 // measure sets w.largest. The maximum size of a value is a setting of the database server.
@@ -31,8 +31,8 @@ func (w *Worker) measure(ctx context.Context) error {
 }
 
 // match finds the rules that the changes of a chunk match, and sets c.deliveries. If the event of
-// the chunk is stored in parts, it sets c.parts instead. isTooLarge reports whether a smaller
-// chunk may succeed after an error.
+// the chunk is stored in parts, it sets c.parts instead.
+// Errors: after some errors a smaller chunk may succeed, see isTooLarge.
 func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
 	hold := w.memory.Hold(nil)
 	defer hold.Release()
@@ -66,8 +66,9 @@ func (w *Worker) matcher(idx *index) *event.Matcher {
 	return idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
 }
 
-// deliveries makes the deliveries of matched events. Their snapshots, and also their payloads,
-// have at most most bytes. Errors: as match.
+// deliveries makes the deliveries of matched events. most is the maximum size of their snapshots,
+// and also of their payloads, in bytes.
+// Errors: change.ErrTooLarge; also those of reading the snapshots.
 func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	m.MaxSize = int64(most)
 	if err := m.Snapshots(ctx, events); err != nil {
@@ -85,7 +86,7 @@ type batch struct {
 
 // batch puts the events of each subscription into deliveries, in the order of their moments. A
 // subscription gets one event per change, with one snapshot row per distinct selection of its
-// rules. Errors: change.ErrTooLarge for payloads of more than most bytes.
+// rules. Errors: change.ErrTooLarge if the payloads together have more than most bytes.
 func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	var all []*batch
 	size := 0
@@ -131,9 +132,9 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 	return made, nil
 }
 
-// text returns an event as all of the targets get it, and overwrites b with it. If the event is
-// too large to be stored, text leaves out long values. If it is still too large, text leaves out
-// all changes. The event is empty if the targets do not see the asset.
+// text returns an event as all of the targets get it. The result uses the memory of b. If the event
+// is too large to be stored, text leaves out long values. If it is still too large, text leaves out
+// all changes. The result is empty if the targets do not see the asset.
 func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*target, e *event.Event) (text []byte, err error) {
 	head := targets[0].Head
 	if len(targets) > 1 {

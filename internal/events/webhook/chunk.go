@@ -26,7 +26,8 @@ type chunk struct {
 	err        error  // of loading or matching
 }
 
-// mayFail reports whether the fan-out of the audit continues without this chunk if it fails.
+// mayFail reports whether the chunk is left out if it fails. This is so for a single version in the
+// last claim of its audit.
 func (c *chunk) mayFail() bool { return c.apart && c.audits[0].isLast() }
 
 // runPipeline fans out several audits that fit into one chunk, or one larger audit in several
@@ -35,7 +36,7 @@ func (c *chunk) mayFail() bool { return c.apart && c.audits[0].isLast() }
 // dropped.
 //
 // size is the maximum number of versions in a chunk. If it is apart, a chunk has one version.
-// isTooLarge reports whether smaller chunks may succeed after an error.
+// Errors: after some errors smaller chunks may succeed, see isTooLarge.
 func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, size int) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
@@ -109,8 +110,8 @@ func (w *Worker) load(ctx context.Context, idx *index, group []*audit, size int,
 	}
 }
 
-// matchAll matches chunks in order. If a chunk fails and its audit continues without it, matchAll
-// stores the error in chunk.failed.
+// matchAll matches chunks in order. If a chunk fails and can be left out, matchAll stores the error in
+// chunk.failed, and the fan-out continues.
 func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, to chan<- *chunk) {
 	defer close(to)
 	for c := range from {
@@ -224,7 +225,7 @@ func (w *Worker) leaveOut(c *chunk) {
 	w.log.Error("version set aside", "audit", a.ID, "write", a.Request, "moment", c.versions[0].Moment, "err", c.failed)
 }
 
-// logDone logs each write of the last chunk at debug.
+// logDone logs, at debug, that the fan-out of the writes of a chunk has ended.
 func (w *Worker) logDone(ctx context.Context, c *chunk) {
 	if !w.log.Enabled(ctx, slog.LevelDebug) {
 		return

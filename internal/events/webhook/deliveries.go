@@ -33,8 +33,8 @@ func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receip
 	return receipts, err
 }
 
-// Test queues a test event for a subscription. The target asset of the event is the caller. The
-// delivery is handled like any other: it waits while the subscription is paused, and it has a
+// Test queues a test event for a subscription. The target asset of the event is the member who calls.
+// The delivery is handled like any other: it waits while the subscription is paused, and it has a
 // receipt.
 // Errors: fault.Denied, fault.NotFound; fault.Invalid for a disabled subscription.
 func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, error) {

@@ -82,8 +82,8 @@ func (w *Worker) fanAll(ctx context.Context) error {
 }
 
 // waiting returns up to claimSize writes that wait and have no valid claim, oldest first. gen is
-// the generation of the subscriptions. It is read in the same snapshot, so no write has a higher
-// generation.
+// the generation of the subscriptions. It is read in the same snapshot, so none of these writes has a
+// higher generation.
 //
 // One subquery reads the writes that were never claimed, and one reads the writes whose claim has
 // expired. Both use the key audit_fan, so the query is fast even if many writes wait or are done.

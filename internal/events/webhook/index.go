@@ -25,7 +25,7 @@ type group struct{ head int } // bytes of the longest head
 // index holds the rules of the enabled subscriptions. It is immutable.
 type index struct {
 	*event.Index
-	generation int64 // of the subscriptions; read before them
+	generation int64 // generation of the subscriptions; it is read before them
 	targets    map[*event.Target]*target
 }
 
@@ -120,7 +120,7 @@ func (s *Service) index(ctx context.Context, c *cache, gen int64) (*index, error
 	if c.now != nil && c.now.generation >= gen {
 		return c.now, nil
 	}
-	gen, err := generation(ctx, s.db) // read first, so that the subscriptions are not older
+	gen, err := generation(ctx, s.db) // read first: the subscriptions are then of this generation or of a later one
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type Meter struct {
 // measured is the backlog at one instant.
 type measured struct {
 	audits int64         // writes that wait for their fan-out
-	age    time.Duration // of the oldest of them; 0 if none waits
+	age    time.Duration // since the oldest of them began; 0 if none waits
 }
 
 // NewMeter returns a meter without a measurement. It registers the meter with r, which may be nil.
@@ -81,9 +81,9 @@ func (m *Meter) measure(ctx context.Context) {
 
 // measure reads the backlog in one statement, which uses the key audit_fan.
 //
-// The key has the writes that nobody has claimed in the order of their ids. The statement counts
-// at most lease.MaxCounted+1 of them, and reads the first and the last one. If there are more than
-// lease.MaxCounted, the difference between the first and the last id estimates their number.
+// Within the key, unclaimed writes are in the order of their ids. The statement counts at most
+// lease.MaxCounted+1 of them, and reads the first and the last id. If there are more than
+// lease.MaxCounted, the difference between these ids is used as an estimate of their number.
 //
 // All claimed writes can be counted, because there are few: those that workers have claimed, and
 // those that failed a short time ago.

@@ -12,11 +12,11 @@ import (
 // sealedColumns are the columns of webhook_subscription with sealed texts.
 var sealedColumns = []string{"authorization", "secret", "previous_secret"}
 
-// RotateKey seals all stored secrets with the first key of a box. Texts that are sealed with this
-// key already do not change. RotateKey returns the number of changed texts, including the check
-// value of CheckKey. It may run while subscriptions change: it does not change a secret that is
-// written meanwhile.
-// Errors: the box has no key that opens a secret. All other secrets are changed nevertheless.
+// RotateKey seals all stored secrets with the first key of a box. Texts that are already sealed with
+// this key do not change. RotateKey returns the number of changed texts, including the check value
+// of CheckKey. It may run while subscriptions change: it does not change a secret that is written
+// meanwhile.
+// Errors: a secret that no key of the box opens; RotateKey still seals all other secrets.
 func RotateKey(ctx context.Context, d *db.DB, box *secret.Box) (renewed int, err error) {
 	type stored struct{ id, sealed string }
 	var failed error

@@ -50,7 +50,7 @@ type List struct {
 // Queued is the result of a test and of a redelivery.
 type Queued struct {
 	Deliveries int64  `json:"deliveries"`           // number of deliveries that were queued
-	DeliveryID string `json:"deliveryId,omitempty"` // of the test, or as in the request; may be empty
+	DeliveryID string `json:"deliveryId,omitempty"` // of the test, or of the delivery that the request names; else empty
 }
 
 // Receipt is an attempt to deliver, as clients see it.
