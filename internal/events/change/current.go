@@ -24,7 +24,7 @@ func (l *Loader) Current(ctx context.Context, q db.Querier, ids []int64) (map[in
 }
 
 // Linked reads the current targets of relations that are stored in asset_link.
-// Shape: by attribute and stored id of the asset, the stored id of the target.
+// Shape: the stored id of the target, by attribute and then by the stored id of the asset.
 func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, attrs ...*meta.Attr) (map[*meta.Attr]map[int64]int64, error) {
 	byCode := map[int]*meta.Attr{}
 	found := map[*meta.Attr]map[int64]int64{}

@@ -14,12 +14,12 @@ import (
 
 // Finder reads assets as they were at a moment.
 type Finder interface {
-	// Matching reports for each asset, as of its moment, whether who sees it and all filters match
-	// it. The assets are of the type typ.
+	// Matching reports for each asset, as of its moment, whether the actor sees it and all filters
+	// match it. The assets are of the type typ.
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
 		with map[string][]string, at []oid.OID) ([]bool, error)
-	// Snapshot returns one row per asset, as of its moment. A row is nil if who does not see the
-	// asset.
+	// Snapshot returns one row per asset, as of its moment. A row is nil if the actor does not see
+	// the asset.
 	Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string,
 		at []oid.OID) ([]json.RawMessage, error)
 	// CheckDefinition returns an error for the first token that is not valid in the model.
@@ -35,8 +35,7 @@ type Actors interface {
 	Steady(ctx context.Context, member, from, to int64) (bool, error)
 }
 
-// Engine reads, matches and prints changes by one model. It is safe for
-// concurrent use.
+// Engine reads, matches and prints changes with one model. It is safe for concurrent use.
 type Engine struct {
 	Model  *meta.Model
 	Differ *change.Differ

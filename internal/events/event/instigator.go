@@ -109,8 +109,8 @@ func (m *members) put(found map[int64][]byte) {
 	m.known = all
 }
 
-// instigators adds members to a printer. It reads only members from the database that
-// are not cached.
+// instigators adds members to a printer. It reads a member from the database only if the member is
+// not cached.
 //
 // Shape: {_oid, href, name, nickName, email, role, avatar}
 // Spec: interface 6.2.3.

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// Form is how much of an event is printed.
+// Form selects how much of an event is printed.
 type Form uint8
 
 // The forms.
@@ -20,7 +20,7 @@ const (
 	Bare                // without changes, and with only Oids in the snapshot
 )
 
-// Printer appends events as JSON. It is used by one goroutine at a time.
+// Printer appends events as JSON. It is not safe for concurrent use.
 type Printer struct {
 	public  string
 	types   map[int64]*meta.Type // types of the assets that relations refer to, by stored id
@@ -30,7 +30,8 @@ type Printer struct {
 	text []byte
 }
 
-// HideInstigator makes the printer print null instead of an instigator. member is a stored id.
+// HideInstigator makes the printer print null in place of an instigator. member is the stored id of
+// that instigator.
 func (p *Printer) HideInstigator(member int64) { p.members[member] = []byte("null") }
 
 // Common appends the part of an event that is the same for all subscriptions.

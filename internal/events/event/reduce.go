@@ -20,7 +20,8 @@ func reference(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:]) + ":" + strconv.Itoa(len(text))
 }
 
-// reduced returns a value of a change in a form, and whether a reference replaces it.
+// reduced returns a value of a change, or the reference that replaces it in a form. The second result
+// reports whether it is a reference.
 func reduced(v any, form Form) (any, bool) {
 	if text, ok := v.(string); ok && form == Reduced && len(text) > maxKept {
 		return reference([]byte(text)), true
@@ -29,8 +30,8 @@ func reduced(v any, form Form) (any, bool) {
 }
 
 // appendReduced appends a row of a snapshot. References replace its long values. The reference of a
-// text is the hash of the text, and the reference of another value is the hash of its JSON. In the
-// form Bare, the row has only the Oid.
+// text is made from its characters, and the reference of another value from its JSON. In the form
+// Bare, the row has only the Oid.
 func appendReduced(b []byte, row json.RawMessage, form Form) ([]byte, error) {
 	members := json.NewDecoder(bytes.NewReader(row))
 	_, err := members.Token() // the opening brace

@@ -14,12 +14,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// view is the part of an event that the member of a userContext sees. It contains the same data as
-// queries before and after the change, with the member's rights at the moment of the change.
+// view shows which parts of an event the member of a userContext sees, with the member's rights at
+// the moment of the change. These rights also apply to the data before the change.
 type view struct {
-	before, after bool   // the asset is seen
+	before, after bool   // the asset is seen before the change, and after it
 	instigator    bool   // the member who made the change is seen
-	old, new      []bool // for each change, its value is seen
+	old, new      []bool // for each change: its old value is seen, and its new value
 }
 
 // shows reports whether the old or the new value of a change is seen. i is the index of the change.
@@ -229,7 +229,8 @@ func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Typ
 	return nil
 }
 
-// sees reports whether an actor sees a version. If the database must decide this, it is Unknown.
+// sees reports whether an actor sees a version. The result is Unknown if only the database can decide
+// this.
 func (x *Index) sees(who *auth.Actor, v *change.Version) memfilter.Truth {
 	f := x.sights[v.Type]
 	if f == nil {
