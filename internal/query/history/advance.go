@@ -41,8 +41,8 @@ func (p *Pruner) advance(ctx context.Context, target int64) (moved bool, err err
 		if err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = '`+rowHorizon+`'`+tx.Dialect().ForUpdate).Scan(&from); err != nil || from >= target {
 			return err
 		}
-		// The horizon is always the last moment of a stamp. So a read as of the instant of the
-		// stamp reads the horizon.
+		// The horizon is always the last moment of a stamp. A read as of the instant of this stamp
+		// is then a read as of the horizon.
 		const stamp = `SELECT last_moment, at FROM moment_stamp WHERE last_moment `
 		err := tx.QueryRow(ctx, stamp+`BETWEEN ? AND ? ORDER BY last_moment LIMIT 1`, from+stride, target).Scan(&to, &at)
 		if fault.KindOf(err) == fault.NotFound {

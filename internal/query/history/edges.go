@@ -58,8 +58,8 @@ func (s *step) edges(ctx context.Context, next []version) error {
 const maxRanges = 1000
 
 // endedOf removes the ended rows of some assets of a type from a table. It queries only the relations
-// or attributes of the type that have rows in the table. side is the condition before IN for the ids
-// of the assets, with args.
+// or attributes of the type that have rows in the table. side is the condition in SQL up to the
+// column with the ids of the assets; args are its arguments.
 func (s *step) endedOf(ctx context.Context, x table, kind meta.PlaceKind, t *meta.Type, ids []int64, side string, args ...any) error {
 	there, err := s.there(ctx, x)
 	if err != nil {

@@ -75,7 +75,7 @@ func (h Horizon) CheckMoment(moment int64) error {
 	return nil
 }
 
-// Gone returns the error for a read before the horizon. Errors: fault.Invalid.
+// Gone returns the error for a read before the horizon. Its kind is fault.Invalid.
 func (h Horizon) Gone() error {
 	return fault.Invalidf(fault.NoPlace, "History is kept from %s on; what was before is gone", h.Since())
 }
@@ -85,7 +85,8 @@ func (h Horizon) Since() string {
 	return time.UnixMicro(h.At).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// Place is a place in the feed. It is after the change with a moment, in the write at a position.
+// Place is a place in the feed. It is after the change with the moment Moment, in the write at the
+// position Position.
 type Place struct{ Position, Moment int64 }
 
 // CheckFeed returns an error if changes after a place in the feed are removed.

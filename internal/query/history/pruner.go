@@ -24,8 +24,8 @@ const (
 type Contents interface {
 	// Doubt marks contents to which a removed version referred. Other versions may refer to them.
 	Doubt(ctx context.Context, tx *db.Tx, hashes []string) error
-	// Doubted returns some doubted contents. All of them were doubted before an instant, which is in
-	// UTC microseconds.
+	// Doubted returns the hashes of some doubted contents. All of them were doubted before an
+	// instant, which it also returns, in UTC microseconds.
 	Doubted(ctx context.Context) (hashes []string, before int64, err error)
 	// Settle keeps the contents held, and releases others for removal. It leaves out contents that
 	// were doubted again at before or later.
@@ -90,7 +90,7 @@ func (p *Pruner) Run(ctx context.Context) error {
 	return p.measure(ctx)
 }
 
-// run works until everything is done, or until the time until.
+// run works until everything is done, or until its deadline.
 func (p *Pruner) run(ctx context.Context, until time.Time, all *removed) error {
 	target, err := p.target(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *Pruner) place(ctx context.Context) (n removed, more bool, err error) {
 	return n, more, err
 }
 
-// repeat runs a step again and again, until nothing is left to do, or until the time until. It pauses
+// repeat runs a step again and again, until nothing is left to do, or until its deadline. It pauses
 // after each step.
 func (p *Pruner) repeat(ctx context.Context, until time.Time, all *removed, step func(context.Context) (removed, bool, error)) error {
 	for {
