@@ -10,50 +10,50 @@ import (
 
 // Chart is the content of a drawing.
 type Chart struct {
-	ID          string // of its title in the page, unique there; only letters
+	ID          string // ID of its title in the page, unique there; only letters
 	Title       string
-	Description string   // alternative text for people who do not see the drawing
-	Labels      []string // one for each place from left to right
+	Description string   // alternative text for people who cannot see the drawing
+	Labels      []string // one for each position from left to right
 	Series      []Series
 }
 
-// Series is a line, or a band of a stack, with a value for each label. NaN: no value.
+// Series is a line, or a band of a stack, with one value for each label. NaN means no value.
 type Series struct {
 	Name   string
-	Dashed bool // the line
+	Dashed bool // draws the line dashed
 	Values []float64
 }
 
-// Largest is the largest value that is drawn, far below where sums and scales of such
-// values overflow. Beyond it a value is drawn as this one.
+// Largest limits the values that are drawn; a larger value is drawn as Largest. Sums and scales
+// of values up to Largest do not overflow.
 const Largest = 1e300
 
-// Bounded returns a value within Largest; NaN stays.
+// Bounded limits a value to the range from -Largest to Largest. NaN stays NaN.
 func Bounded(v float64) float64 { return min(max(v, -Largest), Largest) }
 
-// layout is the size of a drawing, in its own units, and what axes take of it.
+// layout has the size of a drawing and the margins for its axes, in units of the SVG.
 type layout struct {
-	class                    string // in addition to the class of all drawings
+	class                    string // appended to the ID of the chart
 	mark                     string // after the ID of the chart
 	width, height            float64
 	left, right, top, bottom float64
-	labels                   int // below the drawing, at most
-	// inRow is how many names of series are in each row below the drawing. 0: names are at
-	// the right, where the series end.
+	labels                   int // most labels below the drawing
+	// inRow is the number of series names in each row below the drawing. 0 means that the names
+	// are at the right, where the series end.
 	inRow int
 }
 
 // layouts are the two drawings of every chart: one for wide screens, and one for phones with
-// letters of the same size. Styles show one of them.
+// letters of the same size. The style sheet shows one of them.
 var layouts = []layout{
 	{width: 800, height: 320, left: 48, right: 150, top: 12, bottom: 28, labels: 8},
 	{class: " phone", mark: "-phone", width: 360, height: 240, left: 44, right: 12, top: 12, bottom: 28, labels: 4, inRow: 2},
 }
 
-// maxTicks is how many numbered lines the vertical axis may have.
+// maxTicks limits the numbered lines of the vertical axis.
 const maxTicks = 6
 
-// whole returns the height of a drawing with the names of some series.
+// whole returns the height of a drawing, including the rows of names for this number of series.
 func (l layout) whole(series int) float64 {
 	if l.inRow == 0 {
 		return l.height
@@ -61,7 +61,7 @@ func (l layout) whole(series int) float64 {
 	return l.height + float64((series+l.inRow-1)/l.inRow*lineHeight)
 }
 
-// scale places values in the drawing.
+// scale converts values to positions in the drawing.
 type scale struct {
 	layout
 	places int
@@ -79,8 +79,8 @@ func (s scale) y(value float64) float64 {
 	return s.height - s.bottom - Bounded(value)/s.most*(s.height-s.top-s.bottom)
 }
 
-// draw draws a chart in each layout, with an axis up to most. series draws the content and
-// returns where each series ends.
+// draw draws a chart in each layout, with a vertical axis up to most. The function series draws
+// the content and returns the vertical position at which each series ends.
 func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
 	step := Step(most, maxTicks)
 	var b strings.Builder
@@ -93,7 +93,7 @@ func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends 
 	return template.HTML(b.String())
 }
 
-// Blank is an empty placeholder of the size of a chart with some series.
+// Blank returns an empty placeholder with the size of a chart with this number of series.
 func Blank(series int) template.HTML {
 	var b strings.Builder
 	for _, l := range layouts {
@@ -164,8 +164,8 @@ func Upper(series []Series, places int) [][]float64 {
 	return edges
 }
 
-// Step returns the distance of numbers on an axis from 0 to most, with at most ticks numbers.
-// It is 1, 2 or 5 times a power of ten.
+// Step returns the distance of the numbers on an axis from 0 to most, with at most ticks
+// numbers. It is 1, 2 or 5 times a power of ten.
 func Step(most float64, ticks int) float64 {
 	if most < 1/Largest || ticks < 1 {
 		return 1
@@ -203,17 +203,17 @@ func begin(b *strings.Builder, c Chart, s scale, step float64) {
 	}
 }
 
-// lineHeight is the distance of names below each other.
+// lineHeight is the distance between names below each other.
 const lineHeight = 16
 
-// maxName is how many letters of a name are shown. halfLabel is half the width of a date.
+// maxName limits the letters of a name. halfLabel is half the width of a date.
 const (
 	maxName   = 18
 	halfLabel = 36
 )
 
-// names writes the names of series: at the right, where they end and without overlap, or in
-// rows below.
+// names writes the names of series. They are at the right, where the series end and without
+// overlap, or in rows below.
 func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	for i, y := range Apart(ends, lineHeight, s.top+lineHeight/2, s.height-s.bottom) {
 		x := s.width - s.right + 8
@@ -230,7 +230,7 @@ func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	}
 }
 
-// Apart moves places so that they have a minimum distance and keep their order. They stay
+// Apart moves positions so that they have a minimum distance and keep their order. They stay
 // between least and most if there is room.
 func Apart(places []float64, distance, least, most float64) []float64 {
 	moved := append([]float64(nil), places...)
@@ -238,7 +238,7 @@ func Apart(places []float64, distance, least, most float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	// Insertion sort, since there are few.
+	// Insertion sort is enough for a few series.
 	for i := range order {
 		for k := i; k > 0 && moved[order[k]] < moved[order[k-1]]; k-- {
 			order[k], order[k-1] = order[k-1], order[k]
@@ -258,7 +258,7 @@ func Apart(places []float64, distance, least, most float64) []float64 {
 	return moved
 }
 
-// points returns the places of values in the form of SVG, without missing values.
+// points returns the positions of values in the form of SVG, without missing values.
 func points(s scale, values []float64) string {
 	var b strings.Builder
 	for i, v := range values {
@@ -273,7 +273,7 @@ func points(s scale, values []float64) string {
 	return b.String()
 }
 
-// backwards returns the places from right to left.
+// backwards returns the positions of values from right to left.
 func backwards(s scale, values []float64) string {
 	list := make([]string, 0, len(values))
 	for i := len(values) - 1; i >= 0; i-- {
@@ -292,11 +292,11 @@ func last(values []float64) float64 {
 	return 0
 }
 
-// at writes a place to a tenth of a unit.
+// at formats a position, rounded to a tenth of a unit.
 func at(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// Number writes a value as people read it: to a hundredth, a huge one by its power of
-// ten, nothing for none.
+// Number formats a value for people: rounded to a hundredth, or with an exponent from 1e15. NaN
+// becomes "".
 func Number(v float64) string {
 	if math.IsNaN(v) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// API sends requests to the interface for one visit.
+// API sends requests to the interface on behalf of one visit.
 type API struct {
 	transport     http.RoundTripper
 	ctx           context.Context
@@ -20,27 +20,28 @@ type API struct {
 	sent          []sentRequest
 }
 
-// sentRequest is a request that a page has sent, as it is shown at its end.
+// sentRequest is a request that the footer of the page shows.
 type sentRequest struct {
 	Method, Path string
 	Body         string // indented JSON, or empty
 }
 
-// Error is what the interface, or a page, refuses a request with.
+// Error is a refused request. It comes from the interface or from a page.
 type Error struct {
 	Status   int
 	Message  string
-	Position *int // byte in the body of the request; nil: none
+	Position *int // byte offset in the body of the request; nil if the answer has no position
 }
 
 // Error returns the message.
 func (f *Error) Error() string { return f.Message }
 
-// Get reads a path below the instance into a value. Errors: *Error.
+// Get sends a GET request to a path below the instance and decodes the answer into a value.
+// Errors: *Error.
 func (a *API) Get(path string, into any) error { return a.Do(http.MethodGet, path, nil, into) }
 
-// Post sends a value as JSON to a path below the instance and reads the answer into
-// another. Errors: *Error.
+// Post sends a value as JSON to a path below the instance and decodes the answer into another
+// value. Errors: *Error.
 func (a *API) Post(path string, body, into any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -49,7 +50,8 @@ func (a *API) Post(path string, body, into any) error {
 	return a.Do(http.MethodPost, path, b, into)
 }
 
-// Do sends a request and notes it for the end of the page.
+// Do sends a request and adds it to the footer of the page. It decodes the answer if into is
+// not nil. Errors: *Error for a status from 400.
 func (a *API) Do(method, path string, body []byte, into any) error {
 	a.Note(method, path, body)
 	answer, err := a.Raw(method, path, "application/json", body)
@@ -68,24 +70,26 @@ func (a *API) Do(method, path string, body []byte, into any) error {
 	return nil
 }
 
-// Note keeps a request for the end of the page, without passwords.
+// Note adds a request to the footer of the page. The body must not contain a password: it is
+// shown.
 func (a *API) Note(method, path string, body []byte) {
 	a.sent = append(a.sent, sentRequest{Method: method, Path: a.base + "/" + path, Body: IndentedJSON(body)})
 }
 
-// Answer is what the interface answers with.
+// Answer is an answer of the interface.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Raw sends a request of any content and returns its answer, whatever its status is.
+// Raw sends a request with a body of any content type. Every status is returned as an Answer,
+// also from 400.
 func (a *API) Raw(method, path, contentType string, body []byte) (Answer, error) {
 	return a.With(nil, method, path, contentType, body)
 }
 
-// With sends a request with further headers.
+// With is Raw with additional headers.
 func (a *API) With(header http.Header, method, path, contentType string, body []byte) (Answer, error) {
 	r, err := http.NewRequestWithContext(a.ctx, method, "http://"+a.host+a.base+"/"+path, bytes.NewReader(body))
 	if err != nil {
@@ -110,7 +114,8 @@ func (a *API) With(header http.Header, method, path, contentType string, body []
 	return Answer{Status: got.StatusCode, Header: got.Header, Body: b}, err
 }
 
-// Err is what an answer says went wrong.
+// Err returns the error that an answer reports. The message is the text of the status if the
+// body has no message.
 func (a Answer) Err() *Error {
 	f := &Error{Status: a.Status, Message: http.StatusText(a.Status)}
 	var body struct {
@@ -126,11 +131,11 @@ func (a Answer) Err() *Error {
 	return f
 }
 
-// Query is a query of the interface, as JSON has it. Spec: interface 4.3.7.
+// Query is a query of the interface in its JSON form. Spec: interface 4.3.7.
 type Query map[string]any
 
-// Find runs queries in one snapshot and reads the rows of each into the slice at its
-// place. Errors: *Error, with the message of the first query that failed.
+// Find runs queries in one snapshot. It decodes the rows of each query into the slice at the
+// same index of into. Errors: *Error, with the message of the first query that failed.
 func (a *API) Find(queries []Query, into ...any) error {
 	var results []json.RawMessage
 	if err := a.Post("query.v1", queries, &results); err != nil {
@@ -147,8 +152,8 @@ func (a *API) Find(queries []Query, into ...any) error {
 	return nil
 }
 
-// FindPage runs a query that pages by a cursor, reads its rows, and returns where the
-// next page begins; nothing after the last one. Errors: *Error. Spec: interface 4.3.7.
+// FindPage runs a query that pages by a cursor and decodes its rows. It returns the cursor of
+// the next page, which is empty after the last page. Errors: *Error. Spec: interface 4.3.7.
 func (a *API) FindPage(q Query, into any) (next string, err error) {
 	body, err := json.Marshal(q)
 	if err != nil {
@@ -191,8 +196,8 @@ type Written struct {
 	} `json:"commandFailures"`
 }
 
-// Write executes commands, all or none. Errors: *Error, with the messages of all that
-// failed. Spec: interface 4.3.
+// Write executes either all commands or none. Errors: *Error, with the messages of all commands
+// that failed. Spec: interface 4.3.
 func (a *API) Write(commands ...any) (Written, error) {
 	var w Written
 	if err := a.Post("api/asset?atomic=true", commands, &w); err != nil {
@@ -201,9 +206,8 @@ func (a *API) Write(commands ...any) (Written, error) {
 	return w, w.refused()
 }
 
-// WriteUnchanged executes a command on an asset that still has a moment, and keeps a
-// comment of it. Errors: *Error, 409 where somebody else has changed the asset.
-// Spec: interface 4.3.12.
+// WriteUnchanged executes a command if the asset is still at the moment, and stores the comment
+// with the change. Errors: *Error, 409 if another change came first. Spec: interface 4.3.12.
 func (a *API) WriteUnchanged(moment, comment string, command any) error {
 	body, err := json.Marshal(command)
 	if err != nil {
@@ -231,7 +235,7 @@ func (a *API) WriteUnchanged(moment, comment string, command any) error {
 	return w.refused()
 }
 
-// refused is the failure of commands; nil: none failed.
+// refused returns the messages of all failed commands as one error, or nil.
 func (w Written) refused() error {
 	if w.CommandFailures.Count == 0 {
 		return nil
@@ -243,7 +247,7 @@ func (w Written) refused() error {
 	return &Error{Status: http.StatusBadRequest, Message: strings.Join(messages, "; ")}
 }
 
-// AsError returns the refusal that an error is, or else the error.
+// AsError splits an error: it returns a refusal as *Error, and any other error unchanged.
 func AsError(err error) (*Error, error) {
 	if f, ok := errors.AsType[*Error](err); ok {
 		return f, nil
@@ -251,7 +255,8 @@ func AsError(err error) (*Error, error) {
 	return nil, err
 }
 
-// IgnoreRefusal returns errors but refusals, where what is refused is no more anyway.
+// IgnoreRefusal returns nil for a refusal and any other error unchanged. It is for clean-up,
+// where a refused request means that the asset is already deleted.
 func IgnoreRefusal(err error) error {
 	_, err = AsError(err)
 	return err

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBombs: what is small when it is sent stays small on a page.
+// TestBombs checks that small input cannot become a large page.
 func TestBombs(t *testing.T) {
 	deep := strings.Repeat("[", 2000) + "1" + strings.Repeat(",1", 50_000) + strings.Repeat("]", 2000)
 	var bold strings.Builder
@@ -34,8 +34,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestDifferencesEnd: a page stops looking for differences, whatever its texts are. The
-// short form says that its time is over; the long one waits for that.
+// TestDifferencesEnd checks that a page stops comparing after its time, whatever the texts are.
+// The short test sets the time as spent; the long test spends it.
 func TestDifferencesEnd(t *testing.T) {
 	var d Differences
 	hostile := func() {

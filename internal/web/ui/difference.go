@@ -10,36 +10,35 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// Piece is a part of a text beside its earlier state.
+// Piece is a part of the comparison of a text with its earlier version.
 type Piece struct {
 	Text           string
-	Added, Removed bool // neither: both have it
+	Added, Removed bool // neither: both versions contain it
 }
 
-// maxCompared is how many bytes two texts may have for their difference to be looked
-// for; larger ones are shown as removed and added whole.
+// maxCompared limits the bytes of two texts that are compared. Longer texts are shown as
+// removed and added as a whole.
 const maxCompared = 64 << 10
 
-// leastCommon is the part of the words of a text that another one must share, one in so
-// many, for their difference to be shown within; else both are shown whole.
+// leastCommon is a divisor. A difference is shown word by word only if the texts share at least
+// 1/leastCommon of the letters of the longer text. Otherwise both texts are shown as a whole.
 const leastCommon = 3
 
-// The smallest difference of short texts is looked for whatever it takes, that of others
-// for a time.
+// The search for the smallest difference has no time limit for short texts. For longer texts it
+// stops after maxSearch with a larger difference.
 const (
-	searchedToTheEnd = 1 << 10 // bytes of both
+	searchedToTheEnd = 1 << 10 // bytes of both texts together
 	maxSearch        = 20 * time.Millisecond
 )
 
-// maxDifferences is how long a page looks for differences.
+// maxDifferences limits the time that one page spends on comparing texts.
 const maxDifferences = 500 * time.Millisecond
 
-// Differences compares the texts of one page, for a time; what comes later is shown as
-// removed and added whole. The zero value has all of its time.
+// Differences compares the texts of one page and limits the total time. After that time, texts
+// are shown as removed and added as a whole. The zero value has spent no time.
 type Differences struct{ spent time.Duration }
 
-// Of returns what the later of two texts says otherwise, word by word, or both one after
-// the other where they share little.
+// Of compares two texts word by word. It returns both as a whole if they share little.
 func (d *Differences) Of(before, after string) []Piece {
 	if d.spent > maxDifferences {
 		return difference(before, after, 0)
@@ -49,7 +48,8 @@ func (d *Differences) Of(before, after string) []Piece {
 	return difference(before, after, maxCompared)
 }
 
-// difference compares texts that have at most some bytes together.
+// difference compares two texts. If they have more than most bytes together, it returns both as
+// a whole.
 func difference(before, after string, most int) []Piece {
 	switch {
 	case before == after:
@@ -77,7 +77,7 @@ func difference(before, after string, most int) []Piece {
 	return pieces
 }
 
-// unchanged is a text that stayed as it was.
+// unchanged returns the pieces of a text that has not changed.
 func unchanged(text string) []Piece {
 	if text == "" {
 		return nil
@@ -85,17 +85,18 @@ func unchanged(text string) []Piece {
 	return []Piece{{Text: text}}
 }
 
-// rewritten are two texts one below the other.
+// rewritten returns both texts as a whole, one below the other.
 func rewritten(before, after string) []Piece {
 	return []Piece{{Text: before, Removed: true}, {Text: "\n"}, {Text: after, Added: true}}
 }
 
-// maxWords is how many words two texts may have together to be compared: what the library
-// does before it looks at the time grows with their square.
+// maxWords limits the words of two texts that are compared. The library does work before it
+// first checks its timeout, and this work grows with the square of the words.
 const maxWords = 16 << 10
 
-// wordDifference compares texts by their words: each different one is a character of
-// texts that are compared in the place of these. ok is false for texts of too many words.
+// wordDifference compares two texts word by word. It encodes each distinct word as one
+// character, because the library compares characters. ok is false if the texts have too many
+// words.
 func wordDifference(before, after string) (pieces []Piece, ok bool) {
 	var words []string
 	numbers := map[string]rune{}
@@ -130,13 +131,13 @@ func wordDifference(before, after string) (pieces []Piece, ok bool) {
 	return pieces, true
 }
 
-// Surrogates are no characters: numbers of words leave them out.
+// Surrogates are not valid characters, so the encoding of words skips them.
 const (
 	firstSurrogate = 0xd800
 	surrogates     = 0x800
 )
 
-// runeOf is the character that stands for a word.
+// runeOf returns the character that encodes a word.
 func runeOf(number int) rune {
 	if number++; number >= firstSurrogate {
 		number += surrogates
@@ -144,7 +145,7 @@ func runeOf(number int) rune {
 	return rune(number) //nolint:gosec // there are at most maxCompared words
 }
 
-// numberOf is the number of the word that a character stands for.
+// numberOf returns the number of the word that a character encodes. It inverts runeOf.
 func numberOf(r rune) int {
 	if r >= firstSurrogate {
 		r -= surrogates
@@ -152,8 +153,9 @@ func numberOf(r rune) int {
 	return int(r) - 1
 }
 
-// joined puts what texts share between two differences into these where it is no more
-// than they are, or no word: so differences read as phrases.
+// joined merges neighbouring differences, so that they read as phrases. Two differences are
+// merged with the text between them if this text has no word or is not longer than each of
+// them.
 func joined(pieces []Piece) []Piece {
 	var all []Piece
 	var removed, added string
@@ -173,7 +175,7 @@ func joined(pieces []Piece) []Piece {
 	return appendEdit(all, removed, added)
 }
 
-// nextSize is how long the difference is that pieces begin with.
+// nextSize returns the length in bytes of the difference at the start of pieces.
 func nextSize(pieces []Piece) (size int) {
 	for _, p := range pieces {
 		if !p.Added && !p.Removed {
@@ -194,12 +196,12 @@ func appendEdit(pieces []Piece, removed, added string) []Piece {
 	return pieces
 }
 
-// tagForm is a tag of HTML.
+// tagForm matches an HTML tag.
 var tagForm = regexp.MustCompile(`^</?[A-Za-z][^<>]{0,1000}>`)
 
-// wordAt returns how many bytes of a text, which is not empty, are the word, the tag of
-// HTML or the character that it begins with. What is written without spaces between words
-// is compared by characters.
+// wordAt returns the length in bytes of the first unit of a text: an HTML tag, a word or one
+// character. The text must not be empty. Scripts without spaces between words are compared by
+// character.
 func wordAt(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	if tag := tagForm.FindString(text); tag != "" {
@@ -219,7 +221,8 @@ func inWord(r rune) bool {
 		!unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// lettersOf counts the bytes of the words of a text.
+// lettersOf returns the total length in bytes of all words in a text, without tags and
+// punctuation.
 func lettersOf(text string) (count int) {
 	for text != "" {
 		n := wordAt(text)

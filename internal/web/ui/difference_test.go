@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// written writes pieces in one line: what is removed in [-], what is added in [+].
+// written formats pieces as one text, with removed text as [-...] and added text as [+...].
 func written(pieces []Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
@@ -66,7 +66,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestManyWords: each of many words has a character of its own.
+// TestManyWords checks that each word gets a character that no other word has.
 func TestManyWords(t *testing.T) {
 	for _, number := range []int{0, 1, firstSurrogate - 2, firstSurrogate - 1, firstSurrogate, maxCompared} {
 		if r := runeOf(number); numberOf(r) != number || string(r) == "\ufffd" {

@@ -1,18 +1,18 @@
-// Package ui is what all pages for people stand on: the visit of a reader, requests to
-// the interface, sessions and forms, templates, and what several pages show alike.
+// Package ui is the base of all pages for people. It has the visit of a reader, requests to the
+// interface, sessions, forms, templates, and everything that several pages share.
 //
-// A page is a function from a Visit, which is one request of one reader, to an answer. It
-// asks the interface by requests within the process, with the session of its reader, and
-// knows no engine: what a member may not read or write by a request it may not on a
-// page. The requests stand at the end of each page.
+// A page is a function that answers a Visit, which is one request of one reader. The page sends
+// requests to the interface within the process, with the session of the reader, and imports no
+// engine. So a page cannot do more than its member can do with requests. The footer of each
+// page lists these requests.
 //
-// Reading pages have URLs that may be sent to somebody; what writes is a form that
-// posts, and leads to a reading page (303). All of it works without script: htmx and
-// alds.js only make it quicker.
+// The URL of a reading page can be sent to other people. Each write is a form that posts and
+// then redirects to a reading page (303). Everything works without scripts; htmx and alds.js
+// only make it faster.
 //
-// Texts of people reach HTML through html/template, or through Sanitized where they may
-// hold HTML of their own. No page has a style or a script in itself, which its
-// Content-Security-Policy refuses.
+// Text from users enters HTML through html/template, or through Sanitized if it may contain
+// HTML. No page has inline styles or inline scripts, because its Content-Security-Policy
+// forbids them.
 //
 // Spec: interface 4.15.
 package ui

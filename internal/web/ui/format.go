@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// BytesOf writes a number of bytes as people read it; nothing for what is none.
+// BytesOf formats a number of bytes with a unit, such as "1.5 KiB". It returns "" if the text
+// is not a number or is negative.
 func BytesOf(text string) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 {
@@ -21,8 +22,8 @@ func BytesOf(text string) string {
 	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', min(1, unit), 64), ".0") + " " + units[unit]
 }
 
-// Decimal writes a number that was computed with at most two decimals; what is none
-// stays.
+// Decimal rounds a computed number to at most two decimals. It returns other text, and numbers
+// above 1e12, unchanged.
 func Decimal(text string) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.Abs(n) > 1e12 {
@@ -31,7 +32,8 @@ func Decimal(text string) string {
 	return strconv.FormatFloat(math.Round(n*100)/100+0, 'f', -1, 64) // + 0: no -0
 }
 
-// UTCInstant reads what a field for a date and time sends.
+// UTCInstant parses the value of a form field for a date or a date and time. Without a zone it
+// is UTC.
 func UTCInstant(text string) (at time.Time, err error) {
 	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, time.DateOnly} {
 		if at, err = time.Parse(form, strings.Replace(strings.TrimSuffix(text, " UTC"), " ", "T", 1)); err == nil {
@@ -41,7 +43,7 @@ func UTCInstant(text string) (at time.Time, err error) {
 	return at, err
 }
 
-// Counted writes a number with its noun.
+// Counted formats a number with its noun, such as "1 asset" or "2 assets".
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -49,7 +51,7 @@ func Counted(n int, one, many string) string {
 	return Thousands(n) + " " + many
 }
 
-// Thousands writes a number with commas.
+// Thousands formats a number with commas.
 func Thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

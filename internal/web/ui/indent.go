@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxIndented is how many bytes indented JSON may have: indentation costs depth times
-// elements, which is a thousandfold of what somebody has sent.
+// maxIndented limits the bytes of indented JSON. Indentation adds bytes for each element at
+// each level, so deeply nested JSON can become a thousand times larger.
 const maxIndented = 256 << 10
 
-// IndentedJSON lays JSON out over lines; what is none, or would be too long, is shown as
-// it came, as far as it may be.
+// IndentedJSON indents JSON over several lines. If the text is not JSON, or would be too large,
+// it returns the text unchanged, cut off at maxIndented bytes.
 func IndentedJSON(b []byte) string {
 	var text bytes.Buffer
 	if indentedSize(b) > maxIndented || json.Indent(&text, b, "", "  ") != nil {
@@ -20,7 +20,7 @@ func IndentedJSON(b []byte) string {
 	return text.String()
 }
 
-// indentedSize is at least as much as JSON has once it is indented.
+// indentedSize returns an upper bound of the bytes of the JSON after indentation.
 func indentedSize(b []byte) int {
 	size, depth, quoted := len(b), 0, false
 	for i := 0; i < len(b); i++ {

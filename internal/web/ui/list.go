@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ListPage is a page of a list as the interface has it: size, start and total.
+// ListPage is one page of a list, with the size, start and total that the interface returns.
 type ListPage struct {
 	Total int `json:"total"`
 	Size  int `json:"pageSize"`
@@ -16,13 +16,13 @@ type ListPage struct {
 	Query url.Values
 }
 
-// From and To are the places of the first and the last of it, from 1.
+// From returns the position of the first entry, counted from 1.
 func (s ListPage) From() int { return min(s.Start+1, s.Total) }
 
-// To is the place of the last.
+// To returns the position of the last entry, counted from 1.
 func (s ListPage) To() int { return min(s.Start+s.Size, s.Total) }
 
-// Before leads to the page before; empty where there is none.
+// Before returns the URL of the previous page, or "" on the first page.
 func (s ListPage) Before() string {
 	if s.Start == 0 {
 		return ""
@@ -30,7 +30,7 @@ func (s ListPage) Before() string {
 	return s.at(max(s.Start-s.Size, 0))
 }
 
-// After leads to the page behind; empty where there is none.
+// After returns the URL of the next page, or "" on the last page.
 func (s ListPage) After() string {
 	if s.Start+s.Size >= s.Total {
 		return ""
@@ -48,14 +48,14 @@ func (s ListPage) at(start int) string {
 	return s.Path + "?" + query.Encode()
 }
 
-// Bounds of what a list shows.
+// Bounds of the page parameter.
 const (
 	listSize    = 25
 	maxListSize = 200
 	MaxStart    = 10_000_000
 )
 
-// ListPage reads which page of a list is asked for: size,start, as the interface has it.
+// ListPage parses the page parameter, which has the form "size,start" as in the interface.
 // Errors: *Error.
 func (v *Visit) ListPage() (size, start int, err error) {
 	text := v.Param("page")
@@ -73,7 +73,7 @@ func (v *Visit) ListPage() (size, start int, err error) {
 	return size, start, nil
 }
 
-// ListPath returns a path of the interface with the page that is asked for.
+// ListPath adds the page parameter to a path of the interface.
 func ListPath(path string, size, start int) string {
 	mark := "?"
 	if strings.Contains(path, "?") {

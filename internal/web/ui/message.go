@@ -2,11 +2,11 @@ package ui
 
 import "regexp"
 
-// Coded is how the interface words what it refuses: the kind, the rule and the place.
+// Coded matches the code in a refusal of the interface: the kind, the rule and the attribute.
 // Spec: interface 7.2.
 var Coded = regexp.MustCompile(`(Violation|Resolution|Denied)'(?:(\w+)')?(?:(\w+)\.)?(\w+)(?:'\w+)?`)
 
-// rules are the words for them.
+// rules has the English text for each rule in a code.
 var rules = map[string]string{
 	"Required":   "is required",
 	"Invalid":    "is not valid",
@@ -16,8 +16,8 @@ var rules = map[string]string{
 	"ReadOnly":   "cannot be changed",
 }
 
-// Readable words a message of the interface for people who know its names; what has no
-// code stays.
+// Readable replaces the codes in a message with English, with the names of the interface. Text
+// without a code stays unchanged.
 func Readable(message string) string {
 	return Coded.ReplaceAllStringFunc(message, func(text string) string {
 		m := Coded.FindStringSubmatch(text)
@@ -32,8 +32,9 @@ func Readable(message string) string {
 	})
 }
 
-// Readable words a message of the interface with the names that people see on pages, such
-// as Project for Scope; where these cannot be read, with those of the interface.
+// Readable replaces the codes in a message with texts of the interface, which have the names
+// that people see, such as Project for Scope. If the texts cannot be read, it uses the names of
+// the interface.
 func (v *Visit) Readable(message string) string {
 	codes := Coded.FindAllString(message, -1)
 	if len(codes) == 0 || len(codes) > MaxWords {

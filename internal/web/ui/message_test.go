@@ -34,8 +34,8 @@ func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body))}, nil
 }
 
-// TestReadableWithLabels: what is refused is worded with the names that people see, or
-// with those of the interface where the texts cannot be read.
+// TestReadableWithLabels checks that a refusal has the names that people see. If the texts
+// cannot be read, it has the names of the interface.
 func TestReadableWithLabels(t *testing.T) {
 	texts := `{"Violation'Required'Story.Scope": "Project is required", "Violation'Required'Story.Name": "Title is required"}`
 	for message, want := range map[string]struct{ read, unread string }{

@@ -11,7 +11,7 @@ import (
 
 // Model is the model as the interface describes it. Spec: interface 2.4.
 type Model struct {
-	tag   string // its ETag
+	tag   string // ETag of the description
 	Types map[string]*Type
 }
 
@@ -28,13 +28,13 @@ type Type struct {
 	Operations       map[string]*Operation
 
 	ByName map[string]*Attribute
-	below  []*Type // concrete types below an abstract one
+	below  []*Type // concrete types below this type
 }
 
 // attributeRef is a reference to an attribute.
 type attributeRef struct{ Tokenref string }
 
-// Path is the token without the type before it.
+// Path returns the token without the type at its start.
 func (r attributeRef) Path() string {
 	_, path, _ := strings.Cut(r.Tokenref, ".")
 	return path
@@ -61,17 +61,17 @@ type Operation struct {
 	}
 }
 
-// IsRelation reports whether values are assets.
+// IsRelation reports whether the values of the attribute are assets.
 func (a *Attribute) IsRelation() bool { return a.AttributeType == "Relation" }
 
-// ToOne reports whether an attribute is a relation that leads to one asset.
+// ToOne reports whether the attribute is a relation with at most one value.
 func (a *Attribute) ToOne() bool { return a.IsRelation() && !a.IsMultivalue }
 
-// ToMany reports whether an attribute is a relation that leads to many.
+// ToMany reports whether the attribute is a relation with many values.
 func (a *Attribute) ToMany() bool { return a.IsRelation() && a.IsMultivalue }
 
-// IsClosure reports whether a relation follows another one of the type over all its
-// levels. Spec: interface 2.2.6.
+// IsClosure reports whether a relation follows another relation of the type over all levels,
+// such as ParentAndUp. Spec: interface 2.2.6.
 func (t *Type) IsClosure(a *Attribute) bool {
 	for _, end := range []string{"MeAndUp", "MeAndDown", "AndUp", "AndDown", "AndMe"} {
 		if stem, found := strings.CutSuffix(a.Name, end); found && t.ByName[stem] != nil {
@@ -81,15 +81,15 @@ func (t *Type) IsClosure(a *Attribute) bool {
 	return false
 }
 
-// IsDown reports whether a relation leads to the assets right below one in a hierarchy.
+// IsDown reports whether a relation has the direct children in a hierarchy as its values.
 func (t *Type) IsDown(a *Attribute) bool {
 	return a.ToMany() && t.ByName[a.Name+"AndDown"] != nil
 }
 
-// inOrder are attributes in the order in which a type declares them.
+// inOrder has attributes in the order in which the type declares them.
 type inOrder []*Attribute
 
-// UnmarshalJSON reads the values of a map in their order.
+// UnmarshalJSON decodes the values of a JSON object in their order and drops the keys.
 func (l *inOrder) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if _, err := d.Token(); err != nil {
@@ -108,8 +108,9 @@ func (l *inOrder) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Has reports whether rows of the type, or of some below it, have an attribute, and all
-// of them in one form, so that a query may name it. Spec: interface 2.2.5.
+// Has reports whether a query from this type may name the attribute. The type itself has it, or
+// at least one concrete type below it has it and all of these agree on its form. Spec:
+// interface 2.2.5.
 func (t *Type) Has(name string) bool {
 	if t.ByName[name] != nil {
 		return true
@@ -127,7 +128,7 @@ func (t *Type) Has(name string) bool {
 	return first != nil
 }
 
-// IsA reports whether a type is another one or stands below it.
+// IsA reports whether a type is the other type or derives from it.
 func (d *Model) IsA(name, above string) bool {
 	for t := d.Types[name]; t != nil; t = d.Types[t.Base.Nameref] {
 		if t.Token == above {
@@ -137,13 +138,14 @@ func (d *Model) IsA(name, above string) bool {
 	return false
 }
 
-// models keeps the description that was read last.
+// models caches the last description.
 type models struct {
 	mutex sync.Mutex
 	last  *Model
 }
 
-// Model returns the model. It is read again when it has changed.
+// Model returns the model. It asks the interface each time, but decodes the answer only after a
+// change.
 func (v *Visit) Model() (*Model, error) {
 	m := &v.Site.models
 	m.mutex.Lock()
@@ -174,7 +176,7 @@ func (v *Visit) Model() (*Model, error) {
 	return fresh, nil
 }
 
-// ReadDescribed reads the description of all types.
+// ReadDescribed decodes the description of all types, as meta.v1 returns it.
 func ReadDescribed(body []byte) (*Model, error) {
 	var all struct{ AssetTypes map[string]*Type }
 	if err := json.Unmarshal(body, &all); err != nil {

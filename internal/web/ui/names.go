@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Names are what assets are called, by their Oids.
+// Names maps Oids to the names of assets.
 type Names map[string]string
 
-// Of is what an asset is called, or its Oid where the reader does not see it.
+// Of returns the name of an asset. It returns the Oid if the reader does not see the asset.
 func (n Names) Of(oid string) string {
 	if name := n[oid]; name != "" {
 		return name
@@ -17,8 +17,7 @@ func (n Names) Of(oid string) string {
 	return oid
 }
 
-// NamesOf reads what assets are called; texts that are no Oid are left out. Errors:
-// *Error.
+// NamesOf reads the names of assets. It skips texts that are not Oids. Errors: *Error.
 func (v *Visit) NamesOf(all ...string) (Names, error) {
 	byType := map[string][]string{}
 	for _, oid := range slices.Compact(slices.Sorted(slices.Values(all))) {
@@ -45,5 +44,5 @@ func (v *Visit) NamesOf(all ...string) (Names, error) {
 	return names, nil
 }
 
-// RoleName is the name of a role without what makes it a tag; other names stay.
+// RoleName removes the prefix of the tag from the name of a role. Other names stay unchanged.
 func RoleName(tag string) string { return strings.TrimPrefix(tag, "Role.Name'") }

@@ -12,13 +12,13 @@ import (
 	"slices"
 )
 
-// Once refuses a form that was sent before as it is now: by who loads its answer again,
-// or clicks twice. Whatever makes an asset or answers with a secret calls it before it
-// writes; a form that is shown again has another token, so it may be sent again.
+// Once refuses a form that was already sent, for example after a double click or a reload of
+// the answer. A page calls it before the write if the form creates an asset or the answer has a
+// secret. A page that shows the form again puts a new token into it, so that form can be sent.
 //
-// The interface remembers the form, so all processes know it: its key is used for a
-// write that changes nothing and differs each time, which is refused the second time.
-// Errors: *Error, 409. Spec: interface 4.3.11.
+// The interface stores the key of the form, so that all processes can see it. Once uses the key
+// for a write that matches no asset and is different each time. The interface refuses the
+// second use of the key. Errors: *Error, 409. Spec: interface 4.3.11.
 func (v *Visit) Once() error {
 	text := rand.Text()
 	body, err := json.Marshal([]any{map[string]any{
@@ -44,7 +44,7 @@ func (v *Visit) Once() error {
 	return w.refused()
 }
 
-// formSum is the hash of a form as it was sent, of its files by their names and sizes.
+// formSum returns a hash of the submitted form. Files are part of it by name and size.
 func (v *Visit) formSum() []byte {
 	h := sha256.New()
 	fmt.Fprint(h, v.Request.URL.Path, "?", v.Request.PostForm.Encode())

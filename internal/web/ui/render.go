@@ -14,38 +14,38 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the pages of a set by name, each with the layout around it.
+// templates has the pages of a set by name, each within the layout.
 type templates struct {
 	byName  map[string]*template.Template
-	notices map[string]string // of the set
+	notices map[string]string // of the set, by the value of done
 }
 
-// frame is what the layout shows around a page.
+// frame is the data of the layout.
 type frame struct {
 	Title  string
 	Base   string
-	Static string // path of styles and scripts
-	Here   string // first segment of the page below ui
+	Static string // base path of styles and scripts
+	Here   string // first segment of the path below ui
 	Member *Member
 	CSRF   string
-	Notice string // what has been done, after a form
+	Notice string // result of the form that redirected here
 	Sent   []sentRequest
 	Forms  []sentRequest
 	Page   any
 }
 
-// Files of templates that are no pages.
+// Template files that are not pages.
 const (
 	layoutFile = "layout.html"
 	partsFile  = "parts.html"
 )
 
-// parseShared reads what every page has around it.
+// parseShared parses the layout and the parts that all pages share.
 func parseShared() *template.Template {
 	return template.Must(template.New(layoutFile).Funcs(functions).ParseFS(templateFiles, "templates/"+layoutFile, "templates/"+partsFile))
 }
 
-// parse reads the templates of a set.
+// parse parses the templates of a set. It panics if one is wrong.
 func (s *Site) parse(set Set) templates {
 	t := templates{byName: map[string]*template.Template{}, notices: set.Notices}
 	shared := template.Must(s.shared.Clone()).Funcs(set.Functions)
@@ -67,7 +67,7 @@ func (s *Site) parse(set Set) templates {
 	return t
 }
 
-// functions are what all templates call.
+// functions are available in all templates.
 var functions = template.FuncMap{
 	"instant":   Instant,
 	"day":       func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
@@ -78,7 +78,7 @@ var functions = template.FuncMap{
 	"thousands": Thousands,
 }
 
-// Instant writes an instant as people read it, in UTC; nothing for the zero one.
+// Instant formats a time in UTC as HTML, or returns "never" for the zero time.
 func Instant(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "never"
@@ -87,7 +87,7 @@ func Instant(t time.Time) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s UTC</time>`, t.Format(time.RFC3339), t.Format("2006-01-02 15:04")))
 }
 
-// dict makes the values of a part of a template from pairs of name and value.
+// dict makes a map from pairs of name and value, as the data of a nested template.
 func dict(pairs ...any) map[string]any {
 	d := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -96,12 +96,12 @@ func dict(pairs ...any) map[string]any {
 	return d
 }
 
-// Render answers with a page: the template of that name within the layout.
+// Render answers with a page: the template with this name, within the layout.
 func (v *Visit) Render(name, title string, data any) error {
 	return v.execute(name, "layout.html", title, data)
 }
 
-// RenderPart answers with a part of a page, which the script puts in its place.
+// RenderPart answers with one part of a page. The script inserts it into the page.
 func (v *Visit) RenderPart(name, part string, data any) error { return v.execute(name, part, "", data) }
 
 func (v *Visit) execute(name, part, title string, data any) error {
@@ -119,8 +119,8 @@ func (v *Visit) execute(name, part, title string, data any) error {
 	return v.Send("text/html; charset=utf-8", b.Bytes())
 }
 
-// Here is the first segment of the page below ui, by which the layout marks where the
-// reader is.
+// Here returns the first segment of the path below ui. The layout marks this entry of the
+// navigation as current.
 func (v *Visit) Here() string {
 	rest := strings.TrimPrefix(v.Request.URL.Path, v.Site.Base+"/")
 	if below, ok := strings.CutPrefix(rest, "ui/"); ok {
@@ -136,7 +136,8 @@ func (v *Visit) Here() string {
 	return first
 }
 
-// notices are what a page says after a form has done its work.
+// notices has the texts that a page shows after a form succeeded, by the value of the parameter
+// done.
 var notices = map[string]string{
 	"saved":    "Saved.",
 	"made":     "Made.",

@@ -10,15 +10,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxMarkup is how many bytes of a text are read as HTML; of a longer one the beginning
-// is shown as it was written.
+// maxMarkup limits the bytes of a text that are parsed as HTML. A longer text is cut off and
+// shown as plain text.
 const maxMarkup = 256 << 10
 
-// hasMarkup finds what makes a text one of HTML: an element or a character by name.
+// hasMarkup matches an HTML element, comment or character reference. Text without any of them
+// is plain text.
 var hasMarkup = regexp.MustCompile(`</?[a-zA-Z]|<!--|&(#\d+|#[xX][0-9a-fA-F]+|\w+);`)
 
-// Sanitized returns a text of people that may hold HTML, without all that could run,
-// load anything, send anything or leave its place on the page.
+// Sanitized returns user text, which may contain HTML, as safe HTML. It removes everything that
+// could run, load, send data or appear outside its place on the page.
 func Sanitized(text string) template.HTML {
 	if len(text) > maxMarkup {
 		return asWritten(strings.ToValidUTF8(text[:maxMarkup], "") + "…")
@@ -33,18 +34,18 @@ func Sanitized(text string) template.HTML {
 	return template.HTML(markup.Sanitize(closed))
 }
 
-// maxReopened is how many elements may be opened again where a text does not close them:
-// a reader of HTML opens all formatting that is open again in each block that follows, so
-// that a few kilobytes would make gigabytes.
+// maxReopened limits the elements that the parser may have to open again. An HTML parser
+// reopens all unclosed formatting elements in each block that follows. Without a limit, a few
+// kilobytes could become gigabytes.
 const maxReopened = 10_000
 
-// formatting are the elements that a reader of HTML opens again.
+// formatting has the elements that an HTML parser reopens.
 var formatting = map[atom.Atom]bool{
 	atom.A: true, atom.B: true, atom.Big: true, atom.Code: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Nobr: true, atom.S: true,
 	atom.Small: true, atom.Strike: true, atom.Strong: true, atom.Tt: true, atom.U: true,
 }
 
-// reopened returns the most elements that a reader of HTML may have to open again.
+// reopened returns an upper bound of the elements that an HTML parser has to open again.
 func reopened(text string) (n int) {
 	open, all := map[atom.Atom]int{}, 0
 	for z := html.NewTokenizer(strings.NewReader(text)); ; {
@@ -67,14 +68,14 @@ func reopened(text string) (n int) {
 	}
 }
 
-// asWritten shows a text as it stands.
+// asWritten shows a text as plain text, with its line breaks.
 func asWritten(text string) template.HTML {
 	lines := strings.ReplaceAll(template.HTMLEscapeString(text), "\r\n", "\n")
 	return template.HTML(strings.ReplaceAll(lines, "\n", "<br>"))
 }
 
-// balanced closes what a text opens and drops what it closes without having opened it,
-// which the policy does not look at.
+// balanced closes all open elements and drops end tags without a start tag. The policy does not
+// do this.
 func balanced(text string) (string, error) {
 	place := &html.Node{Type: html.ElementNode, DataAtom: atom.Div, Data: "div"}
 	nodes, err := html.ParseFragment(strings.NewReader(text), place)
@@ -90,15 +91,14 @@ func balanced(text string) (string, error) {
 	return b.String(), nil
 }
 
-// markup is what a text may hold. It runs last, so that nothing reads its output but the
-// browser.
+// markup is the policy for user text. It runs last, so that only the browser parses its output.
 var markup = markupPolicy()
 
-// ownPicture is the address of a content of this service.
+// ownPicture matches the URL of an attachment or embedded image of this service.
 var ownPicture = regexp.MustCompile(`^(/[\w.~-]+/)?(embedded|attachment)(\.oauth)?\.img/\d+$`)
 
-// markupPolicy is the policy of bluemonday for contents of users without what concerns
-// the page around them: names of elements, headings, sections, and pictures of others.
+// markupPolicy is the bluemonday policy for user content, without everything that affects the
+// surrounding page: ids and names, headings, sections and images from other hosts.
 func markupPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowStandardURLs()

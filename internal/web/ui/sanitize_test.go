@@ -64,8 +64,8 @@ func TestSanitized(t *testing.T) {
 	}
 }
 
-// TestSanitizedNests: whatever stands around them, nothing that runs comes through, and
-// what comes out is closed.
+// TestSanitizedNests checks that in all nestings no dangerous element or attribute is left and
+// all elements are closed.
 func TestSanitizedNests(t *testing.T) {
 	around := []string{
 		"<p>%</p>", "<table>%", "<select>%</select>", "<svg>%</svg>", "<math>%", "<title>%</title>", "<style>%</style>", "<a href='%'>x</a>",
@@ -87,7 +87,8 @@ func TestSanitizedNests(t *testing.T) {
 
 var runs = regexp.MustCompile(`^(on|style|srcdoc|id|class|name|hx-|data-|form|action)`)
 
-// holds checks what comes out as a browser reads it.
+// holds checks that the text has no dangerous element or attribute and that its elements are
+// balanced, with the tokenizer of an HTML parser.
 func holds(t *testing.T, text string) {
 	t.Helper()
 	open := 0

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// A session is an access token that ends with the password and after a week. It stands
-// in a cookie that no script reads; the interface knows it by its hash alone.
-// Spec: interface 5.3.
+// A session is an access token that expires after a week, or when the password changes. It is
+// stored in a cookie that scripts cannot read. The interface stores only its hash. Spec:
+// interface 5.3.
 
-// Remember gives the browser a session.
+// Remember stores a session in a cookie of the browser.
 func (v *Visit) Remember(session string, expires time.Time) {
 	http.SetCookie(v.Writer, v.Cookie(v.Site.cookie, session, expires))
 	v.Session = session
 }
 
-// Forget takes the session from the browser.
+// Forget deletes the session cookie of the browser.
 func (v *Visit) Forget() {
 	c := v.Cookie(v.Site.cookie, "", time.Time{})
 	c.MaxAge = -1
@@ -29,7 +29,7 @@ func (v *Visit) Forget() {
 	v.Session = ""
 }
 
-// Cookie returns a cookie for the pages alone, which no script reads.
+// Cookie returns a cookie that is sent only to this site and that scripts cannot read.
 func (v *Visit) Cookie(name, value string, expires time.Time) *http.Cookie {
 	return &http.Cookie{
 		Name: name, Value: value, Path: v.Site.Base + "/", Expires: expires,
@@ -37,24 +37,25 @@ func (v *Visit) Cookie(name, value string, expires time.Time) *http.Cookie {
 	}
 }
 
-// SaltBytes begin the token of a form, so that no two pages have the same: what is
-// packed together with what a stranger chooses must not repeat.
+// SaltBytes is the length of the salt at the start of a form token. The salt makes the token
+// different in each page. A repeated secret could be guessed from the size of compressed pages
+// that also contain text of an attacker.
 const SaltBytes = 16
 
-// formToken returns what a form of this visit sends along, so that no page but those of
-// the session can have made it.
+// formToken returns the token of the forms of this visit. It proves that the form comes from a
+// page of this session.
 //
-// Shape: the base64 of a salt and its HMAC under the session.
+// Shape: base64 of a salt and its HMAC with the session as the key.
 func (v *Visit) formToken() string { return FormToken(v.Session) }
 
-// FormToken returns what a form sends along under a secret that the browser keeps.
+// FormToken returns a form token for a secret that the browser stores in a cookie.
 func FormToken(secret string) string {
 	salt := make([]byte, SaltBytes)
 	_, _ = rand.Read(salt)
 	return base64.RawURLEncoding.EncodeToString(seal(secret, salt))
 }
 
-// seal appends to a salt its HMAC.
+// seal returns the salt, followed by its HMAC.
 func seal(secret string, salt []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("form of a page"))
@@ -62,17 +63,17 @@ func seal(secret string, salt []byte) []byte {
 	return mac.Sum(append([]byte(nil), salt...))
 }
 
-// isOwnForm reports whether the form that was sent is of this session.
+// isOwnForm reports whether the submitted form has a token of this session.
 func (v *Visit) isOwnForm() bool { return IsToken(v.Session, v.Request.PostForm.Get("csrf")) }
 
-// IsToken reports whether a form has been made under a secret.
+// IsToken reports whether a form token was made with this secret.
 func IsToken(secret, token string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	return err == nil && secret != "" && len(b) > SaltBytes && hmac.Equal(b, seal(secret, b[:SaltBytes]))
 }
 
-// toSignIn leads to the sign-in and, after it, back to a page that is read: after a form,
-// which has saved nothing, the one where it stands.
+// toSignIn redirects to the sign-in, which then redirects back to the page. After a form, which
+// was not saved, the way back goes to the page with the form.
 func (v *Visit) toSignIn() error {
 	next, params := v.From(), []string(nil)
 	if v.Request.Method == http.MethodGet {
@@ -92,9 +93,9 @@ func (v *Visit) toSignIn() error {
 	return nil
 }
 
-// From returns the path of the page that led here, where it is one of this site that can
-// be read again; else it is empty. The browser says which it was, so it is a place to
-// lead to and proves nothing.
+// From returns the path of the page that the reader comes from. It is empty if this page is on
+// another site or cannot be read with GET. The browser sends this value, so it is only used for
+// links and proves nothing.
 func (v *Visit) From() string {
 	u, err := url.Parse(v.Request.Referer())
 	if err != nil || u.Host != v.Request.Host {
@@ -108,7 +109,8 @@ func (v *Visit) From() string {
 	return page.RequestURI()
 }
 
-// OwnPath returns a path below the base that a link names, or that of the first page.
+// OwnPath returns the path of a link if it is below the base, or else the path of the first
+// page.
 func (s *Site) OwnPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(text, "\\\t\r\n") || strings.Contains(u.Path, "/.") ||

@@ -12,24 +12,24 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// Options are the settings of pages.
+// Options are the settings of the pages.
 type Options struct {
-	Instance string // first segment of paths; empty: paths start at the root
-	Public   string // base URL as browsers see it; forms may be sent from its origin
-	Greets   bool   // a sample is offered, with a receiver that this process keeps in memory
+	Instance string // first segment of all paths; empty: paths start at the root
+	Public   string // base URL as browsers see it; forms may also come from this origin
+	Greets   bool   // offer a sample, with a receiver that this process stores in memory
 	Log      *slog.Logger
 }
 
-// Site answers browsers; make it with New.
+// Site serves the pages to browsers. Create it with New.
 type Site struct {
-	Base   string // what paths begin with, such as /alds
-	Public string // base URL, as receivers of webhooks reach it
-	Greets bool   // a sample is offered
+	Base   string // prefix of all paths, such as /alds
+	Public string // base URL at which receivers of webhooks are reached
+	Greets bool   // offer a sample
 
 	api     http.RoundTripper
-	cookie  string // that has the session
+	cookie  string // name of the session cookie
 	log     *slog.Logger
-	shared  *template.Template // what every page has around it
+	shared  *template.Template // layout and parts of every page
 	failed  templates
 	statics statics
 	mux     *http.ServeMux
@@ -37,21 +37,21 @@ type Site struct {
 	models  models
 }
 
-// Page answers a visit. Errors: *Error, where the interface refuses a request.
+// Page answers a visit. Errors: *Error if the interface refuses a request.
 type Page func(v *Visit) error
 
-// Set is pages that belong together. Patterns are those of http.ServeMux, below the
+// Set is a group of pages. Its patterns have the form of http.ServeMux and are relative to the
 // base.
 type Set struct {
-	Pages     map[string]Page   // for those who have signed in
-	Open      map[string]Page   // for everybody
-	Templates fs.FS             // its folder templates has one file for each page, and parts.html, which they share
-	Functions template.FuncMap  // what those call, beside what all do
-	Notices   map[string]string // what a page says after a form has done its work, by the parameter done
+	Pages     map[string]Page   // only after sign-in
+	Open      map[string]Page   // also without sign-in
+	Templates fs.FS             // folder templates: one file for each page, and parts.html, which the pages share
+	Functions template.FuncMap  // for these templates, in addition to functions
+	Notices   map[string]string // texts after a form succeeded, by the value of the parameter done
 }
 
-// New returns a site that asks the interface through api. Wrong templates and patterns
-// end the program at its start.
+// New returns a site that sends its requests to the interface through api. It panics if a
+// template or a pattern is wrong.
 func New(api http.RoundTripper, o Options, sets ...Set) *Site {
 	s := &Site{
 		Base: strings.TrimSuffix("/"+o.Instance, "/"), Public: o.Public, Greets: o.Greets,
@@ -59,7 +59,7 @@ func New(api http.RoundTripper, o Options, sets ...Set) *Site {
 	}
 	s.failed = s.parse(Set{Templates: templateFiles})
 	if u, err := url.Parse(o.Public); err == nil && u.Host != "" {
-		_ = s.own.AddTrustedOrigin(u.Scheme + "://" + u.Host) // it has no path
+		_ = s.own.AddTrustedOrigin(u.Scheme + "://" + u.Host) // cannot fail: the origin has no path
 	}
 	for _, set := range sets {
 		s.add(set)
@@ -73,7 +73,7 @@ func New(api http.RoundTripper, o Options, sets ...Set) *Site {
 	return s
 }
 
-// add gives the pages of a set to the router.
+// add registers the pages of a set.
 func (s *Site) add(set Set) {
 	parsed := s.parse(set)
 	for pattern, show := range set.Pages {
@@ -84,14 +84,14 @@ func (s *Site) add(set Set) {
 	}
 }
 
-// handle gives a page to the router, below the base.
+// handle registers a page below the base.
 func (s *Site) handle(pattern string, t templates, show Page) {
 	method, path, found := strings.Cut(pattern, " ")
 	if !found {
 		method, path = "", pattern
 	}
 	if s.Base == "" && path == "/{$}" {
-		return // the root leads to the first page
+		return // the root redirects to the first page
 	}
 	s.mux.HandleFunc(strings.TrimSpace(method+" "+s.Base+path), func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, t, show) })
 }
@@ -102,12 +102,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// policy is the Content-Security-Policy of pages: nothing of other hosts, nothing
-// written into a page, no frame around it.
+// policy is the Content-Security-Policy of all pages. It forbids resources of other hosts,
+// inline scripts and styles, and frames around the page.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// protect sets the headers that protect readers.
+// protect sets the security headers of an answer.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Frame-Options", "DENY")
@@ -117,7 +117,7 @@ func protect(h http.Header) {
 	h.Set("Vary", "Cookie, Accept, Accept-Encoding, HX-Request, HX-History-Restore-Request")
 }
 
-// serve answers with a page, or with what went wrong.
+// serve answers with a page, or with an error page.
 func (s *Site) serve(w http.ResponseWriter, r *http.Request, t templates, show Page) {
 	v := s.visit(w, r, t)
 	err := s.own.Check(r)
@@ -135,8 +135,8 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, t templates, show P
 	}
 }
 
-// signedIn is a page for those who have signed in; others are led to the sign-in and
-// back.
+// signedIn is a page for signed-in members. Other readers are redirected to the sign-in and
+// then back.
 func signedIn(show Page) Page {
 	return func(v *Visit) error {
 		if v.Session == "" {
@@ -152,8 +152,8 @@ func signedIn(show Page) Page {
 	}
 }
 
-// ForAdministrators is a page of system administrators; others are told so before they
-// have asked for anything.
+// ForAdministrators is a page for system administrators. Other members get a 403 before the
+// page sends a request.
 func ForAdministrators(show Page) Page {
 	return func(v *Visit) error {
 		if !v.Member.Administers() {
@@ -163,13 +163,14 @@ func ForAdministrators(show Page) Page {
 	}
 }
 
-// failure is what the page of one shows.
+// failure is the data of the error page.
 type failure struct {
 	Message string
-	From    string // page with the form that failed; empty: it is not known
+	From    string // path of the page with the form that failed; empty if unknown
 }
 
-// fail answers with what went wrong: who has no session that counts signs in.
+// fail answers with an error page. If the session is no longer valid, it redirects to the
+// sign-in.
 func (v *Visit) fail(err error) {
 	f, ok := errors.AsType[*Error](err)
 	switch {
@@ -181,7 +182,7 @@ func (v *Visit) fail(err error) {
 		f = &Error{Status: http.StatusInternalServerError, Message: "The page could not be made. It has been logged."}
 	}
 	if f.Status == http.StatusUnauthorized && v.Session != "" {
-		if v.Forget(); v.Request.Method == http.MethodGet || !v.IsPart() { // a script keeps what was typed
+		if v.Forget(); v.Request.Method == http.MethodGet || !v.IsPart() { // a script keeps the input of its form
 			_ = v.toSignIn()
 			return
 		}
@@ -197,7 +198,7 @@ func (v *Visit) fail(err error) {
 	}
 }
 
-// NotFound is the failure of a path that leads to nothing: a *Error, 404.
+// NotFound returns the error for a path without a page: an *Error, 404.
 func NotFound() error {
 	return &Error{Status: http.StatusNotFound, Message: "There is nothing here."}
 }

@@ -14,21 +14,21 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// staticFile is a style, script or picture, plain and packed: it is packed once, so that
-// asking for it costs little.
+// staticFile is a style, script or image, plain and compressed. Each file is compressed only
+// once, at start.
 type staticFile struct {
 	kind          string
 	plain, packed []byte
 }
 
-// statics are those by name. Their version changes with any of them, so that browsers
-// may keep what they have.
+// statics has the static files by name. The version changes with any of them, so browsers may
+// cache them for a long time.
 type statics struct {
 	byName  map[string]staticFile
 	version string
 }
 
-// readStatics reads the embedded files.
+// readStatics reads and compresses the embedded files.
 func readStatics() statics {
 	all, hash := statics{byName: map[string]staticFile{}}, sha256.New()
 	err := fs.WalkDir(staticFiles, ".", func(name string, d fs.DirEntry, err error) error {
@@ -44,7 +44,7 @@ func readStatics() statics {
 		return nil
 	})
 	if err != nil {
-		panic(err) // the files are in the program
+		panic(err) // cannot fail: the files are embedded
 	}
 	all.version = hex.EncodeToString(hash.Sum(nil))[:12]
 	return all
@@ -54,13 +54,13 @@ func kindOf(name string) string {
 	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
 		return kind
 	}
-	return "text/plain; charset=utf-8" // a licence
+	return "text/plain; charset=utf-8" // a license
 }
 
 func packed(b []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	_, _ = z.Write(b) // a buffer takes everything
+	_, _ = z.Write(b) // a buffer returns no error
 	_ = z.Close()
 	return out.Bytes()
 }

@@ -2,7 +2,7 @@ package ui
 
 import "time"
 
-// Token is an access token or session as the interface lists it. Spec: interface 5.3.
+// Token is an access token or session, as the interface lists it. Spec: interface 5.3.
 type Token struct {
 	ID               string     `json:"id"`
 	Name             string     `json:"name"`
@@ -13,5 +13,5 @@ type Token struct {
 	LastAddress      string     `json:"lastAddress"`
 	EndsWithPassword bool       `json:"endsWithPassword"`
 	Current          bool       `json:"current"`
-	Token            string     `json:"token"` // only of one that was just made
+	Token            string     `json:"token"` // only in the answer that creates it
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Reference is an asset that a relation leads to.
+// Reference is an asset that is the value of a relation.
 type Reference struct {
 	Oid string `json:"_oid"`
 }
 
-// NoAsset is the Oid of a relation that leads nowhere.
+// NoAsset is the Oid of an empty relation.
 const NoAsset = "NULL"
 
-// Count is a whole number that the interface writes as text.
+// Count is a whole number, which the interface may write as a string.
 type Count int
 
-// UnmarshalJSON reads a number or a text of one.
+// UnmarshalJSON decodes a number or a string with a number. null and "" are 0.
 func (c *Count) UnmarshalJSON(b []byte) error {
 	text := strings.Trim(string(b), `"`)
 	if text == "null" || text == "" {
@@ -29,13 +29,13 @@ func (c *Count) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// oids are the forms of an Oid, without a moment.
+// oids matches an Oid without a moment.
 var oids = regexp.MustCompile(`^([A-Z][A-Za-z]*):(0|-?[1-9][0-9]{0,17})$`)
 
-// IsAnyOid reports whether a text is an Oid of some type.
+// IsAnyOid reports whether a text is an Oid of any type.
 func IsAnyOid(text string) bool { return oids.MatchString(text) }
 
-// IsOid reports whether a text is an Oid of one of the types.
+// IsOid reports whether a text is an Oid of one of these types.
 func IsOid(text string, types ...string) bool {
 	m := oids.FindStringSubmatch(text)
 	if m == nil {
@@ -49,7 +49,7 @@ func IsOid(text string, types ...string) bool {
 	return false
 }
 
-// Named is an asset that a form offers.
+// Named is an asset with its name, as an option in a form.
 type Named struct {
 	Oid  string `json:"_oid"`
 	Name string

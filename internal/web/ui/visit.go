@@ -17,15 +17,15 @@ type Visit struct {
 	Writer  http.ResponseWriter
 	Request *http.Request
 	API     *API
-	Session string // the access token of the cookie; empty: there is none
+	Session string // access token of the cookie; empty: no cookie
 	Member  *Member
-	Status  int // of the answer; 0: 200
+	Status  int // of the answer; 0 means 200
 
 	templates templates
-	forms     []sentRequest // what the forms of the page send, as examples
+	forms     []sentRequest // requests that the forms of the page send, as examples
 }
 
-// Member is who reads the page.
+// Member is the reader of the page.
 type Member struct {
 	Oid         string `json:"_oid"`
 	Name        string `json:"Name"`
@@ -35,20 +35,20 @@ type Member struct {
 	} `json:"DefaultRole"`
 }
 
-// SystemAdmin is the role that may everything.
+// SystemAdmin is the role with all rights.
 const SystemAdmin = "Role:1"
 
-// Administers reports whether the member may see what concerns the whole system. It
-// decides what is shown; the interface decides what is done.
+// Administers reports whether pages show the member the administration of the whole system. It
+// has no effect on rights; the interface checks them.
 func (m *Member) Administers() bool { return m.DefaultRole.Oid == SystemAdmin }
 
-// MemberAdmin is the role that manages members, and nothing else of the system.
+// MemberAdmin is the role that manages members and has no other administration rights.
 const MemberAdmin = "Role:12"
 
-// ManagesMembers reports whether the member may manage others, as far as pages show it.
+// ManagesMembers reports whether pages show the member the administration of members.
 func (m *Member) ManagesMembers() bool { return m.Administers() || m.DefaultRole.Oid == MemberAdmin }
 
-// visit returns the visit of a request for a page with those templates.
+// visit returns the visit of a request, for a page that uses these templates.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request, t templates) *Visit {
 	v := &Visit{Site: s, Writer: w, Request: r, templates: t}
 	if c, err := r.Cookie(s.cookie); err == nil {
@@ -58,19 +58,19 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request, t templates) *Visit
 	return v
 }
 
-// Asking returns requests with an Authorization header.
+// Asking returns an API that sends this Authorization header.
 func (v *Visit) Asking(authorization string) *API {
 	return &API{transport: v.Site.api, ctx: v.Request.Context(), host: v.Request.Host, base: v.Site.Base, authorization: authorization}
 }
 
-// Quiet returns requests of the same reader that are not shown at the end of the page,
-// such as those that every page sends.
+// Quiet returns an API for the same reader. Its requests are not shown in the footer of the
+// page.
 func (v *Visit) Quiet() *API { return v.Asking(v.API.authorization) }
 
-// meet reads who visits. Errors: *Error, 401 when the session does not count.
+// meet reads the member of the session. Errors: *Error, 401 if the session is not valid.
 func (v *Visit) meet() error {
 	var found []Member
-	quiet := v.Quiet() // the same on every page, so not shown
+	quiet := v.Quiet() // every page sends it, so the footer does not show it
 	err := quiet.Find([]Query{{"from": "Member", "where": map[string]string{"IsSelf": "true"}, "select": []string{"Name", "Username", "DefaultRole"}}}, &found)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (v *Visit) meet() error {
 	return nil
 }
 
-// readForm reads what a form has sent. Errors: *Error.
+// readForm parses the submitted form. Errors: *Error.
 func (v *Visit) readForm() error {
 	err := v.Request.ParseForm()
 	if strings.HasPrefix(v.Request.Header.Get("Content-Type"), "multipart/form-data") {
@@ -97,14 +97,14 @@ func (v *Visit) readForm() error {
 	return nil
 }
 
-// maxMultipart is how much of a form with files is kept in memory: all that arrives
-// here is smaller.
+// maxMultipart is the bytes of a form with files that are held in memory. It is above the limit
+// of a body, so no file is written to disk.
 const maxMultipart = 16 << 20
 
-// Field returns what stands in a field of the form, without spaces around it.
+// Field returns the value of a form field without surrounding spaces.
 func (v *Visit) Field(name string) string { return strings.TrimSpace(v.Request.PostForm.Get(name)) }
 
-// Param returns a parameter of the URL.
+// Param returns a parameter of the URL without surrounding spaces.
 func (v *Visit) Param(name string) string { return strings.TrimSpace(v.Request.URL.Query().Get(name)) }
 
 // Link returns a path below the base, with parameters in pairs of name and value.
@@ -122,28 +122,28 @@ func Link(base, path string, params ...string) string {
 	return base + path
 }
 
-// Making returns a link that fills the console with commands.
+// Making returns a link to the console that fills in these commands.
 func (v *Visit) Making(commands string) string { return v.Link("/ui/console", "request", commands) }
 
-// Redirect leads to another page, which is read: path stands below the base.
+// Redirect redirects to a page for reading. The path is relative to the base.
 func (v *Visit) Redirect(path string) error {
 	http.Redirect(v.Writer, v.Request, v.Site.Base+path, http.StatusSeeOther)
 	return nil
 }
 
-// IsPart reports whether the script asks for a part of the page alone; the browser's
-// way back asks for the whole.
+// IsPart reports whether the script needs only a part of the page. When the browser goes back,
+// it needs the whole page.
 func (v *Visit) IsPart() bool {
 	return v.Request.Header.Get("HX-Request") == "true" && v.Request.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// Sends notes what a form of the page sends, for its end. Shape of body: indented JSON
+// Sends adds a request that a form of the page sends to the footer. The body is indented JSON
 // or empty.
 func (v *Visit) Sends(path, body string) {
 	v.forms = append(v.forms, sentRequest{Method: http.MethodPost, Path: v.Site.Base + "/" + path, Body: body})
 }
 
-// Send sends the bytes of a page, packed where the browser takes it.
+// Send writes a page, compressed if it is large enough and the browser accepts gzip.
 func (v *Visit) Send(contentType string, body []byte) error {
 	h := v.Writer.Header()
 	h.Set("Content-Type", contentType)
@@ -165,7 +165,7 @@ func (v *Visit) Send(contentType string, body []byte) error {
 	return z.Close()
 }
 
-// WriteStatus begins an answer that is sent in parts of its own.
+// WriteStatus writes the status of the visit. A page that writes its own body calls it first.
 func (v *Visit) WriteStatus() {
 	if v.Status != 0 {
 		v.Writer.WriteHeader(v.Status)
@@ -181,8 +181,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// UUID returns a part of the path that is the id of something without an Oid. Others
-// would lead to other requests than those of the page. Errors: *Error.
+// UUID returns an id without an Oid from the path. It must be a UUID: other text could change
+// the path of a request to the interface. Errors: *Error.
 func (v *Visit) UUID(name string) (string, error) {
 	if id := v.Request.PathValue(name); uuid.Validate(id) == nil && len(id) == len(uuid.Nil.String()) {
 		return id, nil

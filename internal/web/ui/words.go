@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// MaxWords is how many texts one request asks for. Spec: interface 4.10.
+// MaxWords limits the texts of one request. Spec: interface 4.10.
 const MaxWords = 400
 
-// Words are the names that people read, by tag.
+// Words maps tags to the names that people read.
 type Words map[string]string
 
-// Words asks for the texts of tags.
+// Words reads the texts of tags. Errors: *Error.
 func (v *Visit) Words(tags []string) (Words, error) {
 	all := Words{}
-	quiet := v.Quiet() // the same for every asset of a type, so not shown
+	quiet := v.Quiet() // the same for all assets of a type, so the footer does not show it
 	for len(tags) > 0 {
 		n := min(len(tags), MaxWords)
 		var some Words
@@ -29,7 +29,7 @@ func (v *Visit) Words(tags []string) (Words, error) {
 	return all, nil
 }
 
-// Of is the text of a tag, or else its last part.
+// Of returns the text of a tag, or the last part of the tag if it has no text.
 func (w Words) Of(tag string) string {
 	if text := w[tag]; text != "" {
 		return text
@@ -37,13 +37,13 @@ func (w Words) Of(tag string) string {
 	return tag[strings.LastIndexByte(tag, '\'')+1:]
 }
 
-// TypeTag is the tag of the name of a type.
+// TypeTag returns the tag of the name of a type.
 func TypeTag(name string) string { return "AssetType'" + name }
 
-// OperationTag is the tag of the name of an operation.
+// OperationTag returns the tag of the name of an operation.
 func OperationTag(kind, name string) string { return "Operation'" + name + "'" + kind }
 
-// TagsOf are the tags of a type, its attributes and its operations.
+// TagsOf returns the tags of a type, its attributes and its operations.
 func TagsOf(t *Type) []string {
 	tags := []string{TypeTag(t.Token)}
 	for _, a := range t.Attributes {

@@ -1,7 +1,7 @@
 "use strict";
-// What htmx does not do. Every page works without this file.
+// The parts of the pages that htmx does not cover. Every page works without this file.
 
-// A second click while a form is on its way sends nothing.
+// A form that is already being sent is not sent again by a second click.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post") return;
@@ -12,7 +12,7 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
-// A file that is too large is told of before it is sent.
+// A file that is too large is reported before the form is sent.
 document.addEventListener("change", (event) => {
   const field = event.target;
   if (!field.dataset.most) return;
@@ -21,7 +21,7 @@ document.addEventListener("change", (event) => {
   field.reportValidity();
 });
 
-// refusalOf is what an answer to the script refuses; empty: it has been done.
+// refusalOf returns the message of a refused request, or "" if the request succeeded.
 async function refusalOf(answer) {
   if (answer.status === 204) return "";
   if (answer.headers.get("HX-Redirect") || answer.status === 401) return "The session has ended. Sign in and do it again.";

@@ -1,9 +1,9 @@
-// Rows of the backlog are ranked by drag, and by the keyboard on the button that selects
-// a row: Alt and an arrow moves it by one; Space picks it up, arrows move it, Space drops
-// it, Escape puts it back. The form above the table does the same.
+// Rows of the backlog are ranked by dragging, or by keyboard on the button that selects a row.
+// Alt and an arrow key moves the row by one. Space picks it up, arrow keys move it, Space drops
+// it, and Escape puts it back. The form above the table does the same.
 (() => {
   'use strict';
-  let held = null, home = null; // the row picked up, and the one that followed it
+  let held = null, home = null; // the row that is picked up, and the row that followed it
 
   const form = () => document.getElementById('rank');
   const told = (text, refused) => {
@@ -25,8 +25,8 @@
 
   const beside = row => row.previousElementSibling ? 'after ' + name(row.previousElementSibling) : 'as the first';
 
-  // send asks for the place where a row stands now, and puts it back before its former
-  // follower when that is refused.
+  // send requests the current position of a row. If the request is refused, it puts the row
+  // back before the row that followed it.
   async function send(row, follower) {
     const above = row.previousElementSibling, below = row.nextElementSibling;
     if (row.nextElementSibling === follower || !above && !below) return;
@@ -39,12 +39,12 @@
     try {
       const answer = await fetch(form().action, {method: 'POST', body, headers: {'HX-Request': 'true'}});
       refusal = await refusalOf(answer);
-    } catch { /* it says so */ }
+    } catch { /* refusal has its default text */ }
     if (refusal) parent.insertBefore(row, follower);
     told(refusal || `${name(row)} is ${beside(row)}.`, refusal);
   }
 
-  let moves = Promise.resolve(); // one after another, as they were made
+  let moves = Promise.resolve(); // moves are sent one after another, in their order
   const queue = (row, follower) => { moves = moves.then(() => send(row, follower)); };
 
   function pick(row) {
@@ -76,7 +76,7 @@
     if (held && !held.contains(e.relatedTarget) && e.relatedTarget) drop(false);
   });
 
-  // Only what is dragged by its begin moves, so that texts can be selected.
+  // A row can be dragged only by its first cells, so that its text can be selected.
   const row = e => e.target.closest && e.target.closest('#items tbody tr');
   document.addEventListener('mousedown', e => {
     const cell = form() && e.target.closest('#items td.grip');
@@ -105,7 +105,7 @@
     held.removeAttribute('draggable');
     held = home = null;
   });
-  document.addEventListener('dragend', () => { // dropped elsewhere, or not at all
+  document.addEventListener('dragend', () => { // dropped outside the table, or canceled
     if (!held) return;
     home ? home.before(held) : held.parentNode.append(held);
     held.removeAttribute('draggable');

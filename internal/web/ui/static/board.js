@@ -1,4 +1,4 @@
-// Cards of the board are dragged to another status; the form of each card does the same.
+// Cards of the board are dragged to another status. The form of each card does the same.
 (() => {
   'use strict';
   let held = null;
@@ -14,7 +14,7 @@
     try {
       const answer = await fetch(card.closest('[data-move]').dataset.move, {method: 'POST', body, headers: {'HX-Request': 'true'}});
       refusal = await refusalOf(answer);
-    } catch { /* it says so */ }
+    } catch { /* refusal has its default text */ }
     if (refusal) from.insertBefore(card, before);
     else if (select) select.value = to.dataset.status;
     const number = card.querySelector('a').textContent;

@@ -1,5 +1,5 @@
 "use strict";
-// The editor of the console: line numbers, keys, the place of an error, completion and
+// The editor of the console: line numbers, keys, the position of an error, completion and
 // history. The page works without this file.
 (() => {
   const form = document.getElementById("console");
@@ -23,7 +23,7 @@
   editor.addEventListener("input", count);
   editor.addEventListener("scroll", () => { numbers.scrollTop = editor.scrollTop; });
 
-  // replace puts text in the place of a part, so that it can be undone.
+  // replace puts text in the place of a range. The user can undo it.
   function replace(from, to, text) {
     editor.focus();
     editor.setSelectionRange(from, to);
@@ -33,7 +33,7 @@
     }
   }
 
-  // goTo moves the cursor to a place, which is counted in bytes, and selects the word there.
+  // goTo moves the cursor to an offset in bytes and selects the word there.
   function goTo(place) {
     const bytes = new TextEncoder().encode(editor.value);
     const at = new TextDecoder().decode(bytes.subarray(0, place)).length;
@@ -73,7 +73,7 @@
     said.textContent = [...answer.querySelectorAll("h2, p.row strong, [role=alert], h3")].map((e) => e.textContent).join(". ");
     if (Number(answer.dataset.at) >= 0) goTo(Number(answer.dataset.at));
   }
-  document.body.addEventListener("htmx:beforeRequest", () => remember()); // whatever comes of it
+  document.body.addEventListener("htmx:beforeRequest", () => remember()); // also if the request fails
   document.body.addEventListener("htmx:afterSwap", (e) => {
     if (e.target.id === "answer" || e.detail.target.id === "answer") answered();
   });
@@ -108,7 +108,7 @@
     try {
       localStorage.setItem(key, JSON.stringify(list));
     } catch {
-      if (list.length > 1) store(list.slice(0, list.length >> 1)); // there is no room
+      if (list.length > 1) store(list.slice(0, list.length >> 1)); // the storage is full, so drop the older half
     }
     show(list);
   }
@@ -139,8 +139,8 @@
   }
   history.querySelector(":scope > button").addEventListener("click", () => store([]));
 
-  // Completion: a list below the cursor, of which none is chosen at first, so that Enter
-  // and Tab do what they always do.
+  // Completion is a list below the cursor. No entry is selected at first, so that Enter and Tab
+  // work as usual.
 
   const list = document.getElementById("completions");
   let chosen = -1, start = 0;
@@ -200,7 +200,7 @@
   editor.addEventListener("click", close);
   editor.addEventListener("scroll", close);
   list.addEventListener("mousedown", (e) => {
-    e.preventDefault(); // the editor keeps the focus
+    e.preventDefault(); // keep the focus in the editor
     const option = e.target.closest("[role=option]");
     if (option) accept(option);
   });
@@ -224,7 +224,8 @@
     }
   });
 
-  // suggestions says which names may stand at a place, and what of one is typed.
+  // suggestions returns the names that can stand at an offset and the part of a name that is
+  // already typed.
   const cache = new Map();
   function ask(type) {
     if (!cache.has(type)) {
@@ -235,7 +236,7 @@
   async function suggestions(text, at) {
     const types = (await ask("")).types || [];
     const attributesOf = async (type) => (types.includes(type) ? (await ask(type)).attributes || {} : {});
-    // follow leads along a path to the type at its end.
+    // follow returns the type at the end of a path.
     const follow = async (type, parts) => {
       for (const part of parts) {
         const [name, downcast] = part.replace("#", "").split(":");
@@ -256,8 +257,8 @@
     return { typed, names: Object.keys(await attributesOf(await follow(type, parts))).sort() };
   }
 
-  // placeOf says what is wanted at a place, and of which type: that at the end of a path,
-  // via, which begins at the type root.
+  // placeOf returns what is expected at an offset: wants is the kind of names. The path via,
+  // from the type root, ends at the type that has these names.
   const lists = ["select", "filter", "sort", "findin"];
   const keys = ["from", "select", "where", "filter", "sort", "page", "find", "findin", "with", "asof", "group", "total", "update", "execute", "AssetType", "config"];
   function placeOf(text, at) {
@@ -279,7 +280,7 @@
   function placeInJSON(text, at) {
     const stack = [];
     const token = /"(?:[^"\\]|\\.)*"?|[{}[\],:]/gs;
-    let open = false; // a text that the cursor stands in
+    let open = false; // true if the cursor is inside a string
     for (let m; (m = token.exec(text)) && m.index < at;) {
       const top = stack.at(-1);
       if (m[0] === "{") stack.push({ key: "", value: false, within: top ? top.key : "" });
@@ -296,7 +297,7 @@
     }
     const top = stack.at(-1);
     if (!top || !open) return { wants: "nothing", root: "", via: [] };
-    if (!top.type) { // it may come behind the cursor, in the same object
+    if (!top.type) { // the type may follow the cursor, in the same object
       const later = /^[^{}]*?"(?:from|AssetType)"\s*:\s*"([^"]*)"/.exec(text.slice(at));
       if (later && top.key !== "from" && !["where", "update", "with"].includes(top.within)) top.type = later[1];
     }
@@ -316,7 +317,7 @@
     else place.wants = "keys";
     return { ...place, keys };
   }
-  // isCreate reports whether the object around a place has an AssetType.
+  // isCreate reports whether the object around an offset has an AssetType.
   function isCreate(text, at) {
     return /"AssetType"[^{}]*$/.test(text.slice(0, at)) || /^[^{}]*"AssetType"/.test(text.slice(at));
   }
