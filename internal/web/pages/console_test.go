@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestConsoleRunsNothing: a link runs nothing, nor does a form without an action or with
-// a path of its own.
+// TestConsoleRunsNothing checks that a link runs nothing. A form without an action, or with an
+// unknown path, also runs nothing.
 func TestConsoleRunsNothing(t *testing.T) {
 	b, s := newBrowser(t)
 	b.signIn("admin", "a:b", "")

@@ -1,5 +1,5 @@
-// Package pages joins the pages for people. Each package below it makes those about one
-// thing, on what ui has for all of them.
+// Package pages combines all pages for people. Each package below it has the pages about one
+// topic and uses ui.
 //
 // Spec: interface 4.15.
 package pages

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// New returns all pages. They ask the interface through api.
+// New returns a handler for all pages. They send their requests to the interface through api.
 func New(api http.RoundTripper, o ui.Options) http.Handler {
 	return ui.New(api, o,
 		account.Pages(), assets.Pages(), console.Pages(), members.Pages(), models.Pages(),

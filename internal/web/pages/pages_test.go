@@ -17,13 +17,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// service answers as the interface does, as far as the sign-in needs it.
+// service imitates the interface as far as the sign-in needs it.
 type service struct {
 	mu       sync.Mutex
 	sessions map[string]bool
 	made     int
-	asked    []string          // method, path and body of requests
-	keys     map[string]string // bodies that were written, by their Idempotency-Key
+	asked    []string          // method, path and body of each request
+	keys     map[string]string // body of each write by its Idempotency-Key
 }
 
 // RoundTrip answers a request.
@@ -61,8 +61,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
 
-// browser is a client of pages with cookies, which shows redirects instead of following
-// them.
+// browser is a client with cookies. It returns redirects instead of following them.
 type browser struct {
 	t    *testing.T
 	base string
@@ -84,7 +83,7 @@ func newBrowser(t *testing.T) (*browser, *service) {
 	return b, s
 }
 
-// reply is what a page answers with.
+// reply is the answer of a page, without its body.
 type reply struct {
 	status int
 	header http.Header
@@ -177,7 +176,8 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// TestASessionThatEnded: a page leads to the sign-in and takes the cookie back.
+// TestASessionThatEnded checks that a page redirects to the sign-in and deletes the cookie
+// after the session has ended.
 func TestASessionThatEnded(t *testing.T) {
 	b, s := newBrowser(t)
 	b.signIn("admin", "a:b", "")
@@ -190,13 +190,13 @@ func TestASessionThatEnded(t *testing.T) {
 	}
 }
 
-// TestForgedForms: a form that no page of the session has made does nothing.
+// TestForgedForms checks that a form is refused if no page of the session made it.
 func TestForgedForms(t *testing.T) {
 	b, s := newBrowser(t)
 	b.signIn("admin", "a:b", "")
 	other, _ := newBrowser(t)
 	other.signIn("admin", "a:b", "")
-	other.signIn("admin", "a:b", "") // another session
+	other.signIn("admin", "a:b", "") // token 1.2, so that the sessions of the two services differ
 	good := func() url.Values {
 		return url.Values{"csrf": {b.csrf("/ui/applications")}, "name": {"x"}}
 	}
@@ -235,8 +235,8 @@ func TestForgedForms(t *testing.T) {
 	}
 }
 
-// TestAFormSentTwice: it makes one, unless it was filled in anew or comes from a page
-// that was loaded again.
+// TestAFormSentTwice checks that a second submission creates nothing, unless the input or the
+// token of the form has changed.
 func TestAFormSentTwice(t *testing.T) {
 	b, s := newBrowser(t)
 	b.signIn("admin", "a:b", "")
@@ -267,7 +267,7 @@ func TestAFormSentTwice(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerIsProtected: those of the router, too.
+// TestEveryAnswerIsProtected checks the security headers, also for answers of the router.
 func TestEveryAnswerIsProtected(t *testing.T) {
 	b, _ := newBrowser(t)
 	for _, c := range []struct {

@@ -8,13 +8,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// applications is what the page of one's applications shows.
+// applications is the data of the page with the access tokens and sessions of the reader.
 type applications struct {
 	Tokens, Sessions []ui.Token
-	New              *ui.Token // just made: its token is shown this once
-	URL              string    // of the service, for the curl line
+	New              *ui.Token // just created: the only time that its token is shown
+	URL              string    // of the service, for the example with curl
 	Message          string
-	Name, Expires    string // what the form has
+	Name, Expires    string // input of the form
 	EndsWithPassword bool
 }
 
@@ -39,8 +39,8 @@ func renderApplications(v *ui.Visit, page applications) error {
 	return v.Render("applications", "Applications", page)
 }
 
-// createApplication serves POST ui/applications: it makes an access token and shows it,
-// once. The answer is no redirect, since nobody can read the token again.
+// createApplication serves POST ui/applications: it creates an access token and shows it. The
+// answer is not a redirect, because the interface returns the token only once.
 func createApplication(v *ui.Visit) error {
 	page := applications{Name: v.Field("name"), Expires: v.Field("expires"), EndsWithPassword: v.Field("endsWithPassword") != ""}
 	made, err := makeToken(v, page, time.Now())
@@ -54,7 +54,7 @@ func createApplication(v *ui.Visit) error {
 	return renderApplications(v, applications{New: &made})
 }
 
-// makeToken makes the access token of a form. Errors: *ui.Error.
+// makeToken creates the access token of a form. Errors: *ui.Error.
 func makeToken(v *ui.Visit, form applications, now time.Time) (made ui.Token, err error) {
 	if form.Name == "" {
 		return made, &ui.Error{Status: http.StatusBadRequest, Message: "Write the name of the program."}
@@ -74,7 +74,7 @@ func makeToken(v *ui.Visit, form applications, now time.Time) (made ui.Token, er
 	return made, err
 }
 
-// expiry reads the day at whose start a token expires, or an instant. Errors: *ui.Error.
+// expiry parses a day, at whose start the token expires, or an instant. Errors: *ui.Error.
 func expiry(text string, now time.Time) (string, error) {
 	at, err := ui.UTCInstant(text)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is wrong about the day when a token expires is said in the words of the form.
+// TestExpiry checks that the messages about a wrong expiry use the words of the form.
 func TestExpiry(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// profile is what a member may change of itself. Spec: interface 5.8.3.
+// profile has the attributes that members may change for themselves. Spec: interface 5.8.3.
 type profile struct {
 	Oid      string `json:"_oid"`
 	Name     string
@@ -15,7 +15,7 @@ type profile struct {
 	Phone    string
 	Username string
 	Notify   bool `json:"NotifyViaEmail"`
-	// Messages say what was refused, by form.
+	// Messages about a refused form, one for each form of the page.
 	ProfileMessage, PasswordMessage string `json:"-"`
 }
 
@@ -50,7 +50,7 @@ func renderProfile(v *ui.Visit, p profile) error {
 	return v.Render("profile", "Profile", p)
 }
 
-// changeProfile serves POST ui/profile. What is refused stays in the form.
+// changeProfile serves POST ui/profile. If the change is refused, the form keeps its input.
 func changeProfile(v *ui.Visit) error {
 	typed := profile{
 		Name: v.Field("Name"), Nickname: v.Field("Nickname"), Email: v.Field("Email"), Phone: v.Field("Phone"), Notify: v.Field("NotifyViaEmail") != "",
@@ -69,14 +69,14 @@ func changeProfile(v *ui.Visit) error {
 	return renderProfile(v, typed)
 }
 
-// changePassword serves POST ui/password: all sessions end with the old password, and
-// this browser gets a new one.
+// changePassword serves POST ui/password. A new password ends all sessions, so this browser
+// gets a new session.
 func changePassword(v *ui.Visit) error {
 	fresh := v.Request.PostForm.Get("password")
 	if fresh != v.Request.PostForm.Get("again") {
 		return refusePassword(v, http.StatusBadRequest, "The new password and its repetition differ.")
 	}
-	quiet := v.Quiet() // no page shows a password
+	quiet := v.Quiet() // so that the page shows no password
 	_, err := quiet.Write(map[string]any{"from": v.Member.Oid, "update": map[string]any{
 		"Password": fresh, "OldPassword": v.Request.PostForm.Get("old"),
 	}})
@@ -92,7 +92,7 @@ func changePassword(v *ui.Visit) error {
 	return v.Redirect("/ui/profile?done=changed")
 }
 
-// passwordRefusal words what was refused of the form of a password.
+// passwordRefusal returns the text for a refused change of the password.
 func passwordRefusal(message string) string {
 	switch code := ui.Coded.FindStringSubmatch(message); {
 	case code == nil || code[4] != "OldPassword":
@@ -104,7 +104,7 @@ func passwordRefusal(message string) string {
 	return ui.Readable(message)
 }
 
-// refusePassword shows the profile with what is wrong about a new password.
+// refusePassword shows the profile with a message at the form for the password.
 func refusePassword(v *ui.Visit, status int, message string) error {
 	p, err := readProfile(v)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// visitorCookie holds what the form of the sign-in is checked against, when there is no
-// session yet.
+// visitorCookie holds the secret for the form token of the sign-in, when there is no session
+// yet.
 const visitorCookie = "alds.visitor"
 
-// signInForm is what the sign-in shows.
+// signInForm is the data of the sign-in page.
 type signInForm struct {
 	Next, Username, Message, CSRF string
 }
 
-// session is what the interface says of a new one. Spec: interface 5.3.
+// session is the answer of the interface for a new session. Spec: interface 5.3.
 type session struct {
 	ID      string    `json:"id"`
 	Token   string    `json:"token"`
@@ -47,8 +47,8 @@ func renderSignIn(v *ui.Visit, f signInForm) error {
 	return v.Render("signin", "Sign in", f)
 }
 
-// signIn serves POST ui/sign-in: it makes a session with the name and password, and ends
-// the one before.
+// signIn serves POST ui/sign-in: it creates a session with the username and password, and
+// revokes the previous session.
 func signIn(v *ui.Visit) error {
 	f := signInForm{Next: v.Request.PostForm.Get("next"), Username: v.Field("username")}
 	if c, err := v.Request.Cookie(visitorCookie); err != nil || !ui.IsToken(c.Value, v.Request.PostForm.Get("csrf")) {
@@ -67,7 +67,7 @@ func signIn(v *ui.Visit) error {
 	return nil
 }
 
-// begin makes a session, which takes the place of the one before. Errors: *ui.Error.
+// begin creates a session and revokes the previous session. Errors: *ui.Error.
 func begin(v *ui.Visit, username, password string) error {
 	before := v.Session
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(username+":"+password))
@@ -82,7 +82,7 @@ func begin(v *ui.Visit, username, password string) error {
 	return nil
 }
 
-// signOut serves POST ui/sign-out. Whose session has ended already is out, too.
+// signOut serves POST ui/sign-out. It also succeeds if the session has already ended.
 func signOut(v *ui.Visit) error {
 	if v.Session != "" && !ui.IsToken(v.Session, v.Request.PostForm.Get("csrf")) {
 		return &ui.Error{Status: http.StatusForbidden, Message: "This form is of an earlier sign-in. Go back, reload the page and send it again."}

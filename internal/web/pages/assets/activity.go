@@ -12,11 +12,11 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// activityPage is the tab of what happened to an asset and its parts.
+// activityPage is the tab with the changes of an asset and its parts.
 type activityPage struct {
 	*asset
 	Items []activityItem
-	Older string // path below the base; empty: there is nothing more
+	Older string // path below the base; empty: there are no older changes
 }
 
 // activityItem is one change. Spec: interface 2.8.
@@ -25,23 +25,23 @@ type activityItem struct {
 	Verb          string
 	Time          time.Time
 	Target        []activityTarget
-	Own           bool // the object is the asset of the page
+	Own           bool // the object is the asset of this page
 }
 
 // activityRef is a reference to an asset.
 type activityRef struct{ ID, AssetType, DisplayName, Number string }
 
-// activityTarget is an attribute that a change changed.
+// activityTarget is an attribute that an activity changed.
 type activityTarget struct {
 	Name, Verb         string
 	OldValue, NewValue activityValue
 	Label              string `json:"-"`
 }
 
-// activityValue is a value as text, of a relation the name of what it leads to.
+// activityValue is a value as text. For a relation it is the name of the related asset.
 type activityValue string
 
-// UnmarshalJSON reads a text or a reference.
+// UnmarshalJSON decodes a text or a reference.
 func (t *activityValue) UnmarshalJSON(b []byte) error {
 	var to activityRef
 	if json.Unmarshal(b, &to) == nil {
@@ -71,8 +71,8 @@ func showActivity(v *ui.Visit, o oid.OID) error {
 	return v.Render("activity", "Activity of "+a.title(), page)
 }
 
-// activityCounts are how many changes a page asks for: fewer, where their long texts are
-// too large to be read by a page.
+// activityCounts has the sizes of a request, which are tried in order. A smaller size follows
+// if an answer with long texts is too large to read.
 var activityCounts = []int{maxListed, maxListed / 10, 1}
 
 func readActivity(v *ui.Visit, page *activityPage, after string) error {
@@ -117,7 +117,7 @@ func readActivity(v *ui.Visit, page *activityPage, after string) error {
 	return nameTargets(v, page.Items)
 }
 
-// wordValues writes the values of a change as people read them.
+// wordValues formats the values of an activity for people.
 func (a *asset) wordValues(i *activityItem) {
 	t := a.model.Types[i.Object.AssetType]
 	if t == nil {
@@ -130,7 +130,7 @@ func (a *asset) wordValues(i *activityItem) {
 	}
 }
 
-// nameTargets gives the attributes of all changes their names.
+// nameTargets sets the labels of the attributes in all activities.
 func nameTargets(v *ui.Visit, items []activityItem) error {
 	tag := func(i *activityItem, t activityTarget) string {
 		return "AttributeDefinition'" + t.Name + "'" + i.Object.AssetType

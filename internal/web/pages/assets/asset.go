@@ -8,18 +8,18 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// asset is what all tabs of the page of an asset show of it.
+// asset has the data that all tabs of the page of an asset show.
 type asset struct {
 	Oid     string // without a moment
-	Moment  string // that is shown; of the present asset its last one
-	IsPast  bool   // a version before the present one is shown
-	Type    string // its name for people
+	Moment  string // moment of the version that is shown
+	IsPast  bool   // an earlier version is shown
+	Type    string // name of the type for people
 	Number  string
 	Name    string
 	State   string
 	Deleted bool
 	Project *ref
-	May     bool // the reader may change the asset as a whole
+	May     bool // the reader may change the asset
 	Changed instantOf
 	Cut     bool // long texts were too large to be read
 	Tab     string
@@ -30,7 +30,7 @@ type asset struct {
 	row   row
 }
 
-// instantOf is who did something and when.
+// instantOf has the author and the time of a change.
 type instantOf struct {
 	By ref
 	At string
@@ -39,7 +39,7 @@ type instantOf struct {
 // row is a row of a query.
 type row map[string]any
 
-// ref is an asset as a link shows it.
+// ref is the Oid and name of an asset, for a link.
 type ref struct{ Oid, Name string }
 
 // assetTab is another view of the same asset.
@@ -48,7 +48,7 @@ type assetTab struct {
 	Here       bool
 }
 
-// Tabs are the views of an asset.
+// Tabs returns the tabs of the page.
 func (a *asset) Tabs() []assetTab {
 	tabs := []assetTab{
 		{"Details", assetLink(a.Oid), a.Tab == "" && !a.IsPast},
@@ -81,7 +81,8 @@ func showAsset(v *ui.Visit) error {
 	}
 }
 
-// namedAsset is the Oid that the URL names, whatever the case of the parameter's name.
+// namedAsset returns the Oid of the parameter oid. The case of the parameter name does not
+// matter.
 func namedAsset(v *ui.Visit) (oid.OID, error) {
 	text := v.Param("oid")
 	for name, values := range v.Request.URL.Query() {
@@ -92,8 +93,8 @@ func namedAsset(v *ui.Visit) (oid.OID, error) {
 	return readOid(strings.Trim(text, "'\""))
 }
 
-// readOid reads an Oid of a URL. Errors: *ui.Error, 400 for what is none, 404 for that of
-// no asset.
+// readOid parses an Oid of a URL. Errors: *ui.Error, 400 if it is not an Oid, 404 if it is the
+// null Oid.
 func readOid(text string) (oid.OID, error) {
 	o, err := oid.Parse(text)
 	if err != nil {
@@ -105,7 +106,7 @@ func readOid(text string) (oid.OID, error) {
 	return o, nil
 }
 
-// fewer cuts a text of an address that is shown in a message.
+// fewer shortens a text of the URL for use in a message.
 func fewer(text string) string {
 	if runes := []rune(text); len(runes) > 40 {
 		return string(runes[:40]) + "…"
@@ -113,13 +114,15 @@ func fewer(text string) string {
 	return text
 }
 
-// assetLink is the path, below the base, of an asset's page, with further parameters in
-// pairs.
+// assetLink returns the path of an asset's page below the base, with parameters in pairs of
+// name and value.
 func assetLink(oid string, params ...string) string {
 	return ui.Link("", "/assetdetail.v1", append([]string{"oid", oid}, params...)...)
 }
 
-// kindOf returns the type that an Oid names, with the names of its parts.
+// kindOf returns the asset of an Oid with its type and the names of its attributes and
+// operations. It reads no values. Errors: *ui.Error, 404 if the type or the asset does not
+// exist.
 func kindOf(v *ui.Visit, o oid.OID) (*asset, error) {
 	model, err := v.Model()
 	if err != nil {
@@ -145,8 +148,8 @@ func kindOf(v *ui.Visit, o oid.OID) (*asset, error) {
 	return &asset{Oid: o.Now().String(), kind: kind, model: model, words: names, Type: names.Of(ui.TypeTag(kind.Token)), Tab: v.Param("tab")}, nil
 }
 
-// isThere fails, as for what is missing, where an asset lies in a deleted project: a
-// query of deleted assets would find it, though it is not one.
+// isThere returns a 404 for an asset in a deleted project, which queries with the filter
+// alsoDeleted would find. Spec: interface 3.7.
 func isThere(v *ui.Visit, o oid.OID) error {
 	var present, deleted []struct{}
 	now := o.Now().String()
@@ -159,7 +162,7 @@ func isThere(v *ui.Visit, o oid.OID) error {
 	return nil
 }
 
-// concrete finds the type of an asset that is named by one above it.
+// concrete returns the concrete type of an asset whose Oid has an abstract type.
 func concrete(v *ui.Visit, model *ui.Model, o oid.OID) (*ui.Type, error) {
 	var found []struct{ AssetType string }
 	err := v.API.Find([]ui.Query{{"from": o.Now().String(), "select": []string{"AssetType"}, "filter": []string{alsoDeleted}}}, &found)
@@ -169,11 +172,11 @@ func concrete(v *ui.Visit, model *ui.Model, o oid.OID) (*ui.Type, error) {
 	return model.Types[found[0].AssetType], nil
 }
 
-// alsoDeleted is a filter that takes all assets, deleted ones too. Spec: interface
-// 2.3.7.
+// alsoDeleted is a filter that keeps deleted assets in the result. Spec: interface 2.3.7.
 const alsoDeleted = "IsDeleted='true','false'"
 
-// hidden makes a refusal of a read one that says no more than that nothing is there.
+// hidden turns a refused read into the same 404 as for a missing asset, so that it reveals
+// nothing.
 func hidden(err error) error {
 	f, other := ui.AsError(err)
 	if other != nil || f != nil && f.Status != http.StatusNotFound && f.Status != http.StatusBadRequest {
@@ -182,7 +185,7 @@ func hidden(err error) error {
 	return ui.NotFound()
 }
 
-// text is a value of a row as text.
+// text returns a value of a row as text, or "".
 func (r row) text(name string) string {
 	switch x := r[name].(type) {
 	case string:
@@ -196,11 +199,11 @@ func (r row) text(name string) string {
 	return ""
 }
 
-// is reports whether a Boolean of a row is true.
+// is reports whether a Boolean value of a row is true.
 func (r row) is(name string) bool { b, _ := r[name].(bool); return b }
 
-// oid is the asset that a relation to one leads to; empty: none, or one that the reader
-// does not see.
+// oid returns the asset of a relation to one. It is empty if there is none or the reader does
+// not see it.
 func (r row) oid(name string) string {
 	reference, _ := r[name].(map[string]any)
 	text, _ := reference["_oid"].(string)
@@ -210,10 +213,10 @@ func (r row) oid(name string) string {
 	return text
 }
 
-// name is that of what a relation to one leads to.
+// name returns the name of the asset of a relation to one.
 func (r row) name(relation string) string { return ui.RoleName(r.text(relation + ".Name")) }
 
-// list are several values of a row as texts; of a relation the Oids.
+// list returns the values of a multi-value attribute as texts. For a relation these are Oids.
 func (r row) list(name string) []string {
 	values, _ := r[name].([]any)
 	texts := make([]string, 0, len(values))
@@ -234,7 +237,7 @@ func (r row) list(name string) []string {
 // place is a page where people work with a project or a member.
 type place struct{ Name, Path string }
 
-// placeOf is the place of an asset; nil: it has none.
+// placeOf returns the page for a project or a member, or nil for other assets.
 func placeOf(oid string) *place {
 	switch {
 	case ui.IsOid(oid, "Scope"):
@@ -245,7 +248,7 @@ func placeOf(oid string) *place {
 	return nil
 }
 
-// projectLink leads from an asset to its project.
+// projectLink returns the path of the project's backlog, or the asset page of any other asset.
 func projectLink(oid string) string {
 	if p := placeOf(oid); p != nil {
 		return p.Path

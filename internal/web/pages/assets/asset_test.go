@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// someTypes is a description of a few types.
+// someTypes describes a few types, as meta.v1 does.
 const someTypes = `{"AssetTypes": {
 	"BaseAsset": {"Token": "BaseAsset", "Name": "BaseAsset", "Abstract": true, "Attributes": {"BaseAsset.Name": {"Name": "Name", "AttributeType": "Text"}}, "Name": {}},
 	"Workitem": {"Token": "Workitem", "Abstract": true, "Base": {"nameref": "BaseAsset"}, "Attributes": {"Workitem.Name": {"Name": "Name", "AttributeType": "Text"}}},
@@ -73,8 +73,9 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// TestToAsk: a page reads each relation to many from its other side, or within the asset
-// where there is none; what the service keeps itself may have no bound.
+// TestToAsk checks the relations to many that a page reads. It reads each relation from its
+// other side, or within the asset if there is no other side. It does not read relations without
+// a bound.
 func TestToAsk(t *testing.T) {
 	d := readTypes(t)
 	story := d.Types["Story"]
@@ -93,7 +94,7 @@ func TestToAsk(t *testing.T) {
 	}
 }
 
-// TestFolded: a group of a form that is folded opens where there is something to be seen.
+// TestFolded checks that a folded group of a form opens if it has a field that needs attention.
 func TestFolded(t *testing.T) {
 	for name, c := range map[string]struct {
 		field field
@@ -111,7 +112,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestChange: what a form says of a field becomes a change, or none.
+// TestChange checks which change, if any, the input of a field makes.
 func TestChange(t *testing.T) {
 	shown := row{
 		"Text": "a\r\nb", "Ends": "a\rb", "Odd": []any{"two\nlines", " wide ", "x", "a\rb", "\n"}, "Date": "2026-02-28T15:04:05.000", "Flag": true, "Tags": []any{"x", "y"},
@@ -172,8 +173,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestMeets: where two people change the same tags, the form has the changes of both, and
-// says what is there now.
+// TestMeets checks a form when two people change the same tags. The form contains the changes
+// of both, and shows the current values.
 func TestMeets(t *testing.T) {
 	for name, c := range map[string]struct {
 		typed, want, now string
@@ -194,7 +195,8 @@ func TestMeets(t *testing.T) {
 	}
 }
 
-// TestWordFor: a version is told in words: the Oids decide, and the names are said.
+// TestWordFor checks how a change is described. Oids decide whether a relation changed; the
+// text has the names.
 func TestWordFor(t *testing.T) {
 	d := readTypes(t)
 	a := &asset{kind: d.Types["Story"], model: d, words: ui.Words{}}
@@ -226,7 +228,7 @@ func TestWordFor(t *testing.T) {
 	}
 }
 
-// TestHeadingOfAProject: a project does not lead to itself.
+// TestHeadingOfAProject checks that the page of a project has no link to the project itself.
 func TestHeadingOfAProject(t *testing.T) {
 	for oid, want := range map[string]*ref{"Scope:5": nil, "Story:7": {"Scope:5", "Shop"}} {
 		a := &asset{Oid: oid}
@@ -237,7 +239,7 @@ func TestHeadingOfAProject(t *testing.T) {
 	}
 }
 
-// Dates and Booleans in a line are written as people read them.
+// TestValuesInALine checks that dates and Booleans are formatted for people.
 func TestValuesInALine(t *testing.T) {
 	for _, c := range []struct{ kind, text, want string }{
 		{"Boolean", "true", "yes"},

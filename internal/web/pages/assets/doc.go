@@ -1,4 +1,5 @@
-// Package assets makes the pages about one asset: what is known of it, its history and activity, and what may be done with it.
+// Package assets has the pages about one asset: its values, history and activity, its form, and
+// its operations.
 //
 // Spec: interface 4.14.
 package assets

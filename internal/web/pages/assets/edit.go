@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// showEdit shows the form in which an asset is changed.
+// showEdit shows the form that changes an asset.
 func showEdit(v *ui.Visit, o oid.OID) error {
 	a, err := load(v, o.Now())
 	if err != nil {
@@ -35,8 +35,8 @@ func showForm(v *ui.Visit, p *editPage) error {
 	return v.Render("edit", "Edit "+p.title(), p)
 }
 
-// editAsset serves POST ui/asset/<Oid>: it writes what the form has changed, unless
-// somebody else has changed the asset since the form was shown.
+// editAsset serves POST ui/asset/<Oid>: it writes the changed fields, unless the asset was
+// changed after the form was shown.
 func editAsset(v *ui.Visit) error {
 	o, err := readOid(v.Request.PathValue("oid"))
 	if err != nil {
@@ -77,7 +77,7 @@ func editAsset(v *ui.Visit) error {
 	return showRefused(v, p, refused.Message)
 }
 
-// formOf is the form as it was shown: with the values of that version.
+// formOf rebuilds the form with the values of the version that it showed.
 func formOf(v *ui.Visit, o oid.OID, moment string) (*editPage, error) {
 	shown, err := readOid(o.String() + ":" + moment)
 	if err != nil {
@@ -92,7 +92,7 @@ func formOf(v *ui.Visit, o oid.OID, moment string) (*editPage, error) {
 	return p, readFields(v, p)
 }
 
-// changes are what the form has otherwise than the version that it showed.
+// changes returns the values that differ from the version that the form showed, by attribute.
 func (p *editPage) changes(form url.Values) map[string]any {
 	update := map[string]any{}
 	for _, f := range p.fields {
@@ -103,8 +103,8 @@ func (p *editPage) changes(form url.Values) map[string]any {
 	return update
 }
 
-// change is what a form says of a field, as a command has it, and whether that changes
-// anything. Spec: interface 4.3.5.
+// change returns the input of a field in the form of a command, and whether it changes the
+// value. Spec: interface 4.3.5.
 func (f *field) change(form url.Values, shown row) (any, bool) {
 	key := "f." + f.Name
 	switch f.Control {
@@ -137,9 +137,9 @@ func (f *field) change(form url.Values, shown row) (any, bool) {
 	return typed, true
 }
 
-// same reports whether what was typed is what was shown, perhaps by another control. The
-// form says which name of a relation it has shown: what a version leads to may have been
-// renamed since.
+// same reports whether the input equals the value that was shown. For a relation, the input may
+// be the Oid or the name. The form contains the name that it showed, because the related asset
+// may have been renamed since.
 func (f *field) same(typed string, form url.Values, shown row) bool {
 	if f.attribute.IsRelation() {
 		before := formValue(asName, f.attribute, shown)
@@ -155,7 +155,7 @@ func (f *field) same(typed string, form url.Values, shown row) bool {
 	return typed == before
 }
 
-// instantFrom reads what a control for a date and a time holds.
+// instantFrom parses the value of an input for date and time.
 func instantFrom(text string) time.Time {
 	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05.999"} {
 		if at, err := time.Parse(form, text); err == nil {
@@ -165,14 +165,15 @@ func instantFrom(text string) time.Time {
 	return time.Time{}
 }
 
-// manyOf is what a form adds to several assets and removes from them.
+// manyOf returns the assets that a form adds to a relation to many, and those that it removes.
 func (f *field) manyOf(form url.Values) (added, removed []string) {
 	kept, had := form["f."+f.Name], form["had."+f.Name]
 	added = append(minus(kept, had), linesOf(strings.ReplaceAll(form.Get("add."+f.Name), ";", "\n"))...)
 	return added, minus(had, kept)
 }
 
-// asChange is a change of several values as a command has it.
+// asChange returns a change of a multi-value attribute in the form of a command, and whether it
+// has any effect.
 func asChange(added, removed []string) (any, bool) {
 	change := map[string]any{}
 	if len(added) > 0 {
@@ -184,8 +185,8 @@ func asChange(added, removed []string) (any, bool) {
 	return change, len(change) > 0
 }
 
-// lineChange is what lines add to values and remove from them. A value that has several
-// lines, or spaces around it, stays where its lines do.
+// lineChange compares the lines of a text area with the earlier values. A value counts as
+// unchanged if all of its lines, without surrounding spaces, are in the text.
 func lineChange(was []string, text string) (added, removed []string) {
 	is, kept := linesOf(text), []string(nil)
 	for _, value := range was {
@@ -198,12 +199,12 @@ func lineChange(was []string, text string) (added, removed []string) {
 	return minus(is, kept), removed
 }
 
-// asTyped is a text as a browser gives it back: the ends of its lines are of one kind.
+// asTyped replaces all line ends by \n, because browsers change line ends.
 func asTyped(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// linesOf are the lines of a text that say something.
+// linesOf returns the trimmed lines of a text, without empty and repeated lines.
 func linesOf(text string) []string {
 	var lines []string
 	for line := range strings.Lines(asTyped(text)) {
@@ -214,8 +215,8 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// showRefused shows the form again with what was typed, and what was refused beside the
-// field that it names.
+// showRefused shows the form again with its input. The message is also shown at each field that
+// it names.
 func showRefused(v *ui.Visit, p *editPage, message string) error {
 	p.keep(v.Request.PostForm)
 	p.Comment = v.Field("comment")
@@ -241,11 +242,11 @@ func showRefused(v *ui.Visit, p *editPage, message string) error {
 	return showForm(v, p)
 }
 
-// maxMissed is how many names of a field are looked for one by one.
+// maxMissed limits the names that are looked up to find out which of them caused a refusal.
 const maxMissed = 20
 
-// missedBy are the names in a field of several assets that lead to none: the interface
-// refuses the field as a whole. Errors: *ui.Error.
+// missedBy returns the names in a field of several assets that match no asset. The interface
+// refuses the field as a whole and does not name them. Errors: *ui.Error.
 func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) {
 	related := p.model.Types[f.attribute.RelatedAsset.Nameref]
 	if f.Control != asMany || related == nil {
@@ -269,7 +270,7 @@ func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) 
 		})
 		into = append(into, &found[i])
 	}
-	quiet := v.Quiet() // the page has not asked for it
+	quiet := v.Quiet() // only for the message, so the footer does not show it
 	if err := quiet.Find(queries, into...); err != nil {
 		return nil, err
 	}
@@ -281,8 +282,8 @@ func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) 
 	return missed, nil
 }
 
-// showConflict shows the form of the present version with what was typed into that of an
-// earlier one; where both have changed a field, both values.
+// showConflict shows the form of the current version with the input for an earlier version. If
+// both sides changed a field, it shows the input and the current value.
 func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	a, err := load(v, o)
 	if gone, _ := ui.AsError(err); gone != nil && gone.Status == http.StatusNotFound {
@@ -320,14 +321,14 @@ func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	return showForm(v, p)
 }
 
-// meets notes what a field has now, where somebody else has changed it, too. Of several
-// values those that the form adds and removes count, so that those of others stay.
+// meets sets the current value at a field that the other side also changed. For several values,
+// it applies the input to the current values, so that changes of the other side remain.
 func (f *field) meets(now *asset, shown row, typed url.Values) {
 	var is string
 	var same bool
 	switch f.Control {
 	case asMany:
-		return // its boxes show what is there now
+		return // its checkboxes show the current assets
 	case asLines:
 		was, list := shown.list(f.Name), now.row.list(f.Name)
 		added, removed := lineChange(was, typed.Get("f."+f.Name))
@@ -341,7 +342,7 @@ func (f *field) meets(now *asset, shown row, typed url.Values) {
 	}
 }
 
-// keep puts what was typed into the fields.
+// keep puts the input of a form into the fields.
 func (p *editPage) keep(form url.Values) {
 	for _, f := range p.fields {
 		key := "f." + f.Name
@@ -364,7 +365,7 @@ func (p *editPage) keep(form url.Values) {
 	}
 }
 
-// choose selects an option, which is added where it is not offered any more.
+// choose selects an option. It adds the option if the field no longer offers it.
 func (f *field) choose(value string) {
 	found := value == ""
 	for i := range f.Options {
@@ -377,7 +378,7 @@ func (f *field) choose(value string) {
 	f.Value = value
 }
 
-// keepMany ticks what was ticked.
+// keepMany restores the checkboxes of the input.
 func (f *field) keepMany(form url.Values) {
 	if !form.Has("f."+f.Name) && !form.Has("had."+f.Name) && !form.Has("add."+f.Name) {
 		return

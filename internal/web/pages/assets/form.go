@@ -9,29 +9,29 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxChoices is how many assets a control offers to choose from; where there are more,
-// one is named in a text field. maxTicked is the same for several ones.
+// maxChoices limits the options of a select; with more assets, the field is a text field for a
+// name. maxTicked is this limit for checkboxes.
 const (
 	maxChoices = 200
 	maxTicked  = 50
 )
 
-// maxEdited is how many bytes a text may have to be changed by a form.
+// maxEdited limits the bytes of a text that a form can change.
 const maxEdited = 512 << 10
 
-// control is how a field is filled.
+// control is the kind of an input.
 type control string
 
-// The controls.
+// The kinds of inputs.
 const (
 	asText   control = "text"
-	asLines  control = "lines" // several values, one a line
+	asLines  control = "lines" // several values, one per line
 	asArea   control = "area"
 	asNumber control = "number"
 	asDay    control = "day"
-	asMoment control = "moment" // a day and a time
+	asMoment control = "moment" // a date and a time
 	asCheck  control = "check"
-	asChoice control = "choice" // one of those offered
+	asChoice control = "choice" // one of the options
 	asName   control = "name"   // one asset by its name, number or Oid
 	asMany   control = "many"   // several assets
 )
@@ -43,41 +43,40 @@ type field struct {
 	Value       string
 	Checked     bool
 	Options     []option
-	Rule        string // what the rules say, beside it
+	Rule        string // hint about valid input
 	Required    bool
-	Adds        string // several assets: what was typed to be added
-	Message     string // what was refused
-	Now         string // what it has now, where somebody else has changed it
-	Was         string // the name that a relation to one shows
+	Adds        string // several assets: input of the text field
+	Message     string // why the input was refused
+	Now         string // current value, if another change came first
+	Was         string // name that the form showed for a relation to one
 	attribute   *ui.Attribute
 }
 
-// Wide reports whether a field takes the whole width of a form.
+// Wide reports whether a field has the full width of the form.
 func (f *field) Wide() bool {
 	return f.Control == asArea || f.Name == "Name" || f.Control == asMany && len(f.Options) > 0
 }
 
-// option is an asset to choose.
+// option is an asset that can be selected.
 type option struct {
 	Value, Label string
-	Chosen, Had  bool // Had: of several, it is there already
+	Chosen, Had  bool // Had: one of several assets, and already in the relation
 }
 
-// fieldGroup are fields that belong together. The first ones of a form are shown, the
-// others are folded.
+// fieldGroup has fields that belong together. Groups after the first ones are folded.
 type fieldGroup struct {
 	Name   string
 	Fields []*field
 	Folded bool
 }
 
-// Open reports whether a folded group has something to be seen: what was refused, what
-// somebody else has changed, and what must be filled in.
+// Open reports whether a folded group must be open: a field was refused, was also changed by
+// someone else, or must be filled in.
 func (g fieldGroup) Open() bool {
 	return slices.ContainsFunc(g.Fields, func(f *field) bool { return f.Message != "" || f.Now != "" || f.Required && f.Control != asChoice })
 }
 
-// Labels are the names of the fields.
+// Labels returns the names of the fields.
 func (g fieldGroup) Labels() string {
 	var labels []string
 	for _, f := range g.Fields {
@@ -86,20 +85,20 @@ func (g fieldGroup) Labels() string {
 	return strings.Join(labels, ", ")
 }
 
-// editPage is the tab in which an asset is changed.
+// editPage is the tab with the form of an asset.
 type editPage struct {
 	*asset
 	Groups  []fieldGroup
 	Comment string
 	Message string
-	Not     []string // what the service sets itself, or a form cannot hold
+	Not     []string // labels of attributes that the form does not have
 
 	fields []*field
-	offers map[string][]ref // what relations may lead to, by type; bounded
-	days   map[string]bool  // attributes that are days
+	offers map[string][]ref // possible values of relations, by type; at most maxChoices+1
+	days   map[string]bool  // attributes with a date only
 }
 
-// editable are the attributes that a form may have.
+// editable returns the attributes of the form and sets Not.
 func (p *editPage) editable() []*ui.Attribute {
 	var list []*ui.Attribute
 	for _, one := range p.kind.Attributes {
@@ -121,7 +120,7 @@ func (p *editPage) editable() []*ui.Attribute {
 	return list
 }
 
-// readForm reads all that the fields of a form need beside the asset, in one request.
+// readFields reads everything else that the fields need, in one request.
 func readFields(v *ui.Visit, p *editPage) error {
 	list := p.editable()
 	around := assetView{asset: p.asset}
@@ -177,8 +176,8 @@ func readFields(v *ui.Visit, p *editPage) error {
 	return nil
 }
 
-// offer asks for the assets of a type that may be chosen. Values of lists are in the
-// order that they have; there may be too many of all others to sort them.
+// offer returns the query for the assets of a type that can be selected. Only values of lists
+// are sorted by the database, because other types may have too many assets.
 func offer(d *ui.Model, t *ui.Type) ui.Query {
 	q := ui.Query{"from": t.Token, "select": []string{"Name"}, "page": map[string]int{"size": maxChoices + 1, "start": 0}, "filter": []string{"AssetState='Future','Active'"}}
 	if d.IsA(t.Token, "List") {
@@ -187,7 +186,7 @@ func offer(d *ui.Model, t *ui.Type) ui.Query {
 	return q
 }
 
-// daysOf are the attributes of a type that hold a day without a time.
+// daysOf returns the attributes of a type that hold a date without a time.
 func daysOf(definitions []row, kind *ui.Type, model *ui.Model) map[string]bool {
 	days := map[string]bool{}
 	for _, r := range definitions {
@@ -198,7 +197,7 @@ func daysOf(definitions []row, kind *ui.Type, model *ui.Model) map[string]bool {
 	return days
 }
 
-// groupFields puts the fields into the groups of the page on which the asset is read.
+// groupFields puts the fields into the same groups as on the page that shows the asset.
 func (p *editPage) groupFields() {
 	byName := map[string][]*field{}
 	for _, f := range p.fields {
@@ -215,10 +214,10 @@ func (p *editPage) groupFields() {
 	}
 }
 
-// inRelations is the group of relations to many in a form.
+// inRelations is the form's group of relations to many.
 const inRelations = "Relations"
 
-// fieldOf makes the field of an attribute with its present value.
+// fieldOf returns the field of an attribute with its current value.
 func (p *editPage) fieldOf(one *ui.Attribute, present []row) *field {
 	f := &field{Name: one.Name, Label: p.words.Of(one.DisplayName), attribute: one, Control: p.controlOf(one)}
 	switch f.Control {
@@ -240,7 +239,7 @@ func (p *editPage) fieldOf(one *ui.Attribute, present []row) *field {
 	return f
 }
 
-// controlOf chooses the control of an attribute.
+// controlOf chooses the input for an attribute.
 func (p *editPage) controlOf(one *ui.Attribute) control {
 	switch {
 	case one.ToMany():
@@ -267,18 +266,18 @@ func (p *editPage) controlOf(one *ui.Attribute) control {
 		return asMoment
 	}
 	if strings.ContainsAny(p.row.text(one.Name), "\r\n") {
-		return asArea // a field of one line would lose the others
+		return asArea // a single-line input would drop the other lines
 	}
 	return asText
 }
 
-// named reports whether what a relation leads to has names.
+// named reports whether the type of a relation has names.
 func (a *asset) named(one *ui.Attribute) bool {
 	related := a.model.Types[one.RelatedAsset.Nameref]
 	return related != nil && related.ByName["Name"] != nil
 }
 
-// choices are the options of a relation to one, its present asset among them.
+// choices returns the options of a relation to one, including its current value.
 func (p *editPage) choices(one *ui.Attribute, present string) []option {
 	var options []option
 	found := present == ""
@@ -292,7 +291,8 @@ func (p *editPage) choices(one *ui.Attribute, present string) []option {
 	return options
 }
 
-// fillMany gives a relation to many its assets, and those that may be ticked.
+// fillMany sets the options of a relation to many: its current assets, and further assets if
+// there are few.
 func (p *editPage) fillMany(f *field, present []row) {
 	has := map[string]bool{}
 	for _, r := range present[:min(len(present), maxListed)] {
@@ -312,7 +312,7 @@ func (p *editPage) fillMany(f *field, present []row) {
 	}
 }
 
-// formValue is the value of an attribute as its control has it.
+// formValue returns the value of an attribute in the form that its input needs.
 func formValue(c control, one *ui.Attribute, r row) string {
 	switch c {
 	case asName:
@@ -331,7 +331,7 @@ func formValue(c control, one *ui.Attribute, r row) string {
 	return r.text(one.Name)
 }
 
-// ruleOf is what the rules say of a field.
+// ruleOf returns a hint about valid input for a field.
 func (p *editPage) ruleOf(f *field) string {
 	var rules []string
 	if f.attribute.IsRequired {
@@ -366,7 +366,7 @@ func (p *editPage) ruleOf(f *field) string {
 	return strings.Join(rules, ", ")
 }
 
-// related is the name of the type that a relation leads to, with an article.
+// related returns the name of the type of a relation, with an article.
 func related(w ui.Words, one *ui.Attribute) string {
 	name := w[ui.TypeTag(one.RelatedAsset.Nameref)]
 	if name == "" {

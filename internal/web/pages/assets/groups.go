@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// The groups in which a page shows attributes. They follow from what metadata says of
-// each, so that they hold for types and attributes that administrators add.
+// The groups of attributes on a page. The group is computed from the metadata of the attribute,
+// so it also works for types and attributes that administrators add.
 const (
 	inMain     = "Main"
 	inPlanning = "Planning"
@@ -19,10 +19,10 @@ const (
 	inSystem   = "System"
 )
 
-// groupOrder is how they stand on the page.
+// groupOrder is the order of the groups on the page.
 var groupOrder = []string{inMain, inPlanning, inPeople, inDates, inSystem}
 
-// group distributes the values of the asset.
+// group puts the values of the asset into groups.
 func (v *assetView) group() {
 	byName := map[string][]fact{}
 	operated := validators(v.kind)
@@ -31,7 +31,7 @@ func (v *assetView) group() {
 			continue
 		}
 		if one.Name == "Name" || one.Name == "Number" {
-			continue // the heading has them
+			continue // shown in the heading
 		}
 		name := groupOf(one, v.model)
 		f, set := v.factOf(one)
@@ -59,7 +59,7 @@ func (v *assetView) group() {
 	slices.Sort(v.NotSet)
 }
 
-// validators are the attributes that say whether an operation may run.
+// validators returns the attributes that report whether an operation may run.
 func validators(t *ui.Type) map[string]bool {
 	names := map[string]bool{}
 	for _, o := range t.Operations {
@@ -68,11 +68,11 @@ func validators(t *ui.Type) map[string]bool {
 	return names
 }
 
-// ofService are beginnings of the names of what the service notes itself of every
-// asset. Spec: interface 2.2.7.
+// ofService has prefixes of the attributes that the service maintains for every asset. Spec:
+// interface 2.2.7.
 var ofService = []string{"Create", "Change", "Retire", "MyLast", "Is", "Check", "Inactive", "Days", "Key", "Moment", "Now", "ID", "Prior", "CanUpdate", "SecurityScope"}
 
-// groupOf is the group of an attribute.
+// groupOf returns the group of an attribute.
 func groupOf(a *ui.Attribute, model *ui.Model) string {
 	if a.IsReadOnly {
 		for _, begin := range ofService {
@@ -100,7 +100,7 @@ func groupOf(a *ui.Attribute, model *ui.Model) string {
 	return inMain
 }
 
-// factOf is an attribute with its value, and whether it has one.
+// factOf returns an attribute with its value, and whether it has a value.
 func (a *asset) factOf(one *ui.Attribute) (fact, bool) {
 	f := fact{Label: a.words.Of(one.DisplayName)}
 	switch {
@@ -136,7 +136,7 @@ func (a *asset) factOf(one *ui.Attribute) (fact, bool) {
 	return f, f.Text != ""
 }
 
-// refsOf pairs the assets of a relation with their names.
+// refsOf combines the Oids of a relation with the names.
 func refsOf(oids, names []string) []ref {
 	refs := make([]ref, len(oids))
 	for i, o := range oids {
@@ -148,10 +148,10 @@ func refsOf(oids, names []string) []ref {
 	return refs
 }
 
-// dateForms are how the interface writes dates. Spec: interface 2.2.2.
+// dateForms are the formats in which the interface writes instants. Spec: interface 2.2.2.
 var dateForms = []string{"2006-01-02T15:04:05.999999999", time.RFC3339Nano}
 
-// dateOf writes a date of a row: a day as it is, everything else as an instant.
+// dateOf formats a date of a row as HTML. A date without a time stays unchanged.
 func dateOf(text string) template.HTML {
 	if at, known := dateIn(text); known {
 		return ui.Instant(at)
@@ -159,7 +159,7 @@ func dateOf(text string) template.HTML {
 	return template.HTML(template.HTMLEscapeString(text))
 }
 
-// dateIn is the instant that a text of a row says; a day is none.
+// dateIn parses an instant of a row. known is false for a date without a time.
 func dateIn(text string) (at time.Time, known bool) {
 	for _, form := range dateForms {
 		if at, err := time.Parse(form, text); err == nil {

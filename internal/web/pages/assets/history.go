@@ -10,21 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// historyPage is the tab of an asset's versions.
+// historyPage is the tab with the versions of an asset.
 type historyPage struct {
 	*asset
 	Versions []assetVersion
-	From, To string // moments that are compared, or would be
+	From, To string // moments of the versions that are compared, or preselected
 	Compared *comparison
-	Newer    string // paths below the base; empty: there are none
+	Newer    string // paths below the base; empty: no such page
 	Older    string
 }
 
-// assetVersion is an asset as it was from one moment to the next.
+// assetVersion is the state of an asset between two moments.
 type assetVersion struct {
 	Moment, At, Comment string
 	By                  ref
-	Changes             []string // against the version before it, in words
+	Changes             []string // compared with the previous version, in words
 	row                 row
 }
 
@@ -34,26 +34,27 @@ type comparison struct {
 	Changes  []change
 }
 
-// change is an attribute that two versions have otherwise.
+// change is an attribute that differs between two versions.
 type change struct {
 	Label  string
 	Pieces []ui.Piece
 }
 
-// maxChanges is how many changes of a version are told in the list; maxWord is how many
+// maxChanges limits the changes that the list shows for a version. maxWord limits the
 // characters of each value.
 const (
 	maxChanges = 6
 	maxWord    = 40
 )
 
-// isMoment is how a moment is written.
+// isMoment reports whether a text is a moment: a decimal number without a sign or leading
+// zeros.
 func isMoment(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return err == nil && n >= 0 && text == strconv.FormatInt(n, 10)
 }
 
-// showHistory shows the versions of an asset, and the difference of two.
+// showHistory shows the versions of an asset and, if requested, the difference of two.
 func showHistory(v *ui.Visit, o oid.OID) error {
 	a, err := load(v, o.Now())
 	if err != nil {
@@ -77,7 +78,7 @@ func showHistory(v *ui.Visit, o oid.OID) error {
 	return v.Render("history", "History of "+a.title(), page)
 }
 
-// preselect chooses the two newest versions where none are chosen.
+// preselect sets the two newest versions of the page if the reader has not selected any.
 func (p *historyPage) preselect() {
 	if p.To == "" && len(p.Versions) > 0 {
 		p.To = p.Versions[0].Moment
@@ -87,7 +88,7 @@ func (p *historyPage) preselect() {
 	}
 }
 
-// readVersions reads a page of versions, the newest first, and tells what each changed.
+// readVersions reads one page of versions, the newest first, with the changes of each.
 func readVersions(v *ui.Visit, page *historyPage, start int) error {
 	rows, err := versionRows(v, page.asset, "", start)
 	if err != nil {
@@ -114,7 +115,8 @@ func readVersions(v *ui.Visit, page *historyPage, start int) error {
 	return nil
 }
 
-// versionRows reads versions, with what is compared of them.
+// versionRows reads versions with the attributes that are compared. If the answer is too large,
+// it reads them again without long values.
 func versionRows(v *ui.Visit, a *asset, filter string, start int) ([]row, error) {
 	ask := func(long bool) ui.Query {
 		q := ui.Query{
@@ -139,8 +141,8 @@ func versionOf(r row) assetVersion {
 	return assetVersion{Moment: r.text("Moment"), At: r.text("ChangeDateUTC"), Comment: r.text("ChangeComment"), By: ref{r.oid("ChangedBy"), r.name("ChangedBy")}, row: r}
 }
 
-// compared are the attributes by which versions differ: all that can be written, and
-// what follows from a write of something else.
+// compared returns the attributes in which versions are compared: all writable attributes, and
+// relations that change as an effect of other writes.
 func (a *asset) compared() []*ui.Attribute {
 	var list []*ui.Attribute
 	for _, one := range a.kind.Attributes {
@@ -153,7 +155,8 @@ func (a *asset) compared() []*ui.Attribute {
 	return list
 }
 
-// comparedTokens are what versions are read with; without long nothing that may be large.
+// comparedTokens returns the attributes to select for versions. If long is false, it leaves out
+// values that may be large.
 func (a *asset) comparedTokens(long bool) []string {
 	tokens := []string{"Moment", "ChangedBy", "ChangedBy.Name", "ChangeDateUTC", "ChangeComment"}
 	for _, one := range a.compared() {
@@ -168,7 +171,7 @@ func (a *asset) comparedTokens(long bool) []string {
 	return tokens
 }
 
-// wordsFor tells in words what a version changed.
+// wordsFor describes the changes of a version in words.
 func (a *asset) wordsFor(before, after row) []string {
 	var said []string
 	more := 0
@@ -219,7 +222,7 @@ func plus(sign string, names []string) string {
 	return sign + strconv.Itoa(len(names))
 }
 
-// short cuts a value that stands in a line.
+// short shortens a value for use in a line.
 func short(text string) string {
 	if runes := []rune(text); len(runes) > maxWord {
 		return string(runes[:maxWord]) + "…"
@@ -227,7 +230,7 @@ func short(text string) string {
 	return text
 }
 
-// shownAs is a value that stands in a line as people read it.
+// shownAs formats a value for people, for use in a line.
 func shownAs(one *ui.Attribute, text string) string {
 	if one == nil {
 		return text
@@ -248,9 +251,9 @@ func shownAs(one *ui.Attribute, text string) string {
 	return text
 }
 
-// both are the values of an attribute in two rows as texts, and whether they are the
-// same: of a relation the names, while the Oids decide, since what it leads to may have
-// been renamed, and two assets may share a name.
+// both returns the values of an attribute in two rows as texts, and whether they are the same.
+// For a relation, the texts are names, but the Oids are compared: the related asset may have
+// been renamed, and two assets can have the same name.
 func (a *asset) both(one *ui.Attribute, before, after row) (was, is string, same bool) {
 	if !one.IsRelation() {
 		was, is = before.text(one.Name), after.text(one.Name)
@@ -264,8 +267,8 @@ func (a *asset) both(one *ui.Attribute, before, after row) (was, is string, same
 	return was, is, from == to
 }
 
-// changed are the names of what a row has more than another one of several values, and
-// of what it lacks.
+// changed returns the names of the values that were added to and removed from a multi-value
+// attribute.
 func (a *asset) changed(one *ui.Attribute, before, after row) (added, removed []string) {
 	if !one.IsRelation() {
 		was, is := before.list(one.Name), after.list(one.Name)
@@ -287,7 +290,7 @@ func (a *asset) changed(one *ui.Attribute, before, after row) (added, removed []
 	return added, removed
 }
 
-// minus are the texts of one list that another one has not.
+// minus returns the texts of a list that are not in the other list.
 func minus(list, without []string) []string {
 	has := make(map[string]bool, len(without))
 	for _, text := range without {
@@ -302,8 +305,8 @@ func minus(list, without []string) []string {
 	return rest
 }
 
-// compareVersions reads two versions and tells what is different. Errors: *ui.Error, 404 where
-// the asset has not both.
+// compareVersions reads two versions and returns their differences. Errors: *ui.Error, 404 if
+// one of the versions does not exist.
 func compareVersions(v *ui.Visit, a *asset, from, to string) (*comparison, error) {
 	rows, err := versionRows(v, a, "Moment='"+from+"','"+to+"'", 0)
 	if err != nil {
@@ -328,7 +331,7 @@ func compareVersions(v *ui.Visit, a *asset, from, to string) (*comparison, error
 	return c, nil
 }
 
-// piecesFor is the difference of an attribute; nil: it is the same.
+// piecesFor returns the difference of an attribute, or nil if there is none.
 func (a *asset) piecesFor(one *ui.Attribute, before, after row, d *ui.Differences) []ui.Piece {
 	var added, removed []string
 	if one.IsMultivalue {

@@ -7,21 +7,21 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// assetOperation is one that may run on an asset.
+// assetOperation is an operation that can run on the asset.
 type assetOperation struct {
 	Name, Label string
-	Final       bool // asks first
+	Final       bool // needs a confirmation
 	Arguments   []assetArgument
 }
 
-// assetArgument is what an operation wants to know.
+// assetArgument is an argument of an operation.
 type assetArgument struct {
 	Name, Kind string
 	Required   bool
 }
 
-// offer takes the operations of a type: those that may run now, and the names of those
-// that may not. A reader is not offered to retire itself, which ends its own sign-in.
+// offer sets the operations that can run now, and the names of those that cannot. It does not
+// offer readers to inactivate themselves, because that would end their sign-in.
 func (v *assetView) offer(reader string) {
 	for _, o := range v.kind.Operations {
 		if v.Oid == reader && o.Name == "Inactivate" {
@@ -44,8 +44,7 @@ func (v *assetView) offer(reader string) {
 	slices.Sort(v.NotNow)
 }
 
-// parts are the types that an asset of a type is made up of, and the relation by which
-// they belong to it.
+// parts has, for a type, the types of its parts and the relation from a part to the asset.
 var parts = map[string]struct {
 	Relation string
 	Types    []string
@@ -54,7 +53,7 @@ var parts = map[string]struct {
 	"Epic": {"Super", []string{"Story", "Epic"}},
 }
 
-// offerParts links to the console with requests that make parts of the asset.
+// offerParts adds links to the console with requests that create parts of the asset.
 func (v *assetView) offerParts(visit *ui.Visit) {
 	of, known := parts[v.kind.Token]
 	if !known || !v.May || v.Deleted {

@@ -8,51 +8,52 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxListed is how many assets of a relation a page lists.
+// maxListed limits the assets of a relation that a page lists.
 const maxListed = 50
 
-// assetView is the page on which an asset is read.
+// assetView is the page that shows an asset.
 type assetView struct {
 	*asset
 	Groups      []group
 	Totals      *totals // nil: the type has none
-	Long        []fact  // texts of many lines, first the description
+	Long        []fact  // long texts, the description first
 	NotSet      []string
 	Tables      []relatedTable
 	Lists       []relatedList
 	Further     []furtherList
 	Attachments []attached
-	Attaches    bool   // the type has attachments, and the reader may change the asset
-	Largest     string // attachment that a request may send; empty: it is not known
+	Attaches    bool   // the type has attachments and the reader may add one
+	Largest     string // size limit of an attachment with its unit; empty if unknown
 	Content     *attached
 	Operations  []assetOperation
-	NotNow      []string // operations that may not run
-	Parts       []making // what may be made below the asset
-	Message     string   // what was refused
+	NotNow      []string // operations that cannot run now
+	Parts       []making // links that create parts of the asset
+	Message     string   // why a form was refused
 }
 
-// making is a link that makes an asset.
+// making is a link that creates an asset.
 type making struct{ Label, Link string }
 
 // fact is an attribute with its value.
 type fact struct {
 	Label string
 	Text  string        // one value
-	URL   string        // that Text is
+	URL   string        // link on Text
 	HTML  template.HTML // a long text
 	At    template.HTML // an instant
 	Refs  []ref
-	All   string // console: all of Refs, where there are more
+	All   string // link to the console with all assets, if Refs has only the first
 }
 
-// group are facts that belong together.
+// group has facts that belong together.
 type group struct {
 	Name  string
 	Facts []fact
-	Quiet bool // of interest to few
+	Quiet bool // interesting only for few readers
 }
 
-// showRead shows an asset, or one of its versions, with what was refused.
+// showRead shows an asset or one of its versions. refused is the message about a refused form,
+// or "".
 func showRead(v *ui.Visit, o oid.OID, refused string) error {
 	a, err := load(v, o)
 	if err != nil {
@@ -72,7 +73,7 @@ func showRead(v *ui.Visit, o oid.OID, refused string) error {
 	return v.Render("asset", a.title(), view)
 }
 
-// title is what the browser calls the page.
+// title returns the title of the browser window.
 func (a *asset) title() string {
 	if a.Number != "" {
 		return a.Number + " " + a.Name
@@ -80,8 +81,8 @@ func (a *asset) title() string {
 	return a.Name
 }
 
-// load reads an asset, or one of its versions. Errors: *ui.Error, 404 for what is hidden
-// as for what is missing.
+// load reads an asset or one of its versions. Errors: *ui.Error, 404 if the asset is missing or
+// hidden from the reader.
 func load(v *ui.Visit, o oid.OID) (*asset, error) {
 	a, err := kindOf(v, o)
 	if err != nil {
@@ -106,8 +107,8 @@ func load(v *ui.Visit, o oid.OID) (*asset, error) {
 	return a, nil
 }
 
-// rowsOf reads rows with all attributes of an asset; where its long texts are too large
-// to be read, without them.
+// rowsOf reads rows with all attributes of an asset. If the answer is too large, it reads them
+// again without long texts. held is the parameter of tokens.
 func rowsOf(v *ui.Visit, a *asset, ask func(tokens []string) ui.Query, held bool) ([]row, error) {
 	var rows []row
 	err := v.API.Find([]ui.Query{ask(a.tokens(held, true))}, &rows)
@@ -118,8 +119,9 @@ func rowsOf(v *ui.Visit, a *asset, ask func(tokens []string) ui.Query, held bool
 	return rows, err
 }
 
-// tokens are what a query selects of an asset: all with one value, and the names of what
-// relations to one lead to; with held also the relations to many that a version has.
+// tokens returns the attributes to select: all single values, and the names of assets in
+// relations to one. If held is true, it includes the relations to many that a version stores.
+// If long is false, it leaves out long texts.
 func (a *asset) tokens(held, long bool) []string {
 	var tokens []string
 	for _, one := range a.kind.Attributes {
@@ -139,7 +141,8 @@ func (a *asset) tokens(held, long bool) []string {
 	return tokens
 }
 
-// nameOf is the token of the names of what a relation leads to; empty: these have none.
+// nameOf returns the token for the names of the related assets. It is empty if they have no
+// names.
 func (a *asset) nameOf(relation *ui.Attribute) string {
 	related := a.model.Types[relation.RelatedAsset.Nameref]
 	if related == nil || related.ByName["Name"] == nil || relation.Name == "ID" || relation.Name == "Now" || relation.Name == "Prior" {
@@ -148,7 +151,7 @@ func (a *asset) nameOf(relation *ui.Attribute) string {
 	return relation.Name + ".Name"
 }
 
-// take reads what the heading shows.
+// take sets the data of the heading from a row.
 func (a *asset) take(r row) {
 	a.row = r
 	a.Moment = r.text("Moment")

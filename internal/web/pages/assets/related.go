@@ -10,18 +10,18 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// relatedTable are children and parts of an asset.
+// relatedTable has children or parts of an asset.
 type relatedTable struct {
 	Label, Name string
 	Rows        []relatedRow
 	HasNumber   bool
 	HasStatus   bool
 	HasToDo     bool
-	HasType     bool   // assets of several types
-	All         string // console: all of them, where there are more
+	HasType     bool   // the rows have several types
+	All         string // link to the console with all rows, if Rows has only the first
 }
 
-// relatedList are other assets that a relation leads to.
+// relatedList has other assets of a relation to many.
 type relatedList struct {
 	Label, Name string
 	Rows        []relatedRow
@@ -29,16 +29,16 @@ type relatedList struct {
 	people      bool
 }
 
-// furtherList is a relation that a page does not read, since it says nothing new or has
-// no bound.
+// furtherList is a relation that the page does not read, because it repeats other relations or
+// has no bound. All links to the console.
 type furtherList struct{ Label, All string }
 
-// relatedRow is an asset that a relation leads to.
+// relatedRow is one asset of a relation.
 type relatedRow struct {
 	Oid, Number, Name, Type, State, Status, ToDo string
 }
 
-// fact shows a short list among other values.
+// fact returns a short list in the form of a single value.
 func (l relatedList) fact() fact {
 	f := fact{Label: l.Label, All: l.All}
 	for _, r := range l.Rows {
@@ -47,8 +47,8 @@ func (l relatedList) fact() fact {
 	return f
 }
 
-// asked is a relation to many with the query that reads it: from its other side, or else
-// within the asset.
+// asked is a relation to many with the query that reads it. The query selects from the other
+// side of the relation, or else within the asset.
 type asked struct {
 	relation *ui.Attribute
 	table    bool
@@ -57,8 +57,8 @@ type asked struct {
 	query    ui.Query
 }
 
-// readAround reads what other assets say of an asset: children, parts, attachments and
-// all other relations to many, in one request.
+// readAround reads the relations to many in one request: children, parts and all others. Then
+// it reads the attachments.
 func readAround(v *ui.Visit, view *assetView) error {
 	all := view.toAsk()
 	queries := make([]ui.Query, len(all))
@@ -75,7 +75,7 @@ func readAround(v *ui.Visit, view *assetView) error {
 	for i, one := range all {
 		view.add(one, one.rows(rows[i]))
 	}
-	// Children before what is only planned here, as the type declares them.
+	// Direct children come first. Other tables keep the order of the type.
 	slices.SortStableFunc(view.Tables, func(a, b relatedTable) int {
 		return cmp.Compare(view.depth(a.Name), view.depth(b.Name))
 	})
@@ -84,7 +84,7 @@ func readAround(v *ui.Visit, view *assetView) error {
 	return readAttachments(v, view)
 }
 
-// depth is 0 for relations to what stands right below the asset.
+// depth returns 0 for a relation to direct children and 1 for other relations.
 func (a *asset) depth(name string) int {
 	if a.kind.IsDown(a.kind.ByName[name]) {
 		return 0
@@ -92,7 +92,7 @@ func (a *asset) depth(name string) int {
 	return 1
 }
 
-// toAsk are the relations to many that a page reads, bounded.
+// toAsk returns the relations to many that the page reads. They have a bound.
 func (v *assetView) toAsk() []asked {
 	var all []asked
 	for _, one := range v.kind.Attributes {
@@ -103,7 +103,7 @@ func (v *assetView) toAsk() []asked {
 		related := v.model.Types[one.RelatedAsset.Nameref]
 		_, back, found := strings.Cut(one.ReciprocalRelation.Tokenref, ".")
 		if isAttachments(one) {
-			continue // which have a list of their own
+			continue // attachments have a separate list
 		}
 		if related == nil || !found && one.IsReadOnly || v.kind.IsClosure(one) || one.Name == "SecuredAssets" {
 			v.Further = append(v.Further, furtherList{label, consoleLink(ui.Query{"from": v.Oid, "select": []string{one.Name}})})
@@ -114,21 +114,21 @@ func (v *assetView) toAsk() []asked {
 	return all
 }
 
-// sortAsShown has a query sort by what assets of a type are sorted by: where there may be many,
-// that takes longer than to find the first ones.
+// sortAsShown sorts a query by the default order of the type. With many assets, this takes
+// longer than reading the first rows in any order.
 func sortAsShown(q ui.Query, t *ui.Type) {
 	if by := t.DefaultOrderBy.Path(); by != "" && t.ByName[by] != nil {
 		q["sort"] = []string{by}
 	}
 }
 
-// isAttachments reports whether a relation leads to what is attached to an asset.
+// isAttachments reports whether a relation has the attachments of an asset.
 func isAttachments(a *ui.Attribute) bool {
 	return a.ReciprocalRelation.Tokenref == "Attachment.Asset"
 }
 
-// ask makes the query for a relation to many: from its other side, back, which pages can
-// bound. Where there is none, what somebody has written is read whole.
+// ask returns the query for a relation to many. It selects from the other side, back, with a
+// page as its bound. If back is empty, it reads the whole relation within the asset.
 func (v *assetView) ask(one *ui.Attribute, related *ui.Type, back string) asked {
 	a := asked{relation: one, columns: []string{"AssetType"}}
 	a.table = v.kind.IsDown(one) || one.IsReadOnly && v.model.IsA(related.Token, "Workitem")
@@ -155,7 +155,7 @@ func (v *assetView) ask(one *ui.Attribute, related *ui.Type, back string) asked 
 	return a
 }
 
-// rows are those of the relation in an answer to its query.
+// rows returns the rows of the relation from an answer to its query.
 func (a asked) rows(answer []row) []row {
 	if !a.within {
 		return answer
@@ -172,7 +172,7 @@ func (a asked) rows(answer []row) []row {
 	return found
 }
 
-// add takes the rows of a relation to many.
+// add adds the rows of a relation to many to the page.
 func (v *assetView) add(one asked, found []row) {
 	if len(found) == 0 {
 		if !one.relation.IsReadOnly {
@@ -212,7 +212,7 @@ func relatedOf(r row) relatedRow {
 	}
 }
 
-// consoleLink is the path, below the base, of the console with a query.
+// consoleLink returns the path of the console, below the base, with a query.
 func consoleLink(q ui.Query) string {
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -221,19 +221,19 @@ func consoleLink(q ui.Query) string {
 	return ui.Link("", "/ui/console", "path", "query.v1", "request", string(b))
 }
 
-// attached is an attachment, or the content of an asset that has one.
+// attached is an attachment, or the content of an asset.
 type attached struct {
 	Oid, ID, Name, Filename, Kind string
-	Path                          string // of its bytes
+	Path                          string // of its content
 	Size                          string
 	Picture                       bool
 }
 
-// pictures are the contents that a page shows. Pictures that can hold scripts are not
-// among them.
+// pictures has the content types that a page shows as images. SVG is not included, because it
+// can contain scripts.
 var pictures = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/avif": true, "image/bmp": true, "image/x-icon": true}
 
-// readAttachments reads what is attached to an asset, and the asset's own content.
+// readAttachments reads the attachments of an asset, and the content of the asset itself.
 func readAttachments(v *ui.Visit, view *assetView) error {
 	if view.kind.ByName["Content"] != nil && view.kind.ByName["Content"].AttributeType == "Blob" {
 		one := view.contentOf(view.Oid, view.row)
@@ -265,7 +265,8 @@ func readAttachments(v *ui.Visit, view *assetView) error {
 	return nil
 }
 
-// largestAttachment asks for the bound of what requests attach.
+// largestAttachment returns the size limit of an attachment from the settings, with its unit,
+// or "" if it cannot be read.
 func largestAttachment(v *ui.Visit) string {
 	var config struct{ Settings map[string]string }
 	if v.Quiet().Get("config.v1", &config) != nil {
@@ -287,7 +288,7 @@ func (v *assetView) contentOf(oid string, r row) attached {
 	}
 }
 
-// measure asks for the size of a content.
+// measure sets the size of a content with a HEAD request.
 func measure(v *ui.Visit, one *attached) {
 	quiet := v.Quiet()
 	answer, err := quiet.With(nil, http.MethodHead, one.Path, "", nil)

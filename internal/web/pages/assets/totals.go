@@ -2,21 +2,21 @@ package assets
 
 import "github.com/alds-dev/alds/internal/web/ui"
 
-// totals are numbers that the service computes of an asset and all below it, which may
-// take longer than the rest of the page: that is shown first, and asks for them.
+// totals are numbers that the service computes from an asset and everything below it. They can
+// take longer than the rest of the page, so the script requests them after the page is shown.
 type totals struct {
-	Part  string // path below the base, for the script, which asks for no page
-	Path  string // below the base: the page with them
+	Part  string // path below the base of the part that the script requests
+	Path  string // path below the base of the page with them
 	Facts []fact
-	Known bool // they have been computed
+	Known bool // Facts has been read
 }
 
-// isTotal reports whether an attribute is computed from numbers, perhaps of many assets.
+// isTotal reports whether an attribute is computed from numbers, possibly of many assets.
 func isTotal(a *ui.Attribute) bool {
 	return a.IsReadOnly && a.AttributeType == "Numeric" && a.Name != "Days"
 }
 
-// showTotals serves GET ui/asset/<Oid>/totals: the part of the page that has them.
+// showTotals serves GET ui/asset/<Oid>/totals: only the part of the page with the totals.
 func showTotals(v *ui.Visit) error {
 	o, err := readOid(v.Request.PathValue("oid"))
 	if err != nil {
@@ -36,7 +36,8 @@ func showTotals(v *ui.Visit) error {
 	return v.RenderPart("asset", "totals", view)
 }
 
-// readTotals reads those of an asset, or says where they are; nil: its type has none.
+// readTotals reads the totals if read is true. Otherwise it returns only the paths. It returns
+// nil if the type has no totals.
 func readTotals(v *ui.Visit, a *asset, read bool) (*totals, error) {
 	var tokens []string
 	for _, one := range a.kind.Attributes {
@@ -45,7 +46,7 @@ func readTotals(v *ui.Visit, a *asset, read bool) (*totals, error) {
 		}
 	}
 	if len(tokens) == 0 {
-		return nil, nil //nolint:nilnil // a type without totals
+		return nil, nil //nolint:nilnil // the type has no totals
 	}
 	t := &totals{Part: "/ui/asset/" + a.Oid + "/totals", Path: assetLink(a.Oid, "totals", "1"), Known: read}
 	if !read {

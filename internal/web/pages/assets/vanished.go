@@ -10,19 +10,19 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// vanishedPage answers a form of an asset that cannot be changed any more: it shows what
-// the form had, so that nothing that was typed is lost.
+// vanishedPage is the answer to a form of an asset that can no longer be changed. It shows the
+// input of the form, so that nothing is lost.
 type vanishedPage struct {
 	Message string
-	Path    string // below the base: the asset; empty: it is not there
+	Path    string // path of the asset below the base; empty: the asset does not exist
 	Fields  []typedField
 }
 
-// typedField is a field of a form with what was in it.
+// typedField is a field of a form with its input.
 type typedField struct{ Label, Text string }
 
-// showVanished answers for an asset that is not there, or not for the reader. Errors:
-// that of a type that there is not.
+// showVanished answers for an asset that no longer exists or that the reader no longer sees. It
+// returns gone if the type does not exist.
 func showVanished(v *ui.Visit, o oid.OID, gone *ui.Error) error {
 	model, err := v.Model()
 	if err != nil {
@@ -43,7 +43,7 @@ func showVanished(v *ui.Visit, o oid.OID, gone *ui.Error) error {
 	})
 }
 
-// showDeleted answers for an asset that somebody has deleted, and may bring back.
+// showDeleted answers for an asset that was deleted and can be restored.
 func showDeleted(v *ui.Visit, a *asset) error {
 	v.Status = http.StatusConflict
 	return v.Render("vanished", "Not saved", vanishedPage{
@@ -52,8 +52,8 @@ func showDeleted(v *ui.Visit, a *asset) error {
 	})
 }
 
-// typedFields are what a form had, in the order of its fields, without what was empty or
-// chosen.
+// typedFields returns the input of a form in the order of its fields. Empty input and selected
+// options are left out.
 func typedFields(v *ui.Visit, a *asset) []typedField {
 	form := v.Request.PostForm
 	p := &editPage{asset: a}

@@ -14,11 +14,11 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// isName is what an operation or attribute may be called.
+// isName matches the name of an operation.
 var isName = regexp.MustCompile(`^\w{1,100}$`)
 
-// operateOnAsset serves POST ui/asset/<Oid>/run: it runs an operation and leads to the
-// asset that comes of it.
+// operateOnAsset serves POST ui/asset/<Oid>/run: it runs an operation and redirects to the
+// changed or created asset.
 func operateOnAsset(v *ui.Visit) error {
 	o, err := readOid(v.Request.PathValue("oid"))
 	if err != nil {
@@ -29,7 +29,7 @@ func operateOnAsset(v *ui.Visit) error {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "The form names no operation."}
 	}
 	to := ""
-	if err = v.Once(); err == nil { // some operations make assets
+	if err = v.Once(); err == nil { // some operations create assets
 		to, err = runOperation(v, o, op)
 	}
 	if refused, err := ui.AsError(err); err != nil {
@@ -41,7 +41,7 @@ func operateOnAsset(v *ui.Visit) error {
 	return v.Redirect(assetLink(to, "done", "done"))
 }
 
-// runOperation runs an operation and returns the Oid of what it has changed or made.
+// runOperation runs an operation and returns the Oid of the changed or created asset.
 func runOperation(v *ui.Visit, o oid.OID, op string) (string, error) {
 	args := map[string]any{}
 	for name := range v.Request.PostForm {
@@ -64,13 +64,13 @@ func runOperation(v *ui.Visit, o oid.OID, op string) (string, error) {
 	return made.Now().String(), nil
 }
 
-// dataPath is the path of an asset's attributes. Spec: interface 4.1.1.
+// dataPath returns the path of an asset's attributes. Spec: interface 4.1.1.
 func dataPath(o oid.OID) string {
 	return "rest-1.v1/Data/" + o.Type + "/" + strconv.FormatInt(o.ID, 10)
 }
 
-// attachToAsset serves POST ui/asset/<Oid>/attach: it makes an attachment and stores its
-// bytes.
+// attachToAsset serves POST ui/asset/<Oid>/attach: it creates an attachment and stores its
+// content.
 func attachToAsset(v *ui.Visit) error {
 	o, err := readOid(v.Request.PathValue("oid"))
 	if err != nil {
@@ -112,7 +112,8 @@ func attachFile(v *ui.Visit, o oid.OID) error {
 	return storeContent(v, made.AssetsCreated.OidTokens[0], kind, content)
 }
 
-// storeContent sends the bytes of a new attachment, which is deleted where they are refused.
+// storeContent sends the content of a new attachment. If the content is refused, it deletes the
+// attachment.
 func storeContent(v *ui.Visit, attachment, kind string, content []byte) error {
 	_, id, _ := strings.Cut(attachment, ":")
 	path := "attachment.img/" + id

@@ -8,15 +8,15 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// changeOf returns what a projected change makes of a value, as a difference that
-// people read and as the value that later commands find. known says whether the value
+// changeOf applies a projected change to a value. It returns the difference for people and the
+// new value, for later commands of the same preview. known reports whether the current value
 // could be read. Spec: interface 4.3.5, 4.3.8.
 func changeOf(before, change any, known bool, names map[string]string, d *ui.Differences) (shown []ui.Piece, after any) {
 	how, isHow := change.(jsonObject)
 	list, many := before.([]any)
 	switch {
 	case !isHow || !how.has("add") && !how.has("find"):
-		return addedPieces(asList(change), names), change // it is found when it runs
+		return addedPieces(asList(change), names), change // a query as a value is only evaluated when the request runs
 	case how.has("find") && many:
 		after := swapped(list, how)
 		return listDifference(list, after, names), after
@@ -42,12 +42,11 @@ func changeOf(before, change any, known bool, names map[string]string, d *ui.Dif
 	return valueDifference(shownValue(before, names), shownValue(becomes, names), d), becomes
 }
 
-// maxReplaced is how many bytes a text may have for what is replaced in it to be shown:
-// commands follow each other, and each may make a text longer by a thousand times.
+// maxReplaced limits the bytes of a text after a replacement. Each of several commands could
+// make the text a thousand times longer.
 const maxReplaced = 1 << 20
 
-// replaced puts a text in the place of each one that is found, unless the result is too
-// long.
+// replaced replaces all occurrences of find. ok is false if the result would be too long.
 func replaced(text, find, replace string) (becomes string, ok bool) {
 	if find == "" {
 		return text, true
@@ -58,7 +57,8 @@ func replaced(text, find, replace string) (becomes string, ok bool) {
 	return strings.ReplaceAll(text, find, replace), true
 }
 
-// valueDifference shows texts piece by piece, and short values whole.
+// valueDifference returns the difference of two values. Short values are shown as a whole,
+// longer ones word by word.
 func valueDifference(before, after string, d *ui.Differences) []ui.Piece {
 	const shortValue = 24
 	if before != after && before != "" && after != "" && len(before) <= shortValue && len(after) <= shortValue {
@@ -67,7 +67,7 @@ func valueDifference(before, after string, d *ui.Differences) []ui.Piece {
 	return shortPieces(d.Of(before, after))
 }
 
-// changedList removes values from a list and adds others, that it does not have yet.
+// changedList removes values from a list and appends new values that the list does not have.
 func changedList(list, add, remove []any) []any {
 	gone, has := keysOf(remove), map[string]bool{}
 	var after []any
@@ -86,7 +86,7 @@ func changedList(list, add, remove []any) []any {
 	return after
 }
 
-// swapped puts one value of a list in the place of another.
+// swapped replaces one value of a list by another.
 func swapped(list []any, how jsonObject) []any {
 	if !keysOf(list)[keyOf(how.get("find"))] {
 		return list
@@ -98,7 +98,7 @@ func swapped(list []any, how jsonObject) []any {
 	return changedList(list, add, []any{how.get("find")})
 }
 
-// keyOf returns what two values that are the same have in common.
+// keyOf returns a key that is the same for equal values. For an asset it is the Oid.
 func keyOf(v any) string {
 	if o, ok := v.(jsonObject); ok && o.has("_oid") {
 		v = o.get("_oid")
@@ -114,7 +114,7 @@ func keysOf(values []any) map[string]bool {
 	return keys
 }
 
-// listDifference shows what a list loses and gets.
+// listDifference returns the removed and added values of a list.
 func listDifference(before, after []any, names map[string]string) []ui.Piece {
 	var pieces []ui.Piece
 	was, is := keysOf(before), keysOf(after)
@@ -129,7 +129,7 @@ func listDifference(before, after []any, names map[string]string) []ui.Piece {
 	return shortPieces(pieces)
 }
 
-// appendItem appends an item of a list, behind a comma.
+// appendItem appends a list item, after a comma if it is not the first.
 func appendItem(pieces []ui.Piece, item ui.Piece) []ui.Piece {
 	if len(pieces) > 0 {
 		pieces = append(pieces, ui.Piece{Text: ", "})
@@ -137,7 +137,7 @@ func appendItem(pieces []ui.Piece, item ui.Piece) []ui.Piece {
 	return append(pieces, item)
 }
 
-// addedPieces shows values that are new.
+// addedPieces shows all values as added.
 func addedPieces(values []any, names map[string]string) []ui.Piece {
 	var pieces []ui.Piece
 	for _, v := range values {
@@ -146,7 +146,7 @@ func addedPieces(values []any, names map[string]string) []ui.Piece {
 	return shortPieces(pieces)
 }
 
-// shownValue words a value: an asset by its name, if that is known.
+// shownValue formats a value for people. An asset is shown by its name if names has it.
 func shownValue(v any, names map[string]string) string {
 	switch v := v.(type) {
 	case nil:
@@ -174,7 +174,7 @@ func shownValue(v any, names map[string]string) string {
 	return fmt.Sprint(v)
 }
 
-// shortPieces cuts the pieces of long texts, of those that stay the middle.
+// shortPieces limits the number of pieces and removes the middle of long pieces.
 func shortPieces(pieces []ui.Piece) []ui.Piece {
 	if len(pieces) > maxListedAssets {
 		pieces = append(pieces[:maxListedAssets:maxListedAssets], ui.Piece{Text: " …"})

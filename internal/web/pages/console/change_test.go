@@ -7,8 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// TestLongReplacements: what is replaced in a text that others have made long is not
-// shown.
+// TestLongReplacements checks that a text which becomes too long by replacements is not shown.
 func TestLongReplacements(t *testing.T) {
 	text := any("a")
 	long := jsonObject{{Name: "find", Value: "a"}, {Name: "replace", Value: strings.Repeat("a", 1000)}}

@@ -11,30 +11,30 @@ import (
 // Bounds of the console.
 const (
 	maxConsoleRequest = 2 << 20 // bytes of a request
-	maxLink           = 8 << 10 // bytes of a link that carries one
-	maxAddress        = 2 << 10 // bytes of one that the header of an answer names: proxies take 4 KiB of all headers
+	maxLink           = 8 << 10 // bytes of a link that contains a request
+	maxAddress        = 2 << 10 // bytes of a link in a response header; proxies accept about 4 KiB for all headers
 )
 
-// Paths that the console sends requests to.
+// Paths to which the console sends requests.
 const (
 	commandPath = "api/asset"
 	queryPath   = "query.v1"
 )
 
-// console is what the page of the console shows.
+// console is the data of the console page.
 type console struct {
 	Request  string
 	Path     string
-	Link     string // that carries the request; empty: it is too long, or secret
-	NoLink   string // why there is none
+	Link     string // link that fills in the request; empty: the request is too long or may contain a password
+	NoLink   string // why there is no link
 	Examples []exampleGroup
-	Ran      *ran // nil: nothing has been sent
+	Ran      *ran // nil: no request was sent
 }
 
-// Commands reports whether the request goes to the path of commands.
+// Commands reports whether the request is sent to the path of commands.
 func (c console) Commands() bool { return c.Path == commandPath }
 
-// Marks says where the request is wrong, for the script: the first place, or -1.
+// Marks returns the byte offset of the first error in the request, or -1, for the script.
 func (c console) Marks() int {
 	if c.Ran == nil || len(c.Ran.places) == 0 {
 		return -1
@@ -42,7 +42,7 @@ func (c console) Marks() int {
 	return c.Ran.places[0]
 }
 
-// showConsole serves GET ui/console: it fills the editor and sends nothing.
+// showConsole serves GET ui/console: it fills the editor and runs nothing.
 func showConsole(v *ui.Visit) error {
 	path, err := consolePath(v.Param("path"))
 	if err != nil {
@@ -73,15 +73,15 @@ func runConsole(v *ui.Visit) error {
 			return err
 		}
 	}
-	if c.Ran.Status >= http.StatusBadRequest && !v.IsPart() { // the script shows what is 200
+	if c.Ran.Status >= http.StatusBadRequest && !v.IsPart() { // the script only shows answers with status 200
 		v.Status = c.Ran.Status
 	}
 	v.Writer.Header().Set("HX-Replace-Url", address(v, c))
 	return renderConsole(v, c)
 }
 
-// address is what the browser shows after a request, so that the way back and a reload
-// bring it again.
+// address returns the URL that the browser shows after a request. Going back and reloading then
+// restore the request.
 func address(v *ui.Visit, c console) string {
 	if c.Link != "" && len(c.Link) <= maxAddress {
 		return c.Link
@@ -89,7 +89,7 @@ func address(v *ui.Visit, c console) string {
 	return v.Link("/ui/console")
 }
 
-// consoleActions are what the buttons do. A form without one of them runs nothing.
+// consoleActions has the functions of the buttons. A form without a button value runs nothing.
 var consoleActions = map[string]func(v *ui.Visit, c console) (*ran, error){
 	"run": runRequest, "preview": previewRequest, "explain": explainRequest,
 }
@@ -108,7 +108,7 @@ func renderConsole(v *ui.Visit, c console) error {
 	return v.Render("console", "Console", c)
 }
 
-// consolePath returns the path that a parameter names. Errors: *ui.Error.
+// consolePath returns the path of the interface for a parameter. Errors: *ui.Error.
 func consolePath(text string) (string, error) {
 	switch text {
 	case "", commandPath:
@@ -119,13 +119,14 @@ func consolePath(text string) (string, error) {
 	return "", &ui.Error{Status: http.StatusBadRequest, Message: "The console sends requests to api/asset and query.v1."}
 }
 
-// lineFeeds returns a text whose lines end as those of the editor: forms send CR LF, and
-// positions are counted in what is sent to the interface.
+// lineFeeds replaces all line ends by \n, as in the editor. Forms send CR LF, but positions
+// refer to the text that is sent to the interface.
 func lineFeeds(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// carrying returns a link that fills the editor with a request, or why there is none.
+// carrying returns a link that fills the editor with a request, or the reason why there is
+// none.
 func carrying(v *ui.Visit, c console) (to, why string) {
 	if strings.Contains(strings.ToLower(c.Request), "password") {
 		return "", "It seems to have a password, so no link carries it."

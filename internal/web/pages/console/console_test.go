@@ -142,7 +142,7 @@ func TestQueriesOf(t *testing.T) {
 	}
 }
 
-// TestOrdered: what is read is written the same.
+// TestOrdered checks that parsing and formatting keep a JSON value unchanged.
 func TestOrdered(t *testing.T) {
 	const text = `{"b":[1,"<&>",null,{"z":true,"a":{}}],"a":12345678901234567890.5}`
 	value, err := parseOrdered([]byte(text))
@@ -151,7 +151,7 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// A request that is short, and has no secret, stands in the address.
+// TestAddress checks that the URL contains a request if it is short and has no password.
 func TestAddress(t *testing.T) {
 	v := &ui.Visit{Site: &ui.Site{Base: "/alds"}}
 	for request, want := range map[string]string{

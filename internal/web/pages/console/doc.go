@@ -1,4 +1,4 @@
-// Package console makes the pages about a query or commands that are run, previewed or explained.
+// Package console has the pages that run, preview or explain queries and commands.
 //
 // Spec: interface 4.3.
 package console

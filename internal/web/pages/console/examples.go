@@ -7,33 +7,33 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// exampleGroup are examples of one kind.
+// exampleGroup has the examples about one topic.
 type exampleGroup struct {
 	Title    string
 	Examples []exampleRequest
 }
 
-// exampleRequest is a request that works on the data of the reader.
+// exampleRequest is a request that works with the data of the reader.
 type exampleRequest struct {
 	Title   string
 	Request string
-	Path    string // empty: that of commands
-	Link    string // that fills the editor with it
+	Path    string // empty: the path of commands
+	Link    string // fills the editor with the request
 }
 
-// exampleData are assets of the reader that examples name.
+// exampleData has assets of the reader for use in examples.
 type exampleData struct {
 	Project, Story, Member string
 	Writes                 bool // the reader may change the project or something in it
-	Leads                  bool // the project itself
+	Leads                  bool // the reader may change the project itself
 	Administers            bool
 }
 
-// createSample makes what examples name, where there is none.
+// createSample creates a story for examples that need one, if the reader has none.
 const createSample = `{"@story": {"AssetType": "Story", "Name": "Pay by card", "Scope": "{project}", "Estimate": 3}},
  `
 
-// examplesFor returns examples whose Oids are those of the reader's own data.
+// examplesFor returns examples with Oids from the reader's own data.
 func examplesFor(v *ui.Visit) ([]exampleGroup, error) {
 	s, err := readExampleData(v)
 	if err != nil {
@@ -65,7 +65,8 @@ func examplesFor(v *ui.Visit) ([]exampleGroup, error) {
 	return groups, nil
 }
 
-// readExampleData looks for what the reader may change, and else for what it sees.
+// readExampleData finds assets that the reader can change, or else a project that the reader
+// sees.
 func readExampleData(v *ui.Visit) (exampleData, error) {
 	type row struct {
 		Oid   string `json:"_oid"`
@@ -75,7 +76,7 @@ func readExampleData(v *ui.Visit) (exampleData, error) {
 	}
 	one := map[string]int{"size": 1}
 	var stories, led, seen []row
-	quiet := v.Quiet() // they are none of the reader's requests
+	quiet := v.Quiet() // the reader did not request them, so the footer does not show them
 	err := quiet.Find([]ui.Query{
 		{"from": "Story", "filter": []string{"CanUpdate='true'", "AssetState='Active'", "Scope.AssetState='Active'"}, "select": []string{"Scope"}, "page": one},
 		{"from": "Scope", "filter": []string{"CanUpdate='true'", "AssetState='Active'"}, "page": one},
@@ -93,7 +94,7 @@ func readExampleData(v *ui.Visit) (exampleData, error) {
 	return s, err
 }
 
-// fill puts Oids into an example. Where there is no story, the request makes one first.
+// fill inserts Oids into an example. Without a story, the request first creates one.
 func (s exampleData) fill(request string) string {
 	story := s.Story
 	if story == "" && strings.Contains(request, "{story}") {
@@ -103,7 +104,7 @@ func (s exampleData) fill(request string) string {
 		"{hour}", time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04")).Replace(request)
 }
 
-// queryExamples read.
+// queryExamples read data.
 var queryExamples = []exampleRequest{
 	{Title: "Filter, columns, order, page", Request: `{"from": "Story",
  "where": {"Scope": "{project}"},
@@ -143,7 +144,7 @@ page: {size: 20}
 `},
 }
 
-// commandExamples write into a project.
+// commandExamples write to a project.
 var commandExamples = []exampleRequest{
 	{Title: "Create", Request: `{"AssetType": "Story", "Name": "Pay by card", "Scope": "{project}", "Estimate": 3, "Owners": ["{member}"]}`},
 	{Title: "Create in YAML", Request: `AssetType: Story
@@ -192,7 +193,7 @@ Description: |
 ]`},
 }
 
-// projectExamples are for those who may change projects.
+// projectExamples are for readers who can change projects.
 var projectExamples = []exampleRequest{
 	{Title: "Operation with arguments", Request: `[
  {"@trial": {"AssetType": "Scope", "Name": "Trial", "#ContextOid": "{project}"}},

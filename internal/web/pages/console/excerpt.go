@@ -8,12 +8,12 @@ import (
 
 // Bounds of an excerpt.
 const (
-	linesAround = 3   // of a place, before and after it
-	maxPlaces   = 20  // that are marked
-	maxLine     = 600 // bytes of a line that are shown, around the place
+	linesAround = 3   // lines shown before and after an error
+	maxPlaces   = 20  // errors that are marked
+	maxLine     = 600 // bytes of a line that are shown on each side of an error
 )
 
-// textLine is one of a text, with its number.
+// textLine is a line of a text with its number.
 type textLine struct {
 	Number int
 	Parts  []markedText
@@ -26,8 +26,7 @@ type markedText struct {
 	Mark bool
 }
 
-// excerpt returns the lines of a text around some places, which are byte offsets, with
-// what stands at each marked.
+// excerpt returns the lines around some byte offsets. The word at each offset is marked.
 func excerpt(text string, places []int) []textLine {
 	places = slices.Clone(places)
 	slices.Sort(places)
@@ -51,7 +50,7 @@ func excerpt(text string, places []int) []textLine {
 	return shown
 }
 
-// linesNear returns the numbers of the lines around ascending places.
+// linesNear returns the numbers of the lines around byte offsets in ascending order.
 func linesNear(text string, places []int) map[int]bool {
 	near := map[int]bool{}
 	number, done := 1, 0
@@ -66,7 +65,8 @@ func linesNear(text string, places []int) map[int]bool {
 	return near
 }
 
-// markLine splits a line that begins at start into what is marked and what is not.
+// markLine splits a line, which begins at the byte offset start, into marked and unmarked
+// parts.
 func markLine(text string, start int, places []int, last bool) []markedText {
 	var parts []markedText
 	done := 0
@@ -77,7 +77,7 @@ func markLine(text string, start int, places []int, last bool) []markedText {
 		}
 		at = min(at, len(text))
 		if word := strings.TrimLeft(text[at:], " \t"); word != "" {
-			at = len(text) - len(word) // of a line of YAML, which may begin with spaces
+			at = len(text) - len(word) // skip the indentation of a YAML line
 		}
 		end := at + wordLength(text[at:])
 		parts = append(parts, markedText{Text: clipLeft(text[done:at])}, markedText{Text: orSpace(text[at:end]), Mark: true})
@@ -89,7 +89,7 @@ func markLine(text string, start int, places []int, last bool) []markedText {
 	return parts
 }
 
-// orSpace makes something to underline at the end of a line.
+// orSpace returns a space for an empty text, so that the end of a line can be underlined.
 func orSpace(text string) string {
 	if text == "" {
 		return " "
@@ -97,8 +97,7 @@ func orSpace(text string) string {
 	return text
 }
 
-// wordLength returns how many bytes of a text are the word, or else the character, that
-// it begins with.
+// wordLength returns the bytes of the word at the start of a text, or of its first character.
 func wordLength(text string) int {
 	n := strings.IndexFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\",;()[]{}='<>|&", r) })
 	switch {

@@ -12,29 +12,29 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxExplained is how many queries are explained at a time.
+// maxExplained limits the queries of one request.
 const maxExplained = 20
 
-// explainedQuery is how the database runs a query. Spec: interface 4.3.7.
+// explainedQuery describes how the database runs a query. Spec: interface 4.3.7.
 type explainedQuery struct {
 	place
 	Query      string
 	Message    string // why it failed
 	Rows       int
-	Took       string // milliseconds, those of the plan included
+	Took       string // milliseconds, including the time for the plan
 	Statements []explainedStatement
 
-	sentPlace int // byte of the query as it was sent; -1: none
+	sentPlace int // byte offset of the error in the query as it was sent; -1: none
 }
 
-// explainedStatement is one of SQL, with its plan.
+// explainedStatement is an SQL statement with its plan.
 type explainedStatement struct {
 	SQL  string
 	Plan resultTable
 }
 
-// explainRequest shows how queries are run. A preview says what the request is; only queries
-// are sent then, each for itself.
+// explainRequest shows how the database runs queries. It first sends a preview to split the
+// request into commands. If all commands are queries, it sends each query separately.
 func explainRequest(v *ui.Visit, c console) (*ran, error) {
 	if !v.Member.Administers() {
 		return nil, &ui.Error{Status: http.StatusForbidden, Message: "Explain is for system administrators."}
@@ -63,7 +63,8 @@ func explainRequest(v *ui.Visit, c console) (*ran, error) {
 	return r, nil
 }
 
-// queriesOf returns the queries of a preview, or why it is not explained.
+// queriesOf returns the queries of a preview, or the reason why the request cannot be
+// explained.
 func queriesOf(body []byte) (queries []jsonObject, refusal string) {
 	value, err := parseOrdered(body)
 	if err != nil {
@@ -85,8 +86,8 @@ func queriesOf(body []byte) (queries []jsonObject, refusal string) {
 	return queries, ""
 }
 
-// explainOne runs a query with its plan. Errors: *ui.Error, where the session does not
-// count.
+// explainOne runs a query and returns its plan. A refused query is in Message. Errors: the
+// request of the page was canceled, or the plan cannot be read.
 func explainOne(v *ui.Visit, q jsonObject) (explainedQuery, error) {
 	one := explainedQuery{Query: beginOf(compactJSON(q), maxShownCommand), sentPlace: -1}
 	if !q.has("explain") {

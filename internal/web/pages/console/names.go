@@ -10,16 +10,17 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// completions are what the editor completes.
+// completions are the names that the editor completes.
 //
 // Shape: {"types":["Story"],"attributes":{"Scope":"Scope","Name":""},"operations":["Delete"]}.
 type completions struct {
 	Types      []string          `json:"types,omitempty"`
-	Attributes map[string]string `json:"attributes,omitempty"` // the type that a relation leads to
+	Attributes map[string]string `json:"attributes,omitempty"` // type of the related assets; empty: no relation
 	Operations []string          `json:"operations,omitempty"`
 }
 
-// consoleNames serves GET ui/console/names: the types, or what one of them has.
+// consoleNames serves GET ui/console/names: all types, or the attributes and operations of one
+// type.
 func consoleNames(v *ui.Visit) error {
 	v.Writer.Header().Set("Cache-Control", "private, max-age=300")
 	typ := v.Param("type")
@@ -36,7 +37,7 @@ func consoleNames(v *ui.Visit) error {
 		Operations map[string]struct{ Name string }
 	}
 	if strings.ContainsAny(typ, "/.") {
-		return ui.NotFound() // it would be no type
+		return ui.NotFound() // not a type, and it would change the path
 	}
 	if err := v.API.Get("meta.v1/"+url.PathEscape(typ), &description); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// jsonObject is a JSON object with its members in the order of the text. A value is a
-// string, json.Number, bool, nil, []any or jsonObject.
+// jsonObject is a JSON object that keeps the order of its members. A value is a string,
+// json.Number, bool, nil, []any or jsonObject.
 type jsonObject []jsonMember
 
 type jsonMember struct {
@@ -17,7 +17,7 @@ type jsonMember struct {
 
 var errJSON = errors.New("the answer is no JSON")
 
-// get returns the value of a name; nil where there is none.
+// get returns the value of a member, or nil.
 func (o jsonObject) get(name string) any {
 	for _, f := range o {
 		if f.Name == name {
@@ -27,7 +27,7 @@ func (o jsonObject) get(name string) any {
 	return nil
 }
 
-// set changes the value of a name that is there.
+// set replaces the value of an existing member.
 func (o jsonObject) set(name string, value any) {
 	for i := range o {
 		if o[i].Name == name {
@@ -36,7 +36,7 @@ func (o jsonObject) set(name string, value any) {
 	}
 }
 
-// has reports whether there is a member of that name.
+// has reports whether a member exists.
 func (o jsonObject) has(name string) bool {
 	for _, f := range o {
 		if f.Name == name {
@@ -66,7 +66,7 @@ func (o jsonObject) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// plainJSON writes a value as JSON that people read: nothing is escaped for HTML.
+// plainJSON encodes a value without escapes for HTML.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -75,7 +75,7 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// compactJSON returns a value as JSON on one line.
+// compactJSON encodes a value on one line, or returns "" if it cannot be encoded.
 func compactJSON(v any) string {
 	b, err := plainJSON(v)
 	if err != nil {
@@ -84,7 +84,7 @@ func compactJSON(v any) string {
 	return string(b)
 }
 
-// readOrdered reads the next value. Errors: errJSON and those of the decoder.
+// readOrdered decodes the next value. Errors: errJSON and errors of the decoder.
 func readOrdered(d *json.Decoder) (any, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -111,15 +111,15 @@ func readOrdered(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// parseOrdered reads a value with all its members in order.
+// parseOrdered decodes a value and keeps the order of its members.
 func parseOrdered(b []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	return readOrdered(d)
 }
 
-// eachMember calls read for every member of an object that has begun; read takes the
-// value.
+// eachMember calls read for every member of an object, after its opening brace. read must
+// decode the value.
 func eachMember(d *json.Decoder, read func(name string) error) error {
 	for d.More() {
 		token, err := d.Token()
@@ -138,7 +138,8 @@ func eachMember(d *json.Decoder, read func(name string) error) error {
 	return err
 }
 
-// eachElement calls read for every element of a list that has begun; read takes it.
+// eachElement calls read for every element of a list, after its opening bracket. read must
+// decode the element.
 func eachElement(d *json.Decoder, read func() error) error {
 	for d.More() {
 		if err := read(); err != nil {

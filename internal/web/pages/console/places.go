@@ -8,15 +8,16 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxRead is how many bytes reading a request once more, for the places of its commands,
-// may need; those of a larger one have none.
+// maxRead limits the memory in bytes for parsing a request again to find its commands. Errors
+// in a larger request have no position.
 const maxRead = 4 << 20
 
-// place is where something is wrong in the request. Line 0: that is not known.
+// place is the position of an error in the request. Line 0 means that it is unknown.
 type place struct{ Line, Column, Position int }
 
-// commandsOf are the commands of a request as they were written, without their aliases,
-// in the order in which failures count them. Spec: interface 2.5.3.
+// commandsOf returns the commands of a request as they were written, without aliases. The order
+// is that of the command indexes in failures. It returns nil if the request is too large or
+// invalid. Spec: interface 2.5.3.
 func commandsOf(request string) []*doc.Node {
 	body := []byte(request)
 	yaml, format := doc.Sniff(body), doc.JSON
@@ -28,7 +29,7 @@ func commandsOf(request string) []*doc.Node {
 	}
 	docs, err := doc.Parse(body, yaml)
 	if err != nil {
-		return nil // who was asked says so
+		return nil // the answer of the interface reports this error
 	}
 	var all []*doc.Node
 	for i := range docs {
@@ -43,7 +44,7 @@ func commandsOf(request string) []*doc.Node {
 	return all
 }
 
-// withoutAlias is the command that an alias stands before.
+// withoutAlias returns the command after an alias.
 func withoutAlias(n *doc.Node) *doc.Node {
 	for i, key := range n.Keys {
 		if strings.HasPrefix(key, "@") && n.Items[i].Kind == doc.Map {
@@ -53,9 +54,9 @@ func withoutAlias(n *doc.Node) *doc.Node {
 	return n
 }
 
-// placeOf is the byte of a command that a failure is about: the value of the attribute
-// that its message names, the operation, or else what the command is for. projected is
-// the command that failed, which may be nested in the other.
+// placeOf returns the byte offset in the request to which a failure refers: the value of the
+// attribute in its message, or the operation, or the type or asset of the command. projected is
+// the failed command, which may be nested in command.
 func placeOf(command *doc.Node, projected jsonObject, message string) int {
 	if inner := nested(command, projected); inner != nil {
 		command = inner
@@ -80,8 +81,8 @@ func placeOf(command *doc.Node, projected jsonObject, message string) int {
 	return command.At
 }
 
-// nested finds the create within a command that became one of its own; nil: there is
-// none.
+// nested finds the create, within a command, that was projected to a separate command. It
+// returns nil if there is none.
 func nested(n *doc.Node, projected jsonObject) *doc.Node {
 	same := func(key string) bool {
 		value, _ := n.Get(key)
@@ -99,8 +100,8 @@ func nested(n *doc.Node, projected jsonObject) *doc.Node {
 	return nil
 }
 
-// sourcePlace is the byte of a command as it was written that a byte of the same command
-// written by the page stands for.
+// sourcePlace converts a byte offset in a command that the page sent to the offset in the
+// command as it was written.
 func sourcePlace(source *doc.Node, sent []byte, at int) int {
 	docs, err := doc.Parse(sent, false)
 	if err != nil || len(docs) == 0 {
@@ -125,8 +126,8 @@ func sourcePlace(source *doc.Node, sent []byte, at int) int {
 	return source.At
 }
 
-// locate gives places, of which the bytes are known, their lines and columns, and marks
-// them in the request.
+// locate sets the line and column of places whose byte offset is known, and marks them in the
+// request.
 func (r *ran) locate(request string, found []*place) {
 	slices.SortFunc(found, func(a, b *place) int { return a.Position - b.Position })
 	at := make([]int, len(found))
@@ -141,7 +142,7 @@ func (r *ran) locate(request string, found []*place) {
 	r.Lines = excerpt(request, r.places)
 }
 
-// locateFailures finds the commands that failed without a place of their own.
+// locateFailures finds positions for the failed commands that have none.
 func (r *ran) locateFailures(request string, failures []*commandFailure) {
 	failures = slices.DeleteFunc(failures, func(f *commandFailure) bool { return f.Line > 0 })
 	if len(failures) == 0 {

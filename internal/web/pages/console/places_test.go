@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlaceOf: a failure without a place leads to the value that its message names, or to
-// what its command is for.
+// TestPlaceOf checks that a failure without a position gets the position of the value in its
+// message, or of the command's asset or type.
 func TestPlaceOf(t *testing.T) {
 	const nestedCreate = `[{"config": "atomic"}, {"@e": {"AssetType": "Epic", "Name": "E", "Subs": [{"AssetType": "Story", "Name": "S", "Scope": "Nowhere"}]}}]`
 	for name, c := range map[string]struct {
@@ -14,7 +14,7 @@ func TestPlaceOf(t *testing.T) {
 		index     int
 		projected string
 		message   string
-		want      string // what stands at the place
+		want      string // text at the position
 	}{
 		"an attribute":          {`[{"AssetType": "Story", "Name": ""}]`, 0, `{"AssetType": "Story", "Name": ""}`, "Violation'Required'Story.Name", `"}]`},
 		"a missing attribute":   {`[{"from": "Task"},` + "\n" + `{"AssetType": "Story", "Name": "x"}]`, 1, `{"AssetType": "Story", "Name": "x"}`, "Violation'Required'Story.Scope", `Story", "Name": "x"}]`},
@@ -49,7 +49,8 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
-// TestSourcePlace: where a query is wrong as the page sends it, it is as it was written.
+// TestSourcePlace checks that a position in the query that the page sends is converted to the
+// position in the text of the request.
 func TestSourcePlace(t *testing.T) {
 	for name, c := range map[string]struct{ request, sent, at, want string }{
 		"JSON":        {"{\"from\":  \"Story\",\n \"select\": [\"Name\", \"Nix\"]}", `{"from":"Story","select":["Name","Nix"],"explain":true}`, "Nix", `Nix"]}`},
@@ -65,7 +66,7 @@ func TestSourcePlace(t *testing.T) {
 	}
 }
 
-// TestNothing: commands that change nothing are told from those that do.
+// TestNothing checks which commands count as changing nothing.
 func TestNothing(t *testing.T) {
 	same, other := attributeEffect{Name: "Estimate", Same: true}, attributeEffect{Name: "Name"}
 	for name, c := range map[string]struct {

@@ -15,43 +15,43 @@ import (
 // Bounds of a preview.
 const (
 	maxPreviewed = 200 // commands that are shown
-	maxPiece     = 300 // bytes of a piece of a difference
-	maxName      = 80  // bytes of a name among other words
+	maxPiece     = 300 // bytes of one piece of a difference
+	maxName      = 80  // bytes of a name within a sentence
 )
 
-// errUnread says that what an asset is now could not be read.
+// errUnread reports that current values could not be read.
 var errUnread = errors.New("the present values cannot be read")
 
-// previewed is what a request would do.
+// previewed is the effect that a request would have.
 type previewed struct {
 	Effects []effect
 	Hidden  int // commands that are not shown
-	Reads   int // queries among them, which change nothing
+	Reads   int // queries among the commands; they change nothing
 
-	made map[string]string // words for what they create, by alias
+	made map[string]string // descriptions of created assets, by alias
 }
 
-// effect is what a command would do to one asset.
+// effect is the effect of a command on one asset.
 type effect struct {
 	Does       string // such as "Create"
-	Oid        string // of the asset; empty: it is not known yet
-	Name       string // of the asset, or words for it
+	Oid        string // of the asset; empty: not yet known
+	Name       string // name or description of the asset
 	Operation  string
 	Attributes []attributeEffect
-	Refused    *commandFailure // by the caller's rights; nil: they allow it
+	Refused    *commandFailure // refused for lack of rights; nil: not refused
 
-	changes jsonObject // the attributes of an update
-	values  jsonObject // those of a create
+	changes jsonObject // attributes of an update
+	values  jsonObject // attributes of a create
 }
 
-// attributeEffect is what an attribute would become.
+// attributeEffect is the new value of an attribute.
 type attributeEffect struct {
 	Name   string
 	Pieces []ui.Piece
-	Same   bool // as it is now
+	Same   bool // same as the current value
 }
 
-// changesNothing reports whether an asset would stay as it is.
+// changesNothing reports whether the asset would keep all its values.
 func (e *effect) changesNothing() bool {
 	return e.Does == changes && e.Oid != "" && !slices.ContainsFunc(e.Attributes, func(a attributeEffect) bool { return !a.Same })
 }
@@ -61,7 +61,7 @@ func (p *previewed) Nothing() bool {
 	return p.Hidden == 0 && !slices.ContainsFunc(p.Effects, func(e effect) bool { return e.Does != unchanged })
 }
 
-// What updates do.
+// Values of Does for updates.
 const (
 	changes   = "Change"
 	unchanged = "Unchanged"
@@ -98,7 +98,7 @@ func previewRequest(v *ui.Visit, c console) (*ran, error) {
 	return r, nil
 }
 
-// add adds what a projected command does. Spec: interface 4.3.8.
+// add adds the effect of a projected command. Spec: interface 4.3.8.
 func (p *previewed) add(command jsonObject) {
 	alias := ""
 	var what jsonObject
@@ -123,7 +123,7 @@ func (p *previewed) add(command jsonObject) {
 	}
 }
 
-// create adds a new asset, and behind it those that are created within it.
+// create adds a new asset, followed by the assets that are created within it.
 func (p *previewed) create(what jsonObject, alias, within string) {
 	e := effect{Does: "Create", Name: fmt.Sprint(what.get("AssetType")) + within}
 	if strings.HasSuffix(alias, "$auto-aliased") {
@@ -158,7 +158,7 @@ func (p *previewed) create(what jsonObject, alias, within string) {
 	}
 }
 
-// attributeName words what a create has beside attributes.
+// attributeName returns the label of a member of a create.
 func attributeName(name string) string {
 	if name == "#ContextOid" {
 		return "in the context of"
@@ -166,7 +166,7 @@ func attributeName(name string) string {
 	return name
 }
 
-// change adds an update or operation: of an asset, or of those that it will find.
+// change adds an update or operation on one asset, or on the assets that its query will find.
 func (p *previewed) change(what jsonObject) {
 	e := effect{Does: changes}
 	if e.Oid, _ = what.get("oid").(string); e.Oid == "" {
@@ -193,7 +193,7 @@ func (p *previewed) change(what jsonObject) {
 	p.Effects = append(p.Effects, e)
 }
 
-// asList returns the values of a list, or the one value.
+// asList returns a list unchanged, or a list of the one value.
 func asList(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -201,8 +201,8 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// compareEffects reads what there is now and puts what would be beside it, or alone.
-// Errors: errUnread; *ui.Error.
+// compareEffects reads the current values and sets the differences of all effects. If the
+// values cannot be read, it still sets the new values. Errors: errUnread; *ui.Error.
 func compareEffects(v *ui.Visit, p *previewed) error {
 	now, unread := presentValues(v, p.Effects)
 	if unread != nil && !errors.Is(unread, errUnread) {
@@ -220,7 +220,7 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 	var d ui.Differences
 	for i := range p.Effects {
 		if err := v.Request.Context().Err(); err != nil {
-			return err // nobody waits for it
+			return err // the client has disconnected, or the time is over
 		}
 		e := &p.Effects[i]
 		if e.Oid != "" {
@@ -233,7 +233,7 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 			before, known := now[e.Oid].get(m.Name), now[e.Oid].has(m.Name)
 			pieces, after := changeOf(before, m.Value, known, names, &d)
 			if known {
-				now[e.Oid].set(m.Name, after) // for the commands that follow
+				now[e.Oid].set(m.Name, after) // for later commands
 			}
 			same := known && !slices.ContainsFunc(pieces, func(p ui.Piece) bool { return p.Added || p.Removed })
 			e.Attributes = append(e.Attributes, attributeEffect{Name: m.Name, Pieces: pieces, Same: same})
@@ -245,10 +245,10 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 	return unread
 }
 
-// presentValues reads the attributes that effects change, by Oid. What cannot be read is
-// left out.
+// presentValues reads the attributes that the effects change, by Oid. Values that cannot be
+// read are missing. Errors: those of eachRow.
 func presentValues(v *ui.Visit, effects []effect) (map[string]jsonObject, error) {
-	groups := map[string][]string{} // Oids by their type and attributes
+	groups := map[string][]string{} // Oids by type and attributes
 	wanted := map[string][]string{}
 	for _, e := range effects {
 		if e.Oid == "" || len(e.changes) == 0 {
@@ -276,11 +276,11 @@ func presentValues(v *ui.Visit, effects []effect) (map[string]jsonObject, error)
 	return found, err
 }
 
-// anyOf is the filter that finds some assets.
+// anyOf returns a filter for these Oids.
 func anyOf(oids []string) string { return "ID='" + strings.Join(oids, "','") + "'" }
 
-// namesOf reads the names of the assets among some values, by Oid. What has no name is
-// left out.
+// namesOf reads the names of all Oids within some values. Assets without a name are missing.
+// Errors: those of eachRow.
 func namesOf(v *ui.Visit, values []any) (map[string]string, error) {
 	byType := map[string]map[string]bool{}
 	for _, value := range values {
@@ -325,8 +325,8 @@ func eachOid(v any, do func(oid string)) {
 	}
 }
 
-// eachRow asks queries, of which each may fail for itself, and calls do for every row.
-// Errors: errUnread; *ui.Error, where the session does not count.
+// eachRow runs queries in one request and calls do for every row. If one query fails, the
+// others still return rows. Errors: errUnread; *ui.Error if the session is not valid.
 func eachRow(v *ui.Visit, queries []any, do func(row jsonObject)) error {
 	if len(queries) == 0 {
 		return nil

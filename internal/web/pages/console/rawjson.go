@@ -2,11 +2,11 @@ package console
 
 import "strings"
 
-// maxRaw is how many bytes of an answer are shown as text.
+// maxRaw limits the bytes of an answer that are shown as text.
 const maxRaw = 256 << 10
 
-// spread writes JSON over several lines and stops behind maxBytes of them. It reads any
-// text, whole or not.
+// spread indents JSON and stops after about maxBytes. whole is false if it stopped. The text
+// may be invalid or incomplete JSON.
 func spread(body []byte, maxBytes int) (text string, whole bool) {
 	var b strings.Builder
 	depth, inText, escaped := 0, false, false

@@ -11,55 +11,55 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// Bounds of what is shown of an answer.
+// Bounds of the parts of an answer that are shown.
 const (
 	maxFailures     = 100
-	maxListedAssets = 200  // assets of a list
-	maxShownCommand = 1000 // bytes of a command among other words
+	maxListedAssets = 200  // assets in a list
+	maxShownCommand = 1000 // bytes of a command within a sentence
 	maxTables       = 100
 )
 
-// ran is what became of a request.
+// ran is the result of a request.
 type ran struct {
-	Action    string // of the console
+	Action    string // action of the console
 	Status    int
 	Took      time.Duration
-	Message   string     // why it was refused
-	Lines     []textLine // of the request, around what is wrong
+	Message   string     // why the request was refused
+	Lines     []textLine // lines of the request around the errors
 	Failures  []commandFailure
-	Failed    int // how many commands
+	Failed    int // number of failed commands
 	Lists     []assetList
 	Tables    []resultTable
-	Sets      int // of rows, also those that are not shown
+	Sets      int // result sets, including those that are not shown
 	Previewed *previewed
 	Explained []explainedQuery
 	Raw       string
 	RawWhole  bool
-	Bytes     int // of the answer
+	Bytes     int // size of the answer
 
-	places []int // byte offsets of what is wrong
+	places []int // byte offsets of the errors
 }
 
 // StatusText returns the words of the status.
 func (r *ran) StatusText() string { return http.StatusText(r.Status) }
 
-// Milliseconds is how long the answer took.
+// Milliseconds returns the time until the answer, formatted.
 func (r *ran) Milliseconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds()*1000) }
 
-// commandFailure is a command that failed.
+// commandFailure is a failed command.
 type commandFailure struct {
 	place
 	Message string
-	Command string // as it was projected
+	Command string // as the interface projected it
 
-	index     int // of the command in the request, from 0
+	index     int // of the command in the request, from 0; -1: unknown
 	projected jsonObject
 }
 
-// Words word the message for people; empty: they are the message.
+// Words returns the message in plain English, or "" if the message has no code.
 func (f commandFailure) Words() string { return wordsFor(f.Message) }
 
-// wordsFor words a message for people; empty: the words are the message.
+// wordsFor returns a message in plain English, or "" if the message has no code.
 func wordsFor(message string) string {
 	if words := ui.Readable(message); words != message {
 		return words
@@ -67,7 +67,7 @@ func wordsFor(message string) string {
 	return ""
 }
 
-// assetList are the assets that a request created, changed or operated on.
+// assetList has the assets that a request created, changed or operated on.
 type assetList struct {
 	Title  string
 	Oids   []string
@@ -75,12 +75,12 @@ type assetList struct {
 	Hidden int
 }
 
-// refusedRun is a request that was not carried out.
+// refusedRun returns the result of a request that the page did not run.
 func refusedRun(message string) *ran {
 	return &ran{Status: http.StatusBadRequest, Message: message, RawWhole: true}
 }
 
-// runRequest sends a request.
+// runRequest sends a request and reads its answer.
 func runRequest(v *ui.Visit, c console) (*ran, error) {
 	r, got, err := send(v, "run", c.Path, c.Request)
 	if err != nil || r.Message != "" {
@@ -102,10 +102,10 @@ func runRequest(v *ui.Visit, c console) (*ran, error) {
 	return r, nil
 }
 
-// send sends the request of the editor to a path and reads what every answer says.
-// A refused one has a message. Errors: *ui.Error, where the session does not count.
+// send sends the request to a path and reads the parts that every answer has. If the request is
+// refused, the result has a message. Errors: *ui.Error if the session is not valid.
 func send(v *ui.Visit, action, path, request string) (*ran, ui.Answer, error) {
-	v.API.Note(http.MethodPost, path, nil) // the request stands in the editor
+	v.API.Note(http.MethodPost, path, nil) // without a body, because the editor shows it
 	begin := time.Now()
 	got, err := v.API.Raw(http.MethodPost, path, "application/json", []byte(request))
 	if err != nil {
@@ -130,8 +130,8 @@ func send(v *ui.Visit, action, path, request string) (*ran, ui.Answer, error) {
 	return r, got, nil
 }
 
-// read reads an answer: that of a bulk request is an object, that of query.v1 a list of
-// result sets. Spec: interface 2.5, 4.7.
+// read decodes an answer. The answer of a bulk request is an object; the answer of query.v1 is
+// a list of result sets. Spec: interface 2.5, 4.7.
 func (r *ran) read(body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -147,7 +147,7 @@ func (r *ran) read(body []byte) error {
 	return errJSON
 }
 
-// listTitles are the words for the lists of a bulk answer.
+// listTitles has the titles for the lists of a bulk answer.
 var listTitles = map[string]string{"assetsCreated": "Created", "assetsModified": "Changed", "assetsOperatedOn": "Operated on"}
 
 func (r *ran) readMember(d *json.Decoder, name string) error {
@@ -195,8 +195,8 @@ func (r *ran) readQueryResult(d *json.Decoder, name string) error {
 	return r.readResults(d)
 }
 
-// readResults reads result sets to the end of their list. All of them together show
-// as many rows as a table may.
+// readResults decodes result sets up to the end of their list. All tables together show at most
+// maxResultRows rows.
 func (r *ran) readResults(d *json.Decoder) error {
 	left := maxResultRows
 	return eachElement(d, func() error {
@@ -209,7 +209,7 @@ func (r *ran) readResults(d *json.Decoder) error {
 	})
 }
 
-// setPages gives the tables what the answer says beside them.
+// setPages sets the cursor and total of the tables.
 func (r *ran) setPages(pages []resultPage) {
 	for i := range min(len(pages), len(r.Tables)) {
 		r.Tables[i].Page = pages[i]
@@ -228,7 +228,7 @@ func (r *ran) readFailures(d *json.Decoder) error {
 	return err
 }
 
-// failureOf reads a command with its error. Spec: interface 2.5.3.
+// failureOf decodes a command with its error. Spec: interface 2.5.3.
 func failureOf(command jsonObject) commandFailure {
 	var f commandFailure
 	for _, m := range command {
@@ -247,7 +247,7 @@ func failureOf(command jsonObject) commandFailure {
 	return f
 }
 
-// readPlaces reads where the failed commands are wrong.
+// readPlaces decodes the positions of the failed commands.
 func (r *ran) readPlaces(d *json.Decoder) error {
 	var list []struct{ Failure, Position, Line, Column int }
 	err := d.Decode(&list)
@@ -261,10 +261,10 @@ func (r *ran) readPlaces(d *json.Decoder) error {
 	return err
 }
 
-// HiddenTables is how many result sets are not shown as tables.
+// HiddenTables returns the number of result sets that are not shown as tables.
 func (r *ran) HiddenTables() int { return r.Sets - len(r.Tables) }
 
-// HasParts reports whether the page shows the answer in another form than its text.
+// HasParts reports whether the page shows more of the answer than its raw text.
 func (r *ran) HasParts() bool {
 	return r.Message != "" || r.Sets > 0 || len(r.Lists) > 0 || len(r.Failures) > 0 || r.Previewed != nil
 }

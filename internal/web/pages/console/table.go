@@ -12,36 +12,36 @@ import (
 
 // Bounds of a table of rows.
 const (
-	maxResultRows    = 1000 // of all tables of an answer
+	maxResultRows    = 1000 // of all tables of an answer together
 	maxResultColumns = 100
-	maxCellItems     = 20  // of a list in a cell
-	maxCell          = 300 // bytes of the text of a cell
-	maxDeep          = 4   // lists and rows within each other in a cell
+	maxCellItems     = 20  // items of a list in a cell
+	maxCell          = 300 // bytes of a text in a cell
+	maxDeep          = 4   // nested lists and rows in a cell
 )
 
-// resultTable is a result set as a table.
+// resultTable is a result set in the form of a table.
 type resultTable struct {
 	Columns []string
 	Rows    [][]resultCell // one cell for each column
-	Count   int            // of all rows, also those that are not shown
-	Wide    bool           // it has more columns than are shown
-	Page    resultPage     // what the answer says beside the rows
+	Count   int            // all rows, including those that are not shown
+	Wide    bool           // some columns are not shown
+	Page    resultPage     // cursor and total of the query
 }
 
-// resultPage is what a query asks for beside its rows. Spec: interface 4.3.7.
+// resultPage has the cursor and total that a query can request. Spec: interface 4.3.7.
 type resultPage struct {
 	Next  *string
 	Total *int
 }
 
-// resultCell is a value as text and links.
+// resultCell is a value as a sequence of texts and links.
 type resultCell []linkedText
 
-// linkedText is a text that may lead to an asset.
+// linkedText is a text. If Oid is set, it is a link to the asset.
 type linkedText struct{ Text, Oid string }
 
-// readTable reads the list of rows that comes next. Its columns are the names of all
-// rows, as they come; it shows at most as many rows as said.
+// readTable decodes a list of rows. Its columns are the member names of all rows, in the order
+// in which they first appear. It keeps at most the given number of rows.
 func readTable(d *json.Decoder, most int) (resultTable, error) {
 	var t resultTable
 	if token, err := d.Token(); err != nil || token != json.Delim('[') {
@@ -65,7 +65,7 @@ func readTable(d *json.Decoder, most int) (resultTable, error) {
 	return t, err
 }
 
-// fill makes the cells of rows.
+// fill sets the columns and cells from rows.
 func (t *resultTable) fill(rows []jsonObject) {
 	at := map[string]int{}
 	for _, row := range rows {
@@ -89,10 +89,10 @@ func (t *resultTable) fill(rows []jsonObject) {
 	}
 }
 
-// Hidden is how many rows are not shown.
+// Hidden returns the number of rows that are not shown.
 func (t resultTable) Hidden() int { return t.Count - len(t.Rows) }
 
-// cellOf returns a value as text and links.
+// cellOf returns a value as texts and links.
 func cellOf(v any) resultCell {
 	var c resultCell
 	c.add(v, 0)
@@ -133,7 +133,8 @@ func (c *resultCell) add(v any, depth int) {
 	}
 }
 
-// separator stands before an item of a list: rows have commas of their own.
+// separator returns the text before a list item. Rows with several values contain commas, so
+// they are separated by semicolons.
 func separator(item any) string {
 	if row, ok := item.(jsonObject); ok && len(row) > 1 {
 		return "; "
@@ -141,7 +142,7 @@ func separator(item any) string {
 	return ", "
 }
 
-// row adds a row within a cell: its asset, and what else it says.
+// row adds a row within a cell: its asset and its other values.
 func (c *resultCell) row(row jsonObject, depth int) {
 	row = slices.DeleteFunc(slices.Clone(row), func(f jsonMember) bool { return isNothing(f.Value) })
 	for i, f := range row {
@@ -162,7 +163,7 @@ func (c *resultCell) row(row jsonObject, depth int) {
 	}
 }
 
-// isNothing reports whether a value says nothing within a cell.
+// isNothing reports whether a value is empty, so that a cell need not show it.
 func isNothing(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -175,7 +176,7 @@ func isNothing(v any) bool {
 	return v == ""
 }
 
-// text adds text behind that which is there.
+// text appends text to the cell.
 func (c *resultCell) text(text string) {
 	if n := len(*c); n > 0 && (*c)[n-1].Oid == "" {
 		(*c)[n-1].Text += text
@@ -184,7 +185,7 @@ func (c *resultCell) text(text string) {
 	*c = append(*c, linkedText{Text: text})
 }
 
-// namesAsset reports whether a text names an asset or a version of one.
+// namesAsset reports whether a text is an Oid, with or without a moment.
 func namesAsset(text string) bool {
 	if !strings.Contains(text, ":") || len(text) > 100 {
 		return false
@@ -193,7 +194,7 @@ func namesAsset(text string) bool {
 	return err == nil
 }
 
-// beginOf returns the begin of a text that is too long.
+// beginOf returns a text, cut off after a number of bytes.
 func beginOf(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

@@ -32,10 +32,10 @@ type auditEvent struct {
 	Asset   string
 	Role    string
 	Count   int
-	more    map[string]any // what else it has, by its key
+	more    map[string]any // further members of the event, by key
 }
 
-// UnmarshalJSON reads an event with what its kind adds.
+// UnmarshalJSON decodes an event. Members that depend on its kind go to more.
 func (e *auditEvent) UnmarshalJSON(text []byte) error {
 	type plain auditEvent
 	if err := json.Unmarshal(text, (*plain)(e)); err != nil {
@@ -50,7 +50,7 @@ func (e *auditEvent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Details are what the kind of the event adds, in words.
+// Details returns the members that depend on the kind of the event, as text.
 func (e *auditEvent) Details() string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(e.more)) {
@@ -73,16 +73,17 @@ type auditPage struct {
 	Kind, Actor, Member, Project, Since, Until string
 	Events                                     []auditEvent
 	Names                                      ui.Names
-	Newest, Older                              string     // links; empty where there is none
-	Message                                    string     // what was refused
-	Namesakes                                  []namesake // of a name in a field
+	Newest, Older                              string     // links; empty if there is no such page
+	Message                                    string     // why the request was refused
+	Namesakes                                  []namesake // several assets with the name in a field
 }
 
-// projectAdmin is the role whose holders read the audit of their projects.
+// projectAdmin is the role that can read the audit of its projects.
 const projectAdmin = "Role:2"
 
-// audits reports whether the reader may read the audit, all or some of it. It is not
-// tried: what is refused is an event of the audit itself. Spec: interface 4.9.
+// audits reports whether the reader may read at least a part of the audit. It computes this
+// from roles, because a refused attempt would itself become an audit event. Spec: interface
+// 4.9.
 func audits(v *ui.Visit) (bool, error) {
 	if v.Member.Administers() {
 		return true, nil
@@ -93,7 +94,7 @@ func audits(v *ui.Visit) (bool, error) {
 	}), err
 }
 
-// auditSize is how many events a page has.
+// auditSize is the number of events of a page.
 const auditSize = "50"
 
 // showAudit serves GET ui/members/audit.
@@ -113,7 +114,7 @@ func showAudit(v *ui.Visit) error {
 	return v.Render("audit", "Audit", &page)
 }
 
-// read reads the events that are asked for. Errors: *ui.Error.
+// read reads the events for the parameters of the page. Errors: *ui.Error.
 func (page *auditPage) read(v *ui.Visit) error {
 	ask, err := page.params(v)
 	if err != nil {
@@ -141,13 +142,13 @@ func (page *auditPage) read(v *ui.Visit) error {
 	return err
 }
 
-// auditWords are what the form calls the parameters.
+// auditWords has the labels of the parameters in the form.
 var auditWords = map[string]string{"actor": "Done by", "member": "About the member", "project": "In the project", "kind": "What", "since": "Since", "until": "Until"}
 
-// invalidParam is how the interface refuses a parameter.
+// invalidParam matches the message of the interface about a wrong parameter.
 var invalidParam = regexp.MustCompile(`^Invalid (\w+): (.*?)(?: \(wanted: the Oid of a \w+\))?$`)
 
-// auditRefusal words what was refused of the form.
+// auditRefusal rewords a message of the interface with the labels of the form.
 func auditRefusal(message string) string {
 	m := invalidParam.FindStringSubmatch(message)
 	if m == nil || auditWords[m[1]] == "" {
@@ -156,7 +157,7 @@ func auditRefusal(message string) string {
 	return auditWords[m[1]] + ": “" + m[2] + "” is not there, or has another form than the example."
 }
 
-// params are those of the request for the events. Errors: *ui.Error.
+// params returns the parameters of the request to the interface. Errors: *ui.Error.
 func (page *auditPage) params(v *ui.Visit) (url.Values, error) {
 	ask := url.Values{"page": {auditSize}}
 	if page.Kind != "" {
@@ -190,7 +191,7 @@ func (page *auditPage) params(v *ui.Visit) (url.Values, error) {
 	return ask, nil
 }
 
-// auditLink is this page behind a place, or from the newest event.
+// auditLink returns a link to this page that starts after an event, or at the newest event.
 func auditLink(v *ui.Visit, after string) string {
 	values := v.Request.URL.Query()
 	if values.Del("after"); after != "" {

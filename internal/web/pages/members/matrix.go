@@ -10,13 +10,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// Bounds of a matrix.
+// Bounds of the matrix of roles.
 const (
-	matrixColumns = 10 // projects below the one, at once
-	matrixChain   = 50 // projects above it
+	matrixColumns = 10 // child projects that are shown at once
+	matrixChain   = 50 // projects above the selected project
 )
 
-// matrixScope is a project of a matrix.
+// matrixScope is a project in the matrix.
 type matrixScope struct {
 	Oid    string `json:"_oid"`
 	Name   string
@@ -25,48 +25,48 @@ type matrixScope struct {
 	}
 }
 
-// matrixCell is what a member has in a project.
+// matrixCell is the role of a member in a project.
 type matrixCell struct {
 	Scope     matrixScope
 	Role      string
 	Inherited bool
-	From      string // the project above that has it; empty: the default role
+	From      string // project from which the role is inherited; empty: not inherited, or the default role
 	Owner     bool
 	Link      string // opens the form of the cell
 }
 
-// matrixRow is a member and its cells.
+// matrixRow is a member with one cell for each project.
 type matrixRow struct {
 	Person person
 	Cells  []matrixCell
 }
 
-// matrixPage is who has which role in a project and those below it.
+// matrixPage shows the roles of members in a project and its child projects.
 type matrixPage struct {
 	ui.ListPage
 	Project   matrixScope
-	Above     []matrixScope // the root first
-	Columns   []matrixScope // the project, and some of those below it
-	Below     columnStretch // which of those below
+	Above     []matrixScope // ancestors of the project, the root first
+	Columns   []matrixScope // the project and some of its children
+	Below     columnStretch // position of these children among all children
 	Find      string
-	All       bool // members without any role here, too
+	All       bool // also show members without a role here
 	Rows      []matrixRow
 	Roles     []assignable
 	Edit      *matrixEdit
 	Message   string
-	Typed     string     // what the field of the project has
-	Namesakes []namesake // of that name
-	Here      string     // this page, without the cell that is edited
+	Typed     string     // input of the field for the project
+	Namesakes []namesake // several projects with this name
+	Here      string     // URL of this page without an open form
 	Audits    bool       // the reader may read the audit
 }
 
-// columnStretch is which projects below are shown, of all.
+// columnStretch is the position of the shown child projects among all of them.
 type columnStretch struct{ ui.ListPage }
 
-// Before leads to those before.
+// Before returns the URL for the previous child projects, or "".
 func (s columnStretch) Before() string { return s.to(s.Start > 0, max(s.Start-s.Size, 0)) }
 
-// After leads to those behind.
+// After returns the URL for the next child projects, or "".
 func (s columnStretch) After() string { return s.to(s.Start+s.Size < s.Total, s.Start+s.Size) }
 
 func (s columnStretch) to(is bool, start int) string {
@@ -82,11 +82,11 @@ func (s columnStretch) to(is bool, start int) string {
 	return s.Path + "?" + values.Encode()
 }
 
-// matrixEdit is the form of a cell.
+// matrixEdit is the form of one cell.
 type matrixEdit struct {
 	Member, Scope namedOid
 	Cell          matrixCell
-	RoleOid       string // its own; empty: none
+	RoleOid       string // role that is held in this project; empty: none
 }
 
 // showMatrix serves GET ui/members/roles.
@@ -139,7 +139,7 @@ func renderMatrix(v *ui.Visit, message string) error {
 	return v.Render("matrix", "Roles in "+page.Project.Name, &page)
 }
 
-// matrixProjects finds the project, those above and some below. Errors: *ui.Error.
+// matrixProjects sets the project, its ancestors and some of its children. Errors: *ui.Error.
 func matrixProjects(v *ui.Visit, page *matrixPage) error {
 	from := 0
 	if text := v.Param("columns"); text != "" {
@@ -183,7 +183,7 @@ func matrixProjects(v *ui.Visit, page *matrixPage) error {
 	return nil
 }
 
-// chainOf orders the projects above one, the root first.
+// chainOf returns the ancestors of a project in order, the root first.
 func chainOf(project matrixScope, up []matrixScope) []matrixScope {
 	byOid := map[string]matrixScope{}
 	for _, s := range up {
@@ -197,7 +197,7 @@ func chainOf(project matrixScope, up []matrixScope) []matrixScope {
 	return chain
 }
 
-// fillMatrix reads the roles of members and makes the cells. Errors: *ui.Error.
+// fillMatrix reads the roles of members and sets the rows and the form. Errors: *ui.Error.
 func fillMatrix(v *ui.Visit, page *matrixPage, people []person) error {
 	oids := make([]string, len(people))
 	for i := range people {
@@ -236,8 +236,9 @@ func fillMatrix(v *ui.Visit, page *matrixPage, people []person) error {
 	return err
 }
 
-// cellFor is the role that decides in a project: the one held there, else that of the
-// nearest project above, else a default role that holds everywhere. Spec: interface 5.5.
+// cellFor returns the effective role of a member in a project. The first of these counts: a
+// role in the project, a role in the nearest ancestor, a default role that applies everywhere.
+// Spec: interface 5.5.
 func cellFor(page *matrixPage, p *person, in matrixScope, held []heldRole) matrixCell {
 	c := matrixCell{Scope: in}
 	way := []matrixScope{in}
@@ -266,7 +267,8 @@ func cellFor(page *matrixPage, p *person, in matrixScope, held []heldRole) matri
 	return c
 }
 
-// assigning gives a member a role in a project, or takes the one it has there.
+// assigning returns the command that gives a member a role in a project, or removes the role if
+// role is empty.
 func assigning(scope, member, role string, owner bool) any {
 	if role == "" {
 		return map[string]any{"from": scope, "update": map[string]any{"Members": map[string]string{"remove": member}}}

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// memberPage is what the page of a member shows.
+// memberPage is the data of a member's page.
 type memberPage struct {
 	person
 	Held     []heldRole
@@ -17,10 +17,10 @@ type memberPage struct {
 	Manages  bool
 	IsReader bool
 	Message  string
-	Typed    memberTyped // what a form has that was refused
+	Typed    memberTyped // input of a refused form
 }
 
-// memberTyped is what the forms of a member's page have.
+// memberTyped is the input of the forms of a member's page.
 type memberTyped struct{ Act, Username, Project, Role string }
 
 // showMember serves GET ui/members/<Oid>.
@@ -75,7 +75,7 @@ func renderMember(v *ui.Visit, page memberPage) error {
 	return v.Render("member", page.Name, &page)
 }
 
-// memberActs are what the forms of a member's page send.
+// memberActs has the commands of the forms of a member's page.
 var memberActs = map[string]func(v *ui.Visit, oid string) any{
 	"role":       updating(func(v *ui.Visit) map[string]any { return map[string]any{"DefaultRole": v.Field("role")} }),
 	"disable":    updating(func(*ui.Visit) map[string]any { return map[string]any{"IsLoginDisabled": true} }),
@@ -97,7 +97,7 @@ func executing(op string) func(*ui.Visit, string) any {
 	return func(_ *ui.Visit, oid string) any { return map[string]any{"from": oid, "execute": op} }
 }
 
-// login is a username and password; an empty password stays.
+// login returns the new username and password. An empty password means no change.
 func login(v *ui.Visit) map[string]any {
 	change := map[string]any{"Username": v.Field("username")}
 	if password := v.Request.PostForm.Get("password"); password != "" {
@@ -106,7 +106,8 @@ func login(v *ui.Visit) map[string]any {
 	return change
 }
 
-// joining gives the member a role in a project, named by its Oid or its name.
+// joining returns the command that gives the member a role in a project. The field has the Oid
+// or name of the project.
 func joining(v *ui.Visit, oid string) any {
 	return map[string]any{"from": oid, "execute": map[string]any{"op": "AssignToScopeWithRole", "args": map[string]any{
 		"Scope": v.Field("project"), "Role": v.Field("role"), "IsOwner": v.Field("owner") != "",
@@ -123,7 +124,7 @@ func actOnMember(v *ui.Visit) error {
 	if name == "leave" && !ui.IsOid(v.Field("project"), "Scope") {
 		return ui.NotFound()
 	}
-	_, err := v.Quiet().Write(act(v, oid)) // no page shows a password
+	_, err := v.Quiet().Write(act(v, oid)) // quiet, so that the page shows no password
 	refused, err := ui.AsError(err)
 	if err != nil {
 		return err

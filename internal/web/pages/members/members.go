@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// person is a member as the pages of members show it.
+// person is a member as these pages show it.
 type person struct {
 	Oid      string `json:"_oid"`
 	Name     string
@@ -30,13 +30,13 @@ type person struct {
 	LastUse time.Time `json:"-"`
 }
 
-// personTokens are the attributes of a person.
+// personTokens are the attributes of person to select.
 var personTokens = []string{"Name", "Nickname", "Username", "Email", "Phone", "AssetState", "IsLoginDisabled", "DefaultRole", "DefaultRole.Name"}
 
-// RoleName is the default role, as people read it.
+// RoleName returns the name of the default role.
 func (p *person) RoleName() string { return ui.RoleName(p.RoleTag) }
 
-// StateText says whether the member can sign in.
+// StateText returns a text that says whether the member can sign in.
 func (p *person) StateText() string {
 	switch {
 	case p.State == "Closed":
@@ -51,23 +51,23 @@ func (p *person) StateText() string {
 	return "active"
 }
 
-// assignable is a role that may be given.
+// assignable is a role that a form offers.
 type assignable struct {
 	Oid  string `json:"_oid"`
 	Name string
 }
 
-// rolesQuery asks for the roles there are.
+// rolesQuery selects all roles.
 var rolesQuery = ui.Query{"from": "Role", "select": []string{"Name"}}
 
-// namedRoles takes the tags off the names.
+// namedRoles removes the tag prefix from the names of roles.
 func namedRoles(roles []assignable) {
 	for i := range roles {
 		roles[i].Name = ui.RoleName(roles[i].Name)
 	}
 }
 
-// memberStates are the filters of the list by state.
+// memberStates has the filters of the list by state.
 var memberStates = []struct{ Name, Title, filter string }{
 	{"active", "can sign in or work", "AssetState='Active'"},
 	{"disabled", "login disabled", "AssetState='Active';IsLoginDisabled='true'"},
@@ -82,12 +82,12 @@ type membersPage struct {
 	States            any
 	Roles             []assignable
 	People            []person
-	Manages           bool // whether what changes members is offered
+	Manages           bool // forms that change members are shown
 	Audits            bool // the reader may read the audit
 }
 
-// manages reports whether the reader is offered what changes members; the interface
-// decides what is done.
+// manages reports whether the reader is offered forms that change members. It has no effect on
+// rights; the interface checks them.
 func manages(v *ui.Visit) bool {
 	return v.Member.ManagesMembers()
 }
@@ -122,7 +122,7 @@ func showMembers(v *ui.Visit) error {
 	return v.Render("members", "Members", &page)
 }
 
-// narrow adds to a query what the list is filtered by. Errors: *ui.Error.
+// narrow adds the filters of the list to a query. Errors: *ui.Error.
 func (p *membersPage) narrow(q ui.Query) error {
 	if p.Find != "" {
 		q["find"], q["findin"] = p.Find, []string{"Name", "Nickname", "Username", "Email"}
@@ -147,8 +147,8 @@ func (p *membersPage) narrow(q ui.Query) error {
 	return nil
 }
 
-// findStretch runs a query for a page of its rows, and returns how many there are in
-// all. Errors: *ui.Error.
+// findStretch runs a query and returns one page of its rows and the total number of rows.
+// Errors: *ui.Error.
 func findStretch[row any](v *ui.Visit, q ui.Query, size, start int) (rows []row, total int, err error) {
 	q["page"], q["total"] = map[string]int{"size": size, "start": start}, true
 	body, err := json.Marshal(q)
@@ -174,8 +174,8 @@ func findStretch[row any](v *ui.Visit, q ui.Query, size, start int) (rows []row,
 	return sets[0], pages[0].Total, nil
 }
 
-// lastUses finds when members signed in last, as far as the latest events of the audit
-// tell.
+// lastUses sets the last sign-in of members. It reads only the latest sign-ins of the audit, so
+// earlier ones are not found.
 func lastUses(v *ui.Visit, people []person) error {
 	events, err := signIns(v, "page=500")
 	if err != nil {
@@ -193,14 +193,14 @@ func lastUses(v *ui.Visit, people []person) error {
 	return nil
 }
 
-// signIns reads the latest sign-ins that the parameters ask for, the newest first.
+// signIns reads the latest sign-ins for some parameters of the audit, the newest first.
 func signIns(v *ui.Visit, params string) ([]auditEvent, error) {
 	var list struct{ Results []auditEvent }
 	err := v.API.Get("api/audit?kind=SignIn&"+params, &list)
 	return list.Results, err
 }
 
-// projectRoles is what a member has in projects. Spec: interface 4.8.
+// projectRoles is the answer with the roles of members. Spec: interface 4.8.
 type projectRoles struct {
 	Assets []struct {
 		Member struct {
@@ -222,7 +222,7 @@ type namedOid struct {
 	Name string `json:"name"`
 }
 
-// rolesOf reads the roles of members, by their Oids. Errors: *ui.Error.
+// rolesOf reads the roles of members, by member Oid. Errors: *ui.Error.
 func rolesOf(v *ui.Visit, oids []string) (map[string][]heldRole, error) {
 	all := map[string][]heldRole{}
 	if len(oids) == 0 {
@@ -239,8 +239,7 @@ func rolesOf(v *ui.Visit, oids []string) (map[string][]heldRole, error) {
 	return all, nil
 }
 
-// memberWords are how what is refused about members is worded, where readable does not
-// do.
+// memberWords has replacements for refusals about members that ui.Readable does not word well.
 var memberWords = []struct {
 	form *regexp.Regexp
 	with string
@@ -253,7 +252,7 @@ var memberWords = []struct {
 	{regexp.MustCompile(`^Invalid Operation '\w+\.(\w+)'`), "$1 cannot be done here"},
 }
 
-// memberRefusal words what was refused about members.
+// memberRefusal returns a refusal about members in plain English.
 func memberRefusal(message string) string {
 	text := ui.Readable(message)
 	for _, w := range memberWords {

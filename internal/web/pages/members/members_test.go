@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// The nearest role decides: the own, that of a project above, or a default role that
-// holds everywhere.
+// TestCells checks that the nearest role counts: a role in the project, then in an ancestor,
+// then a default role that applies everywhere.
 func TestCells(t *testing.T) {
 	scope := func(oid, parent string) matrixScope {
 		s := matrixScope{Oid: oid, Name: oid}
@@ -46,7 +46,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Projects that lead back to themselves, as they never should, end.
+// TestChainEnds checks that chainOf ends if projects form a cycle, which should not happen.
 func TestChainEnds(t *testing.T) {
 	var one, other matrixScope
 	one.Oid, one.Parent.Oid, other.Oid, other.Parent.Oid = "a", "b", "b", "a"

@@ -10,19 +10,19 @@ import (
 // Bounds of names in fields.
 const (
 	maxNamed     = 200 // bytes of a name
-	maxNamesakes = 20  // assets of one name that a page lists
+	maxNamesakes = 20  // assets with the same name that a page lists
 )
 
-// namesake is one of several assets that a field may mean, with the link that says so.
+// namesake is one of several assets with the name in a field, with the link that selects it.
 type namesake struct{ Oid, Name, Link string }
 
-// namedBy are the attributes by which a field names assets of a type.
+// namedBy has the filter that finds the asset of a name, by type.
 var namedBy = map[string]string{"Member": "Name=$Text|Nickname=$Text|Username=$Text", "Scope": "Name=$Text"}
 
-// assetNamed returns the Oid of the member or project that the field of a page names by
-// its Oid or its name; empty for an empty field. Where several have the name it returns
-// them, each with a link that says which is meant: the page with the Oid as its
-// parameter. Errors: *ui.Error, 400 where there is none.
+// assetNamed returns the Oid of the member or project in a field, which has an Oid or a name.
+// An empty field returns "". If several assets have the name, it returns all of them, each with
+// a link to this page with the Oid as the parameter. Errors: *ui.Error, 400 if no asset has the
+// name.
 func assetNamed(v *ui.Visit, kind, param string) (oid string, all []namesake, err error) {
 	text := v.Param(param)
 	if text == "" || ui.IsOid(text, kind) {
@@ -56,7 +56,7 @@ func assetNamed(v *ui.Visit, kind, param string) (oid string, all []namesake, er
 	return "", all, nil
 }
 
-// errNamesakes refuses a name that several have.
+// errNamesakes refuses a name that several assets have.
 func errNamesakes(text string) error {
 	return &ui.Error{Status: http.StatusBadRequest, Message: "Several are called “" + text + "”. Say which:"}
 }

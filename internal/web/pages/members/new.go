@@ -9,12 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// memberForm is what the form of a new member has.
+// memberForm is the data of the form for a new member.
 type memberForm struct {
 	Name, Nickname, Username, Email, Role, Project string
 	Roles                                          []assignable
 	Message                                        string
-	Forgotten                                      bool // a password was typed, which is not shown again
+	Forgotten                                      bool // a password was typed; the form does not show it again
 }
 
 // newMember serves GET ui/members/new.
@@ -25,7 +25,7 @@ func newMember(v *ui.Visit) error {
 	return renderForm(v, memberForm{Role: "Role:4"})
 }
 
-// notManaging refuses those who make no members.
+// notManaging refuses a reader who does not manage members.
 func notManaging() error {
 	return &ui.Error{Status: http.StatusForbidden, Message: "New members are for system administrators and member administrators."}
 }
@@ -42,13 +42,13 @@ func renderForm(v *ui.Visit, f memberForm) error {
 	return v.Render("new", "New member", &f)
 }
 
-// indentedText is a value as a page shows it.
+// indentedText returns a value as indented JSON.
 func indentedText(value any) string {
-	text, _ := json.MarshalIndent(value, "", "  ") // it is made of texts
+	text, _ := json.MarshalIndent(value, "", "  ") // cannot fail: the value has only strings
 	return string(text)
 }
 
-// createMember serves POST ui/members/new. What is to be handed over is shown once.
+// createMember serves POST ui/members/new. The answer shows a generated password once.
 func createMember(v *ui.Visit) error {
 	if !manages(v) {
 		return notManaging()
@@ -56,7 +56,7 @@ func createMember(v *ui.Visit) error {
 	f := memberForm{Name: v.Field("name"), Nickname: v.Field("nickname"), Username: v.Field("username"), Email: v.Field("email"), Role: v.Field("role"), Project: v.Field("project")}
 	password, made := v.Request.PostForm.Get("password"), false
 	if password == "" {
-		password, made = rand.Text(), true // random words of as many bits
+		password, made = rand.Text(), true // random text of at least 128 bits
 	}
 	create := map[string]any{
 		"AssetType": "Member", "Name": f.Name, "Nickname": f.Nickname, "Username": f.Username, "Password": password, "DefaultRole": f.Role,
@@ -76,7 +76,7 @@ func createMember(v *ui.Visit) error {
 	err := v.Once()
 	var written ui.Written
 	if err == nil {
-		written, err = v.Quiet().Write(commands...) // no page shows a password of somebody else in its requests
+		written, err = v.Quiet().Write(commands...) // quiet, so that the page shows no password
 	}
 	refused, err := ui.AsError(err)
 	if err != nil {
@@ -101,7 +101,8 @@ func createMember(v *ui.Visit) error {
 	return v.Render("made", "Member", page)
 }
 
-// ownFailures leaves out what failed only because the member was not made.
+// ownFailures removes the failures of later commands that failed only because the member was
+// not created.
 func ownFailures(message string) string {
 	first, _, _ := strings.Cut(message, "; Invalid OID token: @")
 	return first

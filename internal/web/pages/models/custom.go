@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// definition is what administrators have added to the model: an attribute or a list.
-// Spec: interface 2.1.4.
+// definition is an attribute or a list that administrators added to the model. Spec: interface
+// 2.1.4.
 type definition struct {
 	Oid                                  string `json:"_oid"`
 	Name, DisplayName, AssetState        string
@@ -30,13 +30,13 @@ type definition struct {
 	MayChange   bool `json:"CanUpdate"`
 }
 
-// IsList reports whether it is a list.
+// IsList reports whether the definition is a list.
 func (d definition) IsList() bool { return strings.HasPrefix(d.Oid, listPrefix) }
 
-// listPrefix begins the Oids of types.
+// listPrefix is the prefix of the Oids of types.
 const listPrefix = "AssetType:"
 
-// State words the state of a definition for people.
+// State returns the state of a definition as a text.
 func (d definition) State() string {
 	switch {
 	case d.IsDataDeleted:
@@ -51,10 +51,10 @@ func (d definition) State() string {
 	return "in use"
 }
 
-// anyState is the filter of definitions in any state, deleted ones too.
+// anyState is a filter that matches definitions in every state, including deleted ones.
 const anyState = "AssetState='Active','Closed','Deleted'"
 
-// listsQuery and attributesQuery ask for definitions of administrators.
+// listsQuery and attributesQuery select the definitions of administrators.
 func listsQuery() ui.Query {
 	return ui.Query{
 		"from": "AssetType", "where": map[string]any{"IsCustom": true}, "filter": anyState, "sort": "Name",
@@ -72,28 +72,28 @@ func attributesQuery() ui.Query {
 	}
 }
 
-// kinds are those of custom attributes. Spec: interface 2.2.8.
+// kinds are the possible kinds of custom attributes. Spec: interface 2.2.8.
 var kinds = []string{"Text", "LongText", "Numeric", "Date", "Boolean", "Relation"}
 
-// customPage is what the page of custom attributes and lists shows.
+// customPage is the data of the page with custom attributes and lists.
 type customPage struct {
 	Attributes, Lists []definition
-	Types             []string // that may be given attributes, for the forms
+	Types             []string // types that can get attributes, for the forms
 	Kinds             []string
-	Refused           string // why the attribute was not made
+	Refused           string // why the attribute was not created
 	RefusedList       string
-	Made              string // a list that was made without its values
+	Made              string // list that was created, but without its values
 	Attribute         newAttribute
 	List              newList
 }
 
-// newAttribute is what the form of an attribute has.
+// newAttribute is the input of the form for an attribute.
 type newAttribute struct {
 	Name, Type, Kind, DisplayName, Related, ReverseName string
 	DateOnly, Many, Required                            bool
 }
 
-// newList is what the form of a list has.
+// newList is the input of the form for a list.
 type newList struct{ Name, DisplayName, Values string }
 
 // showCustom serves GET ui/model/custom.
@@ -124,7 +124,7 @@ func renderCustom(v *ui.Visit, page customPage) error {
 	return v.Render("custom", "Custom attributes and lists", page)
 }
 
-// sendsCustom notes what the forms send.
+// sendsCustom adds the requests of the forms to the footer.
 func sendsCustom(v *ui.Visit) {
 	v.Sends("api/asset?atomic=true", `[
   {"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "PrimaryWorkitem", "AttributeType": "Numeric", "DisplayName": "Weight"}
@@ -137,7 +137,7 @@ func sendsCustom(v *ui.Visit) {
 ]`)
 }
 
-// formAttribute reads the form of an attribute.
+// formAttribute reads the form for an attribute.
 func formAttribute(v *ui.Visit) newAttribute {
 	return newAttribute{
 		Name: v.Field("name"), Type: v.Field("type"), Kind: v.Field("kind"), DisplayName: v.Field("displayName"),
@@ -146,7 +146,7 @@ func formAttribute(v *ui.Visit) newAttribute {
 	}
 }
 
-// misfit says what of the form does not fit the kind of the attribute; empty for nothing.
+// misfit returns a message about a field that does not fit the kind of the attribute, or "".
 func (a newAttribute) misfit() string {
 	if a.Kind != "Relation" {
 		for _, of := range []struct {
@@ -164,8 +164,7 @@ func (a newAttribute) misfit() string {
 	return ""
 }
 
-// command is the command that makes the attribute: what the form leaves open it does not
-// say.
+// command returns the command that creates the attribute. It leaves out empty fields.
 func (a newAttribute) command() map[string]any {
 	c := map[string]any{"AssetType": "AttributeDefinition", "Name": a.Name, "Asset": a.Type, "AttributeType": a.Kind}
 	for name, text := range map[string]string{"DisplayName": a.DisplayName, "RelatedAssetType": a.Related, "ReverseName": a.ReverseName} {
@@ -181,8 +180,8 @@ func (a newAttribute) command() map[string]any {
 	return c
 }
 
-// attributeWords are how the interface begins what it refuses of an attribute, and what
-// the form calls it.
+// attributeWords replaces the attribute name at the start of a refusal by the label in the
+// form.
 var attributeWords = []struct{ is, with string }{
 	{"Asset ", "Of the type: it "},
 	{"AttributeType ", "Kind: it "},
@@ -191,7 +190,7 @@ var attributeWords = []struct{ is, with string }{
 	{"DisplayName ", "People read: it "},
 }
 
-// attributeRefusal words what was refused of an attribute.
+// attributeRefusal returns a refusal about an attribute in plain English.
 func attributeRefusal(message string) string {
 	text := ui.Readable(message)
 	for _, w := range attributeWords {
@@ -219,8 +218,8 @@ func createAttribute(v *ui.Visit) error {
 	return toDefinition(v, made, "made")
 }
 
-// createList serves POST ui/model/list. Its values are made by a second request, since
-// a request goes by the model as it was when it began.
+// createList serves POST ui/model/list. The values are created by a second request, because a
+// request uses the model from its start.
 func createList(v *ui.Visit) error {
 	l := newList{Name: v.Field("name"), DisplayName: v.Field("displayName"), Values: v.Request.PostForm.Get("values")}
 	command := map[string]string{"AssetType": "AssetType", "Name": l.Name, "Base": "List"}
@@ -248,7 +247,7 @@ func createList(v *ui.Visit) error {
 	return toDefinition(v, made, "made")
 }
 
-// toDefinition leads to the page of a definition that was just made.
+// toDefinition redirects to the page of a created definition.
 func toDefinition(v *ui.Visit, made ui.Written, done string) error {
 	if len(made.AssetsCreated.OidTokens) != 1 {
 		return v.Redirect("/ui/model/custom?done=" + done)
@@ -256,7 +255,7 @@ func toDefinition(v *ui.Visit, made ui.Written, done string) error {
 	return v.Redirect("/ui/model/custom/" + made.AssetsCreated.OidTokens[0] + "?done=" + done)
 }
 
-// valueNames are the names that a form gives, one a line.
+// valueNames returns the names in a text area, one per line.
 func valueNames(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -267,7 +266,7 @@ func valueNames(text string) []string {
 	return names
 }
 
-// addValues serves POST ui/model/<list>: it adds values, all or none.
+// addValues serves POST ui/model/<list>: it adds either all values or none.
 func addValues(v *ui.Visit) error {
 	list, text := v.Request.PathValue("type"), v.Request.PostForm.Get("values")
 	names := valueNames(text)
@@ -290,11 +289,10 @@ func addValues(v *ui.Visit) error {
 	return v.Redirect("/ui/model/" + list + "?done=saved#values")
 }
 
-// maxNewValues is how many values a form makes.
+// maxNewValues limits the values that a form creates.
 const maxNewValues = 500
 
-// checkValues refuses too many values, and a value that stands there twice. Errors:
-// *ui.Error.
+// checkValues refuses too many values and repeated values. Errors: *ui.Error.
 func checkValues(names []string) error {
 	if len(names) > maxNewValues {
 		return &ui.Error{Status: http.StatusBadRequest, Message: "Write at most 500 values at once, one a line."}
@@ -310,8 +308,8 @@ func checkValues(names []string) error {
 	return nil
 }
 
-// notThere refuses values that a list has already; which texts are equal, the interface
-// decides. Errors: *ui.Error.
+// notThere refuses values that the list already has. The interface decides which names are
+// equal. Errors: *ui.Error.
 func notThere(v *ui.Visit, list string, names []string) error {
 	var found []struct{ Name, AssetState string }
 	err := v.API.Find([]ui.Query{{
@@ -328,7 +326,7 @@ func notThere(v *ui.Visit, list string, names []string) error {
 	return &ui.Error{Status: http.StatusBadRequest, Message: "“" + found[0].Name + "” " + state + ". Nothing was added."}
 }
 
-// writeValues adds values to a list, all or none. Errors: *ui.Error.
+// writeValues adds either all values to a list or none. Errors: *ui.Error.
 func writeValues(v *ui.Visit, list string, names []string) error {
 	commands := make([]any, len(names))
 	for i, name := range names {
@@ -338,7 +336,7 @@ func writeValues(v *ui.Visit, list string, names []string) error {
 	return err
 }
 
-// example is a command as indented JSON, for the end of a page.
+// example returns a command as indented JSON, for the footer.
 func example(command any) string {
 	b, err := json.MarshalIndent([]any{command}, "", "  ")
 	if err != nil {

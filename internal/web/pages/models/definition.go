@@ -8,23 +8,23 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// definitionPage is what the page of a custom attribute or list shows.
+// definitionPage is the data of the page of a custom attribute or list.
 type definitionPage struct {
 	definition
-	Leads   []definition // attributes that lead to a list
-	Goes    string       // what would go, after it was asked
+	Leads   []definition // attributes that refer to the list
+	Goes    string       // what a deletion would remove, after the reader requested it
 	Message string
-	AtPurge bool            // the message is that of the form which deletes with the data
-	Form    *definitionForm // what the form of a change has; nil: as the definition is
+	AtPurge bool            // the message is shown at the form that deletes the data
+	Form    *definitionForm // input of the form for a change; nil: values of the definition
 }
 
-// definitionForm is what the form of a change has.
+// definitionForm is the input of the form for a change.
 type definitionForm struct {
 	DisplayName string
 	Required    bool
 }
 
-// definitionOid is the form of Oids of definitions that administrators have added.
+// definitionOid matches the Oid of a custom definition.
 var definitionOid = regexp.MustCompile(`^(AssetType|SimpleAttributeDefinition|OneToManyRelationDefinition|ManyToManyRelationDefinition):[0-9]{1,15}$`)
 
 // showDefinition serves GET ui/model/custom/<Oid>.
@@ -66,15 +66,15 @@ func renderDefinition(v *ui.Visit, page definitionPage) error {
 	return v.Render("definition", page.Name, page)
 }
 
-// sendsDefinition notes what the forms send.
+// sendsDefinition adds the requests of the forms to the footer.
 func sendsDefinition(v *ui.Visit, oid string) {
 	for _, work := range []string{"change", "retire", "goes", "purge"} {
 		v.Sends("api/asset?atomic=true", example(definitionCommand(oid, work, map[string]any{"DisplayName": "Another name"}, 2)))
 	}
 }
 
-// definitionCommand is the command of a form of the page; nil: there is no such form.
-// Deleted definitions are matched, too.
+// definitionCommand returns the command of a form of the page, or nil for an unknown form. It
+// also matches deleted definitions.
 func definitionCommand(oid, work string, changed map[string]any, assets int) map[string]any {
 	c := map[string]any{"from": oid, "filter": anyState}
 	switch work {
@@ -86,7 +86,7 @@ func definitionCommand(oid, work string, changed map[string]any, assets int) map
 		c["execute"] = "Reactivate"
 	case "undelete":
 		c["execute"] = "Undelete"
-	case "goes": // without the argument it is its own preview
+	case "goes": // without its argument, the operation is refused and reports what it would delete
 		c["execute"] = "DeleteWithData"
 	case "purge":
 		c["execute"] = map[string]any{"op": "DeleteWithData", "args": map[string]any{"Assets": assets}}
@@ -96,10 +96,12 @@ func definitionCommand(oid, work string, changed map[string]any, assets int) map
 	return c
 }
 
-// toGo finds in the refusal of DeleteWithData how much would go. Spec: interface 2.1.4.
+// toGo matches the part of a refusal of DeleteWithData that reports what it would delete. Spec:
+// interface 2.1.4.
 var toGo = regexp.MustCompile(`'\w+\.Assets: (.+)$`)
 
-// wouldGo is how much would go, as a refusal says it; empty where it says something else.
+// wouldGo returns what a deletion would remove, as the refusal reports it, or "" for another
+// refusal.
 func wouldGo(refusal string) string {
 	m := toGo.FindStringSubmatch(refusal)
 	if m == nil {
@@ -110,7 +112,7 @@ func wouldGo(refusal string) string {
 	})
 }
 
-// one is where the interface writes one of something as if it were many.
+// one matches a singular that the interface writes as a plural.
 var one = regexp.MustCompile(`\b1 (assets have|values)\b`)
 
 // changeDefinition serves POST ui/model/custom/<Oid>.
@@ -126,7 +128,7 @@ func changeDefinition(v *ui.Visit) error {
 	}
 	assets, err := strconv.Atoi(v.Field("assets"))
 	if err != nil {
-		assets = -1 // no number, so refused with the right one
+		assets = -1 // not a number: the refusal then reports the right number
 	}
 	command := definitionCommand(oid, work, changed, assets)
 	if command == nil {
@@ -145,8 +147,8 @@ func changeDefinition(v *ui.Visit) error {
 	return v.Redirect("/ui/model/custom/" + oid + "?done=" + done)
 }
 
-// refuseDefinition shows the page with a refusal, which to the question what would go is
-// the answer.
+// refuseDefinition shows the page with a refusal. When the reader only asked what a deletion
+// would remove, the refusal is the expected answer, not an error.
 func refuseDefinition(v *ui.Visit, work string, form definitionForm, refused *ui.Error) error {
 	page := definitionPage{AtPurge: work == "goes" || work == "purge"}
 	if work == "change" {

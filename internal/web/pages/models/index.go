@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// model is what types, attributes and operations are called and where they are declared.
+// model has the names of types, attributes and operations, and the types that declare them.
 type model struct {
 	types      []*modelType
 	byName     map[string]*modelType
@@ -16,7 +16,7 @@ type model struct {
 	operations []modelPart
 }
 
-// modelType is a type as metadata has it. Spec: interface 2.1.1.
+// modelType is a type as the metadata describes it. Spec: interface 2.1.1.
 type modelType struct {
 	Oid         string `json:"_oid"`
 	Name        string
@@ -27,21 +27,21 @@ type modelType struct {
 	Operations  int `json:"Operations.@Count,string"`
 }
 
-// modelPart is an attribute or operation that a type declares.
+// modelPart is an attribute or operation with the type that declares it.
 type modelPart struct {
 	Name        string
 	Of          string `json:"Asset.Name"`
 	DisplayName string
 	Kind        string `json:"AttributeType"`
 	Related     string `json:"RelatedAssetType.Name"`
-	ReverseName string // of a relation that administrators have added: it has no definition of its own
+	ReverseName string // of a custom relation; the reverse has no definition in the metadata
 	IsCustom    bool
 }
 
-// inUse is the filter of definitions that are neither retired nor deleted.
+// inUse is the filter for definitions that are neither retired nor deleted.
 const inUse = "AssetState='Active'"
 
-// typesQuery asks for all types in use.
+// typesQuery selects all types in use.
 func typesQuery() ui.Query {
 	return ui.Query{
 		"from": "AssetType", "filter": inUse,
@@ -49,8 +49,8 @@ func typesQuery() ui.Query {
 	}
 }
 
-// readModel reads all types, and, where whole, all attributes and operations. What has
-// no display name of its own gets the text of the interface.
+// readModel reads all types. If whole is true, it also reads all attributes and operations.
+// Parts without a display name get the text of the interface.
 func readModel(v *ui.Visit, whole bool) (*model, error) {
 	m := &model{byName: map[string]*modelType{}}
 	queries, into := []ui.Query{typesQuery()}, []any{&m.types}
@@ -74,7 +74,7 @@ func readModel(v *ui.Visit, whole bool) (*model, error) {
 	return m, nameModel(v, m)
 }
 
-// nameModel sets the display names of a model.
+// nameModel sets the missing display names of a model.
 func nameModel(v *ui.Visit, m *model) error {
 	names := map[string]*string{}
 	for _, t := range m.types {
@@ -94,8 +94,8 @@ func nameModel(v *ui.Visit, m *model) error {
 	return localize(v, names)
 }
 
-// localize sets texts to what people read for their tags. The requests are not shown:
-// they are long, and say nothing that the page does not. Spec: interface 4.10.
+// localize reads the texts of tags and sets them. The requests are long and add no information,
+// so the footer does not show them. Spec: interface 4.10.
 func localize(v *ui.Visit, names map[string]*string) error {
 	var tags []string
 	for tag := range names {

@@ -10,16 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxFound is how many places a search of the model shows.
+// maxFound limits the results of a search of the model.
 const maxFound = 200
 
-// modelPage is what the overview of the model shows: the tree of types, or what a
-// search has found.
+// modelPage is the overview of the model: the tree of types, or the results of a search.
 type modelPage struct {
 	Search string
 	Tree   []*typeBranch
 	Found  []hit
-	More   bool // there are more than Found
+	More   bool // there are more results than Found has
 	Types  int
 }
 
@@ -49,11 +48,11 @@ func showModel(v *ui.Visit) error {
 	return v.Render("model", "Model", page)
 }
 
-// maxSought is how many bytes a text may have that is searched for: each name of the
-// model is compared with it.
+// maxSought limits the bytes of a search text, because every name in the model is compared with
+// it.
 const maxSought = 200
 
-// sought returns a text that is searched for. Errors: *ui.Error.
+// sought returns the search text of a parameter. Errors: *ui.Error.
 func sought(v *ui.Visit, name string) (string, error) {
 	text := v.Param(name)
 	if !utf8.ValidString(text) {
@@ -65,14 +64,15 @@ func sought(v *ui.Visit, name string) (string, error) {
 	return text, nil
 }
 
-// typeBranch is a type in the tree, with the types below it.
+// typeBranch is a type in the tree with its subtypes.
 type typeBranch struct {
 	*modelType
 	Below []*typeBranch
-	Open  bool // its types are shown at once
+	Open  bool // show its subtypes at first
 }
 
-// Counts says how much the type declares itself.
+// Counts returns a text with the number of attributes and operations that the type itself
+// declares.
 func (t *modelType) Counts() string {
 	var all []string
 	if t.IsCustom {
@@ -87,8 +87,7 @@ func (t *modelType) Counts() string {
 	return strings.Join(all, ", ")
 }
 
-// tree returns the types without a type above them, with all that lie below: first
-// those that have some below.
+// tree returns the types without a base, each with all of its subtypes, in the order of rankOf.
 func (m *model) tree() []*typeBranch {
 	all := map[string]*typeBranch{}
 	for _, t := range m.types {
@@ -106,7 +105,7 @@ func (m *model) tree() []*typeBranch {
 		slices.SortFunc(b.Below, func(a, c *typeBranch) int { return cmp.Compare(a.Name, c.Name) })
 	}
 	for _, b := range top {
-		b.Open = b.Name == "BaseAsset" // of lists there are many, and few look at what describes the model
+		b.Open = b.Name == "BaseAsset" // List has many subtypes, and few readers need the types that describe the model
 	}
 	slices.SortFunc(top, func(a, b *typeBranch) int {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Name, b.Name))
@@ -114,8 +113,8 @@ func (m *model) tree() []*typeBranch {
 	return top
 }
 
-// rankOf puts what people work with before all else: the base of most types, then lists,
-// then the types that describe the model.
+// rankOf returns the position in the tree: the base of most types first, then lists, then the
+// types that describe the model.
 func rankOf(b *typeBranch) int {
 	switch {
 	case b.Name == "BaseAsset":

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sampleModel has a type below another one, and a list.
+// sampleModel returns a model with a subtype and a list.
 func sampleModel() *model {
 	m := &model{
 		types: []*modelType{
@@ -57,7 +57,8 @@ func TestSearchModel(t *testing.T) {
 	}
 }
 
-// TestTree: each type stands once below its base, even where bases lead in a circle.
+// TestTree checks that each type is listed once below its base. It also checks that above ends
+// if bases form a cycle.
 func TestTree(t *testing.T) {
 	m := sampleModel()
 	var shape func(all []*typeBranch) string
@@ -106,8 +107,8 @@ func TestRolesOf(t *testing.T) {
 	}
 }
 
-// TestEffects: each operation of the specification has words for what it does, and
-// nothing else has.
+// TestEffects checks that every operation in the specification has a description, and that no
+// other operation has one.
 func TestEffects(t *testing.T) {
 	doc, err := os.ReadFile("../../../../docs/interface.md")
 	if err != nil {
@@ -185,7 +186,7 @@ func TestCalled(t *testing.T) {
 	}
 }
 
-// What is refused of an attribute names what stands in the form.
+// TestAttributeRefusal checks that a refusal about an attribute uses the labels of the form.
 func TestAttributeRefusal(t *testing.T) {
 	for message, want := range map[string]string{
 		"Violation'Required'AttributeDefinition.Asset":            "Of the type: it is required",
@@ -198,7 +199,7 @@ func TestAttributeRefusal(t *testing.T) {
 	}
 }
 
-// One is written as one.
+// TestWouldGo checks that one asset is written in the singular.
 func TestWouldGo(t *testing.T) {
 	for message, want := range map[string]string{
 		"Violation'Required'AssetType.Assets: the list has 1 values":                    "the list has 1 value",
@@ -213,7 +214,7 @@ func TestWouldGo(t *testing.T) {
 	}
 }
 
-// A value that stands there twice is refused, whatever its case.
+// TestValuesTwice checks that repeated values are refused, regardless of case.
 func TestValuesTwice(t *testing.T) {
 	for text, refused := range map[string]bool{"Web\nPhone": false, "Web\n\tweb\n": true, "": false, "Ä\nä": true} {
 		if err := checkValues(valueNames(text)); (err != nil) != refused {
@@ -222,7 +223,7 @@ func TestValuesTwice(t *testing.T) {
 	}
 }
 
-// What a form of an attribute has that is of another kind is refused in its own words.
+// TestMisfit checks the messages about fields that do not fit the kind of the attribute.
 func TestMisfit(t *testing.T) {
 	for want, a := range map[string]newAttribute{
 		"":                          {Kind: "Relation", Related: "Member", ReverseName: "Custom_Back", Many: true},

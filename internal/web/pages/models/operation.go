@@ -11,13 +11,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// role is a role of members; its Name is a tag.
+// role is a role of members. Its Name is a tag.
 type role struct {
 	Oid  string `json:"_oid"`
 	Name string
 }
 
-// operate adds to each operation when it may run, for whom, and what it does.
+// operate sets the condition, roles and effect of each operation.
 func (p *typePage) operate(rows []operationRow, roles []role) {
 	declared := map[string]operationRow{}
 	for _, row := range rows {
@@ -39,7 +39,7 @@ func (p *typePage) operate(rows []operationRow, roles []role) {
 	p.Sorted = slices.SortedFunc(maps.Values(p.Operations), func(a, b *typeOperation) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// nearer reports whether one type above the page's is nearer to it than another.
+// nearer reports whether one ancestor type is nearer to the type of the page than the other.
 func (p *typePage) nearer(one, other string) bool {
 	place := func(name string) int {
 		return slices.IndexFunc(p.Above, func(t *modelType) bool { return t.Name == name }) // -1: the type itself
@@ -47,7 +47,7 @@ func (p *typePage) nearer(one, other string) bool {
 	return place(one) < place(other)
 }
 
-// rolesOf returns the roles whose bit is set, 1 shifted by the number of the role.
+// rolesOf returns the roles whose bit is set: 1 shifted left by the number of the role's Oid.
 // Spec: interface 2.1.1.
 func rolesOf(bits int64, roles []role) []string {
 	var all []string
@@ -61,7 +61,7 @@ func rolesOf(bits int64, roles []role) []string {
 	return all
 }
 
-// stateNames are what states are called. Spec: interface 3.1.
+// stateNames has the names of asset states by code. Spec: interface 3.1.
 var stateNames = map[string]string{"0": "Future", "64": "Active", "128": "Closed", "200": "Template", "208": "Broken Down", "255": "Deleted"}
 
 var (
@@ -72,9 +72,9 @@ var (
 	notTheses = regexp.MustCompile(`^ID!=`)
 )
 
-// conditionInWords words the condition under which an operation may run. What it has no
-// words for comes back as a filter. Without a condition it runs on all but deleted
-// assets. Spec: interface 3.2.
+// conditionInWords describes the condition under which an operation can run. Terms without a
+// description are returned as a filter. Without a condition, the operation runs on all assets
+// that are not deleted. Spec: interface 3.2.
 func conditionInWords(filter string) (words []string, rest string) {
 	if filter == "" {
 		return []string{"not Deleted"}, ""
@@ -90,7 +90,7 @@ func conditionInWords(filter string) (words []string, rest string) {
 		} else if m := isThere.FindStringSubmatch(term); m != nil {
 			needed = append(needed, m[1])
 		} else if m := isLive.FindStringSubmatch(term); m != nil && slices.Contains(needed, m[1]) || isOpen.MatchString(term) {
-			continue // said by what is needed
+			continue // included in the text about needed
 		} else {
 			left = append(left, strings.TrimSuffix(strings.TrimPrefix(term, "("), ")"))
 		}
@@ -101,7 +101,7 @@ func conditionInWords(filter string) (words []string, rest string) {
 	return words, strings.Join(left, ";")
 }
 
-// namesOfStates names the states of a list such as '64','128'.
+// namesOfStates returns the names of the states in a list such as '64','128'.
 func namesOfStates(codes string) string {
 	var names []string
 	for code := range strings.SplitSeq(codes, ",") {
@@ -111,8 +111,7 @@ func namesOfStates(codes string) string {
 	return strings.Join(names, ", ")
 }
 
-// topTerms cuts a filter at the semicolons that stand in no parentheses, brackets or
-// quotes.
+// topTerms splits a filter at the semicolons outside parentheses, brackets and quotes.
 func topTerms(filter string) []string {
 	var terms []string
 	depth, quoted, start := 0, false, 0
@@ -132,7 +131,8 @@ func topTerms(filter string) []string {
 	return append(terms, filter[start:])
 }
 
-// effects says what operations do, by type and name, else by name. Spec: interface 3.2.
+// effects describes operations. The key is type and name, or only the name. Spec: interface
+// 3.2.
 var effects = map[string]string{
 	"Delete":                                 "The state becomes Deleted. Closed assets may be deleted, too.",
 	"AssetType.Delete":                       "The state becomes Deleted; values are kept. Custom ones only.",
@@ -168,7 +168,7 @@ var effects = map[string]string{
 	"MarkAsUnarchived":                       "Takes IsArchived back.",
 }
 
-// effectOf says what an operation that a type declares does.
+// effectOf returns the description of an operation and the type that declares it, or "".
 func effectOf(name, declared string) string {
 	return cmp.Or(effects[declared+"."+name], effects[name])
 }

@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// hit is a place that a search of the model has found.
+// hit is one result of a search of the model.
 type hit struct {
-	What        string // type, attribute or operation
+	What        string // "type", "attribute" or "operation"
 	Type        string
-	Part        string // the attribute or operation; empty: the type itself
+	Part        string // attribute or operation; empty: the type itself
 	DisplayName string
 	Kind        string
 	Related     string
 	IsCustom    bool
-	rank        int // 0: the name itself; 1: begins with it; 2: has it
+	rank        int // 0: exact name; 1: prefix; 2: contained
 }
 
-// places is the order in which what fits alike is shown.
+// places has the order of results with the same rank.
 var places = map[string]int{"type": 0, "attribute": 1, "operation": 2}
 
-// search finds types, attributes and operations by a part of their name or display
-// name. Type.Name looks for what a type has, also from the types above it.
+// search finds types, attributes and operations by a part of their name or display name. With a
+// text of the form Type.Name it finds the attributes and operations of that type, including
+// inherited ones.
 func (m *model) search(text string) []hit {
 	of, part, dotted := strings.Cut(text, ".")
 	var found []hit
@@ -63,7 +64,8 @@ func (m *model) searchTypes(text string) []hit {
 	return found
 }
 
-// heirs returns which of the types called name have what a type declares.
+// heirs returns a function. For a type that declares a part, it returns the types that have
+// this part and whose name is exactly name.
 func (m *model) heirs(name string) func(declared string) []string {
 	below := map[string][]string{}
 	for _, t := range m.types {
@@ -77,7 +79,7 @@ func (m *model) heirs(name string) func(declared string) []string {
 	return func(declared string) []string { return below[declared] }
 }
 
-// above returns a type and those above it, from the nearest.
+// above returns a type and its ancestors, the nearest first.
 func (m *model) above(name string) []string {
 	var all []string
 	for t := m.byName[name]; t != nil && len(all) < len(m.types); t = m.byName[t.Base] {
@@ -86,8 +88,8 @@ func (m *model) above(name string) []string {
 	return all
 }
 
-// matches reports whether a name, or the words that people read for it, has a text, and
-// how well it fits. Spaces do not count in names, which have none.
+// matches reports whether a name or display name contains a text, ignoring case, and how well
+// it fits. Spaces in the text are ignored for names, because names have no spaces.
 func matches(text, name, displayName string) (rank int, ok bool) {
 	text, name, displayName = strings.ToLower(text), strings.ToLower(name), strings.ToLower(displayName)
 	joined := strings.ReplaceAll(text, " ", "")
@@ -100,7 +102,7 @@ func matches(text, name, displayName string) (rank int, ok bool) {
 	return 2, strings.Contains(name, joined) || strings.Contains(displayName, text)
 }
 
-// called is what people read for a name, or nothing where that says the same in words.
+// called returns the display name, or "" if it differs from the name only in spaces and case.
 func called(name, displayName string) string {
 	if strings.EqualFold(strings.ReplaceAll(displayName, " ", ""), name) {
 		return ""

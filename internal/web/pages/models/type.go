@@ -10,25 +10,25 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// tokenReference leads to an attribute. Spec: interface 2.4.
+// tokenReference refers to an attribute. Spec: interface 2.4.
 type tokenReference struct {
 	Token string `json:"tokenref"`
 }
 
-// Type is the type of the attribute.
+// Type returns the type of the attribute.
 func (r tokenReference) Type() string { t, _, _ := strings.Cut(r.Token, "."); return t }
 
-// Name is the name of the attribute, or a path from its type.
+// Name returns the name of the attribute, or a path from its type.
 func (r tokenReference) Name() string { _, n, _ := strings.Cut(r.Token, "."); return n }
 
-// typeReference leads to a type.
+// typeReference refers to a type.
 type typeReference struct {
 	Name string `json:"nameref"`
 }
 
 // typeDescription is a type as meta.v1 describes it. Spec: interface 2.4.
 type typeDescription struct {
-	Name                             json.RawMessage // stands twice: a text, and a tokenReference
+	Name                             json.RawMessage // occurs twice in the answer: as a text and as a tokenReference
 	Token                            string
 	DisplayName                      string
 	Abstract, IsCustom               bool
@@ -39,8 +39,8 @@ type typeDescription struct {
 	Operations                       map[string]*typeOperation
 }
 
-// attribute is an attribute of a type as meta.v1 describes it, with what the assets of
-// metadata add.
+// attribute is an attribute of a type as meta.v1 describes it, with data from
+// AttributeDefinition assets.
 type attribute struct {
 	Name, DisplayName, AttributeType                               string
 	IsReadOnly, IsRequired, IsMultivalue, IsCanned, IsCustom       bool
@@ -48,12 +48,12 @@ type attribute struct {
 	RelatedAsset                                                   typeReference
 	ValidTypes                                                     []typeReference
 
-	Declared string       `json:"-"` // the type that declares or changes it
+	Declared string       `json:"-"` // the type that declares or overrides it
 	Defined  attributeRow `json:"-"`
 }
 
-// typeOperation is an operation of a type as meta.v1 describes it, with what the assets of
-// metadata add.
+// typeOperation is an operation of a type as meta.v1 describes it, with data from Operation
+// assets.
 type typeOperation struct {
 	Name      string
 	Validator tokenReference
@@ -61,10 +61,10 @@ type typeOperation struct {
 
 	DisplayName string   `json:"-"`
 	Declared    string   `json:"-"`
-	When        []string `json:"-"` // in words
-	Filter      string   `json:"-"` // what is left of its condition
+	When        []string `json:"-"` // conditions in words
+	Filter      string   `json:"-"` // conditions without words
 	Effect      string   `json:"-"`
-	Roles       []string `json:"-"` // that may run it; empty: it says nothing of them
+	Roles       []string `json:"-"` // roles that may run it; empty: not specified
 }
 
 // typeArgument is an argument of an operation.
@@ -74,7 +74,7 @@ type typeArgument struct {
 	RelatedAsset        typeReference
 }
 
-// attributeRow is a definition as the assets of metadata have it.
+// attributeRow is an AttributeDefinition asset.
 type attributeRow struct {
 	Oid         string `json:"_oid"`
 	Name        string
@@ -82,11 +82,11 @@ type attributeRow struct {
 	DisplayName string
 	IsDateOnly  bool
 	Calculation string
-	Operation   string // of a validator
+	Operation   string // for a validator: its operation
 }
 
-// Computed reports whether the value follows from others: that of a synthetic attribute
-// or a validator, and of a closure of a hierarchy.
+// Computed reports whether the value is computed: that of a synthetic attribute, of a
+// validator, or of the closure of a hierarchy.
 func (r attributeRow) Computed() bool {
 	switch kind, _, _ := strings.Cut(r.Oid, ":"); kind {
 	case "SyntheticAttributeDefinition", "ExecuteSecurityCheckAttributeDefinition":
@@ -97,7 +97,7 @@ func (r attributeRow) Computed() bool {
 	return false
 }
 
-// Filter is what the value is computed from, where the model says it.
+// Filter returns the expression from which the value is computed, or "" if the model has none.
 func (r attributeRow) Filter() string {
 	if r.Calculation == r.Name {
 		return ""
@@ -105,14 +105,14 @@ func (r attributeRow) Filter() string {
 	return r.Calculation
 }
 
-// operationRow is an operation as the assets of metadata have it.
+// operationRow is an Operation asset.
 type operationRow struct {
 	Name   string
 	Of     string `json:"Asset.Name"`
 	Rights int64  `json:"ExecuteRights,string"`
 }
 
-// values are how many values of a list its page shows.
+// maxValues limits the values of a list that the page shows.
 const maxValues = 200
 
 // listValue is a value of a list.
@@ -123,27 +123,27 @@ type listValue struct {
 	AssetState  string
 }
 
-// typePage is what the page of a type shows.
+// typePage is the data of the page of a type.
 type typePage struct {
 	*typeDescription
-	Text    string       // its display name
-	Oid     string       // of its definition
-	Above   []*modelType // from the nearest
+	Text    string       // display name
+	Oid     string       // of the AssetType asset
+	Above   []*modelType // ancestors, the nearest first
 	Below   []*modelType
 	Groups  []attributeGroup
-	Count   int // of all attributes
+	Count   int // number of all attributes
 	Find    string
-	Shown   int  // of them, as Find says
-	List    bool // its assets are values of a list
+	Shown   int  // number of attributes that match Find
+	List    bool // assets of the type are values of a list
 	Values  []listValue
-	More    bool // there are more values
+	More    bool // there are more values than Values has
 	Message string
-	Value   string // what the form of a new value has
-	Request string // of the console
+	Value   string // input of the form for new values
+	Request string // query for the link to the console
 	Sorted  []*typeOperation
 }
 
-// attributeGroup are the attributes that one type gives the type of the page.
+// attributeGroup has the attributes that the type inherits from one type, or declares itself.
 type attributeGroup struct {
 	From       string
 	Own        bool
@@ -184,7 +184,7 @@ func renderType(v *ui.Visit, page typePage) error {
 	return v.Render("type", page.Token, &page)
 }
 
-// describeType adds what the assets of metadata say to the description of a type.
+// describeType adds data from the metadata assets to the description of a type.
 func describeType(v *ui.Visit, page *typePage) error {
 	var types []*modelType
 	var defined, changed []attributeRow
@@ -207,7 +207,7 @@ func describeType(v *ui.Visit, page *typePage) error {
 	return nameType(v, page)
 }
 
-// stand finds the types above and below the type.
+// stand sets the ancestors and the direct subtypes of the type.
 func (p *typePage) stand(types []*modelType) {
 	m := model{types: types, byName: map[string]*modelType{}}
 	for _, t := range types {
@@ -228,11 +228,11 @@ func (p *typePage) stand(types []*modelType) {
 	slices.SortFunc(p.Below, func(a, b *modelType) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// define adds to each attribute where it is declared and what it is computed from: what
-// a type nearer says of it counts.
+// define sets where each attribute is declared and how it is computed. An override in a type
+// takes precedence over its ancestors.
 func (p *typePage) define(defined, changed []attributeRow) {
 	rows := map[string]attributeRow{}  // by token
-	first := map[string]attributeRow{} // by name: what the type that declares it says
+	first := map[string]attributeRow{} // by name: row of the type that declares it
 	for _, row := range defined {
 		rows[row.Of+"."+row.Name] = row
 		first[row.Name] = row
@@ -250,7 +250,7 @@ func (p *typePage) define(defined, changed []attributeRow) {
 	}
 }
 
-// nameType sets what people read for the type and all that it has.
+// nameType sets the display names of the type and of its parts.
 func nameType(v *ui.Visit, page *typePage) error {
 	names := map[string]*string{page.DisplayName: &page.Text}
 	for _, a := range page.Attributes {
@@ -265,7 +265,7 @@ func nameType(v *ui.Visit, page *typePage) error {
 	return localize(v, names)
 }
 
-// readValues reads the values of a list, where the type is one.
+// readValues reads the values if the type is a list.
 func readValues(v *ui.Visit, page *typePage) error {
 	if !page.List || page.Abstract || v.IsPart() {
 		return nil
@@ -280,9 +280,9 @@ func readValues(v *ui.Visit, page *typePage) error {
 	return err
 }
 
-// groups returns the attributes of a type by the type that gives them, its own first,
-// then those of the types above it from the nearest; text is a part of a name, display
-// name or kind that they must have.
+// groups returns the attributes of a type, grouped by the type that declares or overrides them.
+// The group of the type itself comes first, then those of its ancestors, the nearest first. It
+// keeps attributes whose name or display name contains text, or whose kind equals it.
 func groups(own string, attributes map[string]*attribute, text string, above []*modelType) []attributeGroup {
 	all := []attributeGroup{{From: own, Own: true}}
 	place := map[string]int{own: 0}
@@ -303,8 +303,8 @@ func groups(own string, attributes map[string]*attribute, text string, above []*
 	return slices.DeleteFunc(all, func(g attributeGroup) bool { return len(g.Attributes) == 0 })
 }
 
-// consoleQuery is a query of the type for the console: what its assets are called by,
-// and what they must have.
+// consoleQuery returns a query of the type for the console. It selects the number, the display
+// attribute and the required attributes.
 func consoleQuery(t *typeDescription) string {
 	chosen := []string{}
 	for _, a := range t.Attributes {
@@ -325,14 +325,15 @@ func consoleQuery(t *typeDescription) string {
 	return string(b)
 }
 
-// Lineage are the types above, from the top.
+// Lineage returns the ancestors, starting at the root.
 func (p *typePage) Lineage() []*modelType {
 	all := slices.Clone(p.Above)
 	slices.Reverse(all)
 	return all
 }
 
-// Flags are the properties of an attribute in words: what is computed is read-only.
+// Flags returns the properties of an attribute as text. A computed attribute is not also marked
+// as read-only.
 func (a *attribute) Flags() string {
 	var all []string
 	for _, flag := range []struct {
@@ -353,13 +354,13 @@ func (a *attribute) Flags() string {
 	return strings.Join(all, ", ")
 }
 
-// key is an attribute that stands for the whole asset.
+// key is an attribute with a special role in the type, such as its name.
 type key struct{ Word, Name string }
 
-// Keys are the attributes that stand for an asset of the type.
+// Keys returns the attributes with a special role in the type.
 func (p *typePage) Keys() []key {
 	var name tokenReference
-	_ = json.Unmarshal(p.Name, &name) // a text, where no attribute is the name
+	_ = json.Unmarshal(p.Name, &name) // fails without effect if the type has no name attribute
 	var all []key
 	for _, k := range []key{
 		{"Name", name.Name()},

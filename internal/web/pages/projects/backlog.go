@@ -10,60 +10,60 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// pageSize is how many rows a page of a backlog has.
+// pageSize is the number of rows on a page of a backlog.
 const pageSize = 1000
 
-// maxFilterChoices is how many sprints and members a form offers to choose from.
+// maxFilterChoices limits the sprints and the members in a select.
 const maxFilterChoices = 200
 
-// backlog is what the page of a project's backlog shows.
+// backlog is the data of the backlog page.
 type backlog struct {
 	*project
 	Filter  filter
 	Columns []column
 	Items   []item
-	From    int  // number of the first row
+	From    int  // position of the first row, from 1
 	More    bool // there is a page after this one
 	Made    *item
-	Epic    string // link that makes one
-	Project string // link that makes one below this one; empty: the reader may not
+	Epic    string // link that creates an epic
+	Project string // link that creates a child project; empty: the reader may not
 	Message string
-	NewName string                                     // what the form for a new item has
-	Given   struct{ Type, Item, Place, Target string } // what a refused form had
-	Return  string                                     // the query of the page, where forms lead back to
+	NewName string                                     // input of the form for a new item
+	Given   struct{ Type, Item, Place, Target string } // input of a refused form
+	Return  string                                     // query string of the page, to which forms redirect
 	choices
 	mine
 }
 
-// Ranks reports whether the reader may rank rows of the table.
+// Ranks reports whether the reader can rank rows of the table.
 func (b *backlog) Ranks() bool { return b.Ranked() && b.Changes }
 
-// Ranked reports whether the table stands in the order of ranks.
+// Ranked reports whether the table is sorted by rank.
 func (b *backlog) Ranked() bool { return b.Filter.Sort == "" }
 
-// To is the number of the last row.
+// To returns the position of the last row.
 func (b *backlog) To() int { return b.From + len(b.Items) - 1 }
 
-// FirstPage links to the first page of the table.
+// FirstPage returns the link to the first page of the table.
 func (b *backlog) FirstPage() string { return b.Filter.with() }
 
-// Page links to another page of the table.
+// Page returns the link to another page, relative to this one.
 func (b *backlog) Page(by int) string { return b.Filter.with("page", strconv.Itoa(b.Filter.Page+by)) }
 
-// choices are what the form of a filter offers.
+// choices has the options in the form of a filter.
 type choices struct {
 	Statuses, People []ui.Named
 	Sprints          []timebox
 }
 
-// column is a head of the table.
+// column is a column of the table.
 type column struct {
 	Name, Key, Token string
 	Number           bool // right-aligned
-	Down             bool // the largest first
+	Down             bool // sort in descending order at first
 }
 
-// columns are what the table may be sorted by; the first is the rank.
+// columns are the columns of the table. A column without a key cannot be used for sorting.
 var columns = []column{
 	{Name: "Number", Key: "number", Token: "Number"},
 	{Name: "Name", Key: "name", Token: "Name"},
@@ -79,7 +79,8 @@ var columns = []column{
 // showBacklog serves GET ui/project/<oid>.
 func showBacklog(v *ui.Visit) error { return renderBacklog(v, "", "") }
 
-// renderBacklog answers with the backlog, and with what was refused of a form.
+// renderBacklog answers with the backlog. message is the refusal of a form, or "". name is the
+// input of the form for a new item.
 func renderBacklog(v *ui.Visit, message, name string) error {
 	p, err := readProject(v, "")
 	if err != nil {
@@ -110,7 +111,8 @@ func renderBacklog(v *ui.Visit, message, name string) error {
 	return v.Render("backlog", p.Name, page)
 }
 
-// readRows reads the items of a backlog and, for a whole page, what its forms offer.
+// readRows reads the items of a backlog and the rights of the reader. For a full page, it also
+// reads the options of its forms.
 func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
 	may, found := page.ask(page.project)
 	queries, into := []ui.Query{q, may}, []any{&page.Items, found}
@@ -134,7 +136,7 @@ func readRows(v *ui.Visit, page *backlog, q ui.Query) error {
 	return page.decide(v)
 }
 
-// offer appends the queries for what forms offer.
+// offer appends the queries for the options of forms.
 func (c *choices) offer(p *project, queries *[]ui.Query, into *[]any) {
 	some := map[string]int{"size": maxFilterChoices, "start": 0}
 	*queries = append(*queries,
@@ -144,23 +146,22 @@ func (c *choices) offer(p *project, queries *[]ui.Query, into *[]any) {
 	*into = append(*into, &c.Statuses, &c.Sprints, &c.People)
 }
 
-// scheduled is the condition that a sprint is one of a project that the view includes.
+// scheduled is the filter for sprints of the projects that the view includes.
 const scheduled = "Schedule.ScheduledScopes=$Projects"
 
-// filter is what the reader looks for in a backlog, and in which order.
+// filter is the filter and the sort order of a backlog.
 type filter struct {
 	Find, Type, Status, Owner, Sprint string
 	Closed                            bool
-	Sort                              string // key of a column, perhaps with - in front; empty: by rank
+	Sort                              string // key of a column, with - for the opposite direction; empty: by rank
 	Page                              int    // from 1
 	below                             string
 }
 
-// none is the value of a filter for what has no such value.
+// none is the value of a filter for items without a value.
 const none = "none"
 
-// readFilter reads the filter of the URL. Errors: *ui.Error, 400 for values that mean
-// nothing.
+// readFilter parses the filter of the URL. Errors: *ui.Error, 400 for an invalid value.
 func readFilter(v *ui.Visit) (filter, error) {
 	f := filter{
 		Find: v.Param("find"), Type: v.Param("type"), Status: v.Param("status"), Owner: v.Param("owner"), Sprint: v.Param("sprint"),
@@ -193,12 +194,12 @@ const (
 	maxPages      = 100000
 )
 
-// unreadable is the refusal of a parameter of the URL.
+// unreadable returns the error for a parameter of the URL.
 func unreadable(name, wanted string) error {
 	return &ui.Error{Status: http.StatusBadRequest, Message: "The address has something else for " + name + " than " + wanted + "."}
 }
 
-// sortToken returns what a key sorts by, or nothing.
+// sortToken returns the sort term for the key of a column, or "".
 func sortToken(key string) string {
 	sign := "+"
 	if rest, ok := strings.CutPrefix(key, "-"); ok {
@@ -212,7 +213,7 @@ func sortToken(key string) string {
 	return ""
 }
 
-// items is the query for the items of a project that the filter lets through.
+// items returns the query for the items of a project that match the filter.
 func (f filter) items(p *project) ui.Query {
 	q, with := ui.Query{"from": "PrimaryWorkitem", "sort": []string{"Order"}}, p.given("$Dead", "Dead")
 	if f.Type != "" {
@@ -242,7 +243,7 @@ func (f filter) items(p *project) ui.Query {
 	return q
 }
 
-// isOrNone is the condition that a relation leads to an Oid, or nowhere.
+// isOrNone returns the filter for a relation with this value, or without a value.
 func isOrNone(relation, oid string) []string {
 	switch oid {
 	case "":
@@ -253,13 +254,13 @@ func isOrNone(relation, oid string) []string {
 	return []string{relation + "='" + oid + "'"}
 }
 
-// Active reports whether the filter leaves anything out that a plain page shows.
+// Active reports whether the filter differs from that of a page without parameters.
 func (f filter) Active() bool {
 	return f.Find+f.Type+f.Status+f.Owner+f.Sprint != "" || f.Closed
 }
 
-// with is the query of a URL with the filter, and pairs of what differs in it. Another
-// order or filter begins at the first page.
+// with returns a query string with the filter, changed by pairs of name and value. It starts at
+// the first page unless a pair has the page.
 func (f filter) with(pairs ...string) string {
 	values := url.Values{}
 	closed := ""
@@ -276,8 +277,8 @@ func (f filter) with(pairs ...string) string {
 	return "?" + values.Encode()
 }
 
-// By links to the table sorted by a column: by the other direction where it is sorted
-// so already.
+// By returns the link that sorts the table by a column. If it is already sorted by this column,
+// the link reverses the direction.
 func (f filter) By(c column) string {
 	first, other := c.Key, "-"+c.Key
 	if c.Down {
@@ -289,10 +290,10 @@ func (f filter) By(c column) string {
 	return f.with("sort", first)
 }
 
-// ByRank links to the table in the order of ranks.
+// ByRank returns the link that sorts the table by rank.
 func (f filter) ByRank() string { return f.with("sort", "") }
 
-// Direction is the aria-sort of a column; empty: the table is not sorted by it.
+// Direction returns the aria-sort of a column, or "" if the table is not sorted by it.
 func (f filter) Direction(c column) string {
 	switch {
 	case c.Key == "" || strings.TrimPrefix(f.Sort, "-") != c.Key:

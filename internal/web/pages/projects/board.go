@@ -10,10 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxCards is how many cards a board has.
+// maxCards limits the cards of a board.
 const maxCards = 1000
 
-// board is what the page of a project's board shows.
+// board is the data of the board page.
 type board struct {
 	*project
 	Filter  filter
@@ -28,14 +28,14 @@ type board struct {
 
 // lane is a column of the board.
 type lane struct {
-	Oid     string // of the status; empty: none
+	Oid     string // of the status; empty: no status
 	Name    string
 	Cards   []item
 	Sum     float64       // of the estimates
-	Options template.HTML // the lanes, as each of its cards offers them
+	Options template.HTML // all lanes as HTML options, for the form of each card
 }
 
-// offerLanes writes the lanes as options, once for all the cards of a lane.
+// offerLanes sets the options of each lane, once for all its cards.
 func offerLanes(list []lane) {
 	for i := range list {
 		var b strings.Builder
@@ -50,7 +50,7 @@ func offerLanes(list []lane) {
 	}
 }
 
-// Estimated is the sum as people read it; empty: nothing is estimated.
+// Estimated returns the formatted sum of estimates, or "" if it is 0.
 func (l lane) Estimated() string {
 	if l.Sum == 0 {
 		return ""
@@ -58,7 +58,7 @@ func (l lane) Estimated() string {
 	return chart.Number(l.Sum)
 }
 
-// showBoard serves GET ui/project/<oid>/board: the items by status.
+// showBoard serves GET ui/project/<oid>/board: the items, grouped by status.
 func showBoard(v *ui.Visit) error { return renderBoard(v, "") }
 
 func renderBoard(v *ui.Visit, message string) error {
@@ -96,8 +96,8 @@ func renderBoard(v *ui.Visit, message string) error {
 	return v.Render("board", p.Name+" · Board", page)
 }
 
-// lanes puts cards under their statuses. A status that is out of use, or not among
-// those offered, has a lane when there are cards in it.
+// lanes groups cards by status. A status that is inactive or not among the options has a lane
+// only if it has cards.
 func lanes(statuses []ui.Named, cards []item) []lane {
 	list := []lane{{Name: "No status"}}
 	place := map[string]int{ui.NoAsset: 0, "": 0}
@@ -118,8 +118,8 @@ func lanes(statuses []ui.Named, cards []item) []lane {
 	return list
 }
 
-// moveItem serves POST ui/project/<oid>/move: it gives an item another status, or none.
-// The script gets the refusal as text.
+// moveItem serves POST ui/project/<oid>/move: it sets or clears the status of an item. The
+// script receives a refusal as text.
 func moveItem(v *ui.Visit) error {
 	p, err := readProject(v, "/board")
 	if err != nil {
@@ -139,7 +139,7 @@ func moveItem(v *ui.Visit) error {
 	return v.Redirect(p.Place("/board") + "?" + pathBack(v, "done", "moved"))
 }
 
-// moveTo carries out the form of a card. Errors: *ui.Error.
+// moveTo executes the form of a card. Errors: *ui.Error.
 func moveTo(v *ui.Visit, p *project) error {
 	moved, to := v.Field("item"), v.Field("status")
 	if !isItem(moved) || to != "" && !ui.IsOid(to, "StoryStatus") {

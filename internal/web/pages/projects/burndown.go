@@ -11,25 +11,25 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// burndown is what is summed up and drawn of a sprint. It takes longer than a thousand
-// items, so the script asks for it after them.
+// burndown has the sums and drawings of a sprint. They take longer to read than a thousand
+// items, so the script requests them after the page is shown.
 type burndown struct {
-	Known    bool // else its place is kept
+	Known    bool // false: only a placeholder
 	Sums     []figure
 	Drawings []drawing
 	Message  string
 }
 
-// figure is a sum and its name.
+// figure is a sum with its label.
 type figure struct{ Name, Value string }
 
-// The names of its drawings.
+// Titles of the drawings.
 const (
 	toDoLeft = "To do left"
 	openLeft = "Estimates of open items"
 )
 
-// blank is the place of a burndown.
+// blank returns the placeholder of a burndown.
 func blank(t timebox, now time.Time) burndown {
 	b := burndown{Sums: figures("…", "…", "…", "…")}
 	if _, past, err := daysOf(t, now); err == nil && past > 0 {
@@ -44,8 +44,8 @@ func figures(items, estimate, open, toDo string) []figure {
 	return []figure{{"Items", items}, {"Estimate", estimate}, {"Open estimate", open}, {"To do", toDo}}
 }
 
-// showBurndown serves GET ui/project/<oid>/sprint/<timebox>/burndown. The script puts it
-// into the page of the sprint, where a refusal has its place as well.
+// showBurndown serves GET ui/project/<oid>/sprint/<timebox>/burndown. The script inserts the
+// answer into the page of the sprint, including a refusal.
 func showBurndown(v *ui.Visit) error {
 	p, err := readProject(v, "/sprints")
 	if err != nil {
@@ -83,11 +83,11 @@ func showBurndown(v *ui.Visit) error {
 	return v.Render("burndown", "Burndown · "+page.Sprint.Name+" · "+p.Name, &page)
 }
 
-// maxSprintDays is how many days a burndown shows at most.
+// maxSprintDays limits the days of a burndown.
 const maxSprintDays = 180
 
-// daysOf are the ends of the days of a sprint, and how many of them are over, or today.
-// Errors: *ui.Error.
+// daysOf returns the ends of all days of a sprint, and the number of days up to today. Errors:
+// *ui.Error.
 func daysOf(t timebox, now time.Time) (all []time.Time, past int, err error) {
 	if t.LastDay().Sub(t.Begin.Time) >= maxSprintDays*day {
 		return nil, 0, &ui.Error{Status: http.StatusBadRequest, Message: "The sprint is too long for a burndown."}
@@ -97,8 +97,8 @@ func daysOf(t timebox, now time.Time) (all []time.Time, past int, err error) {
 	return all, past, nil
 }
 
-// drawBurndown draws what a sprint has left at the end of each day, as far as there are
-// such days; none before it begins.
+// drawBurndown draws the remaining work at the end of each day up to today. It returns nil
+// before the sprint begins.
 func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time) ([]drawing, error) {
 	all, past, err := daysOf(t, now)
 	if err != nil || past == 0 {
@@ -118,8 +118,8 @@ func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time) ([]drawing,
 	}, nil
 }
 
-// left sums by instant what is to do, over all workitems, and the estimates of the items
-// that are not closed. What a closed workitem has left to do counts, as in AllocatedToDo.
+// left returns two sums by instant: the ToDo of all workitems, and the estimates of items that
+// are not closed. The ToDo of closed workitems counts, as in AllocatedToDo.
 func left(h *history) (toDo, open []float64) {
 	toDo, open = make([]float64, len(h.instants)), make([]float64, len(h.instants))
 	h.replay(func(i int, v *itemVersion) {
@@ -131,7 +131,7 @@ func left(h *history) (toDo, open []float64) {
 	return toDo, open
 }
 
-// drawLeft draws a line that should reach 0, beside one that does.
+// drawLeft draws the remaining work with an ideal line that falls to 0.
 func drawLeft(id, title, name string, values []float64, all []time.Time) drawing {
 	known := slices.Clone(values)
 	for len(known) < len(all) {
@@ -145,8 +145,8 @@ func drawLeft(id, title, name string, values []float64, all []time.Time) drawing
 	return numbered(c, chart.Lines(c))
 }
 
-// ideal falls by the same each day to 0 on the last of the days, from the first value
-// that is above it. Before that there is none.
+// ideal returns a line that falls by equal steps to 0 on the last day. It starts at the first
+// value above 0 and is NaN before.
 func ideal(values []float64, days int) []float64 {
 	line := make([]float64, days)
 	begin := max(0, slices.IndexFunc(values, func(v float64) bool { return v > 0 }))

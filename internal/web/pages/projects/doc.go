@@ -1,4 +1,5 @@
-// Package projects makes the pages about projects: the tree of them, backlog, board, sprints, and numbers of past days.
+// Package projects has the pages about projects: the project tree, backlog, board, sprints,
+// burndown and cumulative flow.
 //
 // Spec: interface 4.15.
 package projects

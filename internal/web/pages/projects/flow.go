@@ -9,13 +9,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// flowDays and maxFlowDays are how many days a flow shows by itself, and at most.
+// flowDays is the default number of days in a flow; maxFlowDays limits it.
 const (
 	flowDays    = 30
 	maxFlowDays = 180
 )
 
-// flow is what the page of a project's cumulative flow shows.
+// flow is the data of the page with the cumulative flow of a project.
 type flow struct {
 	*project
 	First, Last time.Time
@@ -25,22 +25,21 @@ type flow struct {
 	Drawings    []drawing
 }
 
-// drawing is a chart with its numbers.
+// drawing is a chart with a table of its numbers.
 type drawing struct {
 	Name  string
 	SVG   template.HTML
-	Head  []string // above the numbers, without the day
+	Head  []string // header of the table, without the column for the day
 	Lines []line
 }
 
-// line is a row of the numbers of a chart.
+// line is a row of the table of a chart.
 type line struct {
 	Day    string
 	Values []string
 }
 
-// showFlow serves GET ui/project/<oid>/flow: the items by status as of the end of each
-// day.
+// showFlow serves GET ui/project/<oid>/flow: the items by status at the end of each day.
 func showFlow(v *ui.Visit) error {
 	p, err := readProject(v, "/flow")
 	if err != nil {
@@ -67,8 +66,8 @@ func showFlow(v *ui.Visit) error {
 	return v.Render("flow", p.Name+" · Flow", page)
 }
 
-// readDays reads the first and last day of the URL; without them the latest days. Errors:
-// *ui.Error, 400.
+// readDays parses the first and last day in the URL. By default it returns the latest days.
+// Errors: *ui.Error, 400.
 func readDays(v *ui.Visit, now time.Time) (first, last time.Time, err error) {
 	today := dayOf(now)
 	if last, err = dayParam(v, "to", today); err != nil {
@@ -103,14 +102,14 @@ func dayParam(v *ui.Visit, name string, otherwise time.Time) (time.Time, error) 
 
 const day = 24 * time.Hour
 
-// firstDay is the first that a flow shows.
+// firstDay is the earliest day that a flow can show.
 var firstDay = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// dayOf is the begin of the day of an instant, in UTC.
+// dayOf returns the start of the day of an instant, in UTC.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
-// endsOfDays are the last instants, as the interface tells instants apart, of the days
-// from first to last.
+// endsOfDays returns the last millisecond of each day from first to last. The interface
+// distinguishes instants by milliseconds.
 func endsOfDays(first, last time.Time) []time.Time {
 	var ends []time.Time
 	for d := first; !d.After(last); d = d.Add(day) {
@@ -119,17 +118,17 @@ func endsOfDays(first, last time.Time) []time.Time {
 	return ends
 }
 
-// band is what a flow counts together.
+// band has the numbers of the items with one status.
 type band struct {
 	Name             string
 	Count, Estimates []float64 // by instant
 }
 
-// closedBand is the key of closed items, of whatever status.
+// closedBand is the key of the band for closed items, whatever their status is.
 const closedBand = "closed"
 
-// bandsOf counts the items of each status, from the last status to the first: what is
-// finished lies at the bottom.
+// bandsOf returns one band for each status, from the last status to the first, so that finished
+// items are at the bottom of the chart.
 func bandsOf(h *history, statuses []ui.Named) []band {
 	byKey := map[string]*band{}
 	h.replay(func(i int, v *itemVersion) {
@@ -160,7 +159,7 @@ func bandsOf(h *history, statuses []ui.Named) []band {
 	return bands
 }
 
-// drawFlow draws the bands, by number of items and by their estimates.
+// drawFlow draws the bands twice: by number of items and by sum of estimates.
 func drawFlow(h *history, bands []band) []drawing {
 	items := chart.Chart{ID: "items", Title: "Number of items by status", Labels: labels(h.instants)}
 	points := chart.Chart{ID: "estimates", Title: "Sum of estimates by status", Labels: items.Labels}
@@ -184,7 +183,7 @@ func labels(instants []time.Time) []string {
 	return list
 }
 
-// numbered is a drawing with the numbers of its chart.
+// numbered returns a drawing with the numbers of its chart.
 func numbered(c chart.Chart, svg template.HTML) drawing {
 	d := drawing{Name: c.Title, SVG: svg}
 	for _, s := range c.Series {
@@ -200,7 +199,7 @@ func numbered(c chart.Chart, svg template.HTML) drawing {
 	return d
 }
 
-// Earlier links to the days before these; empty: the project was not there yet.
+// Earlier returns the link to the previous days, or "" if the project did not exist then.
 func (f flow) Earlier() string {
 	made := dayOf(f.Made)
 	if made.Before(firstDay) {

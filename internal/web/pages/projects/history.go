@@ -12,36 +12,36 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// A day's numbers are those that a query as of its end would give. One query for each
-// day takes a second for ten thousand items, so the versions are read once, and each
-// counts for the days at whose end it was in effect.
+// The numbers of a day equal those of a query as of its end. One query per day takes a second
+// for ten thousand items. So all versions are read once, and each version counts for the days
+// at whose end it was in effect.
 
-// itemVersion is a version of a piece of work.
+// itemVersion is a version of a workitem.
 type itemVersion struct {
 	Oid      string `json:"_oid"` // with its moment
 	State    string `json:"AssetState"`
 	Scope    ui.Reference
 	Status   ui.Reference
 	Estimate json.Number
-	Own      json.Number `json:"PrimaryWorkitem.Estimate"` // Estimate of backlog items alone
+	Own      json.Number `json:"PrimaryWorkitem.Estimate"` // Estimate of backlog items only
 	ToDo     json.Number
 	From     time.Time `json:"ChangeDateUTC"`
-	To       time.Time `json:"RetireDateUTC"` // that of the next version, whoever sees it; zero: it lasts
+	To       time.Time `json:"RetireDateUTC"` // start of the next version, even a hidden one; zero: none
 }
 
-// versionColumns are what all versions are read with.
+// versionColumns are selected for all versions.
 var versionColumns = []string{"Scope", "AssetState", "ChangeDateUTC", "RetireDateUTC"}
 
-// maxVersions is how many versions a drawing is made of at most.
+// maxVersions limits the versions for one page of drawings.
 const maxVersions = 150000
 
-// dead are the states of what counts nowhere.
+// dead reports whether the state of the version excludes it from all numbers.
 func (v *itemVersion) dead() bool {
 	return v.State == "Deleted" || v.State == "Template" || v.State == "Broken Down"
 }
 
-// amount reads a number that may be absent. It is small enough for sums of as many
-// versions as a drawing is made of.
+// amount parses a number; a missing number is 0. The result is bounded, so that sums over
+// maxVersions do not overflow.
 func amount(n json.Number) float64 {
 	f, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil {
@@ -50,8 +50,8 @@ func amount(n json.Number) float64 {
 	return chart.Bounded(f)
 }
 
-// inEffect returns the instants at which a version was in effect: those from, and before
-// to. Instants ascend.
+// inEffect returns the range of instants at which a version was in effect: from is the first
+// index, to is the index after the last. Instants must ascend.
 func (v *itemVersion) inEffect(instants []time.Time) (from, to int) {
 	from, _ = slices.BinarySearchFunc(instants, v.From, time.Time.Compare)
 	if v.To.IsZero() {
@@ -61,8 +61,8 @@ func (v *itemVersion) inEffect(instants []time.Time) (from, to int) {
 	return from, max(from, to)
 }
 
-// replay calls count for each version and each instant at which it was in effect, in a
-// project that counted then, and not dead.
+// replay calls count for each version and each instant at which it was in effect. It skips dead
+// versions and projects that did not count at that instant.
 func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bool, began starts, count func(i int, v *itemVersion)) {
 	for k := range versions {
 		v := &versions[k]
@@ -79,17 +79,17 @@ func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bo
 	}
 }
 
-// starts corrects since when assets are there. The first version of one that was
-// imported has the date that its importer gave, which lies before it was written; a
-// query of the past finds it since it was written. Which of two first versions was
-// written first their moments tell.
+// starts corrects the start of first versions. An importer can set the date of an asset's first
+// version to a time before it was written. A query of the past finds this version only from the
+// time at which it was written. First versions were written in the order of their moments.
 // Spec: interface 4.3.10.
 type starts struct {
-	moments []int64         // by instant: the last that was written by then
-	unsure  map[string]bool // the versions whose date may have been given
+	moments []int64         // by instant: highest moment of a first version that was written by then
+	unsure  map[string]bool // first versions, whose date may be set by an importer
 }
 
-// first returns the first instant of from and before to at which a version was there.
+// first returns the first instant in the range from..to at which a query finds the version. The
+// end of the range is exclusive.
 func (s starts) first(v *itemVersion, from, to int) int {
 	if s.unsure[v.Oid] {
 		moment := momentOf(v.Oid)
@@ -106,8 +106,8 @@ func momentOf(oid string) int64 {
 	return n
 }
 
-// unsure returns the versions that follow no other of those read, in the order of their
-// moments: only the date of an asset's first version may have been given.
+// unsure returns the versions that follow no other version in the list, in the order of their
+// moments. Only the date of such a version may be set by an importer.
 func unsure(versions []itemVersion) []*itemVersion {
 	type end struct {
 		asset string
@@ -131,12 +131,13 @@ func unsure(versions []itemVersion) []*itemVersion {
 	return list
 }
 
-// wasThere reports of an asset at each instant whether a query as of it finds it.
+// wasThere reports, for each asset and the instant with the same index, whether a query as of
+// the instant finds the asset.
 type wasThere func(assets []string, instants []time.Time) ([]bool, error)
 
-// begin finds which first versions were there at each instant. Dates that were given lie
-// before the true ones, so that at most the last of them by moment are not there yet:
-// mostly it is enough to ask for the very last one.
+// begin finds out which first versions were written by each instant. An imported date is never
+// later than the write. So, in the order of moments, a query finds all versions up to some
+// version and none after it. Mostly it finds the last one, so begin asks for that first.
 func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, error) {
 	first := unsure(versions)
 	s := starts{moments: make([]int64, len(instants)), unsure: make(map[string]bool, len(first))}
@@ -157,17 +158,18 @@ func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, 
 	return s, s.search(first, slices.DeleteFunc(open, func(o search) bool { return o.last == nil }), ask)
 }
 
-// search looks for the last first version that was there at an instant.
+// search looks for the last first version that was written by an instant.
 type search struct {
 	instant  time.Time
 	place    int
-	last     *itemVersion   // the last that may have been there
-	among    []*itemVersion // those that may; nil until the last one was not
-	low, top int            // those before low were there, those from top were not
-	next     int            // which is asked for; -1: the last
+	last     *itemVersion   // last version that may have been written by then
+	among    []*itemVersion // versions that may have been written by then; nil until the first answer is no
+	low, top int            // versions before low were written by then, those from top on were not
+	next     int            // index of the next question; -1: ask for last
 }
 
-// search asks in rounds, for all instants together, and halves what is open.
+// search asks for all instants in one request per round, and halves the remaining versions of
+// each instant.
 func (s *starts) search(first []*itemVersion, open []search, ask wasThere) error {
 	for len(open) > 0 {
 		assets, instants := make([]string, len(open)), make([]time.Time, len(open))
@@ -196,7 +198,7 @@ func (s *starts) search(first []*itemVersion, open []search, ask wasThere) error
 	return nil
 }
 
-// narrow takes an answer, and reports whether another one is needed.
+// narrow applies an answer and reports whether another question is needed.
 func (o *search) narrow(first []*itemVersion, there bool) bool {
 	switch {
 	case o.next < 0 && there:
@@ -217,7 +219,7 @@ func (o *search) narrow(first []*itemVersion, there bool) bool {
 	return o.low < o.top
 }
 
-// found is the moment of the last version that was there.
+// found returns the moment of the last version that was written by the instant, or -1.
 func (o *search) found() int64 {
 	if o.low == 0 {
 		return -1
@@ -225,7 +227,7 @@ func (o *search) found() int64 {
 	return momentOf(o.among[o.low-1].Oid)
 }
 
-// history is what has been in a project.
+// history has the versions of a project and the instants that are drawn.
 type history struct {
 	versions []itemVersion
 	instants []time.Time
@@ -238,13 +240,13 @@ func (h *history) replay(count func(i int, v *itemVersion)) {
 	replay(h.versions, h.instants, h.scopes, h.began, count)
 }
 
-// tooMany is the refusal of a drawing of too many versions.
+// tooMany returns the error for too many versions.
 func tooMany() error {
 	return &ui.Error{Status: 400, Message: "More than " + strconv.Itoa(maxVersions) + " versions of items count for this. Take fewer days, or a project without those below it."}
 }
 
-// readHistory reads the versions that were in effect in a project at some of the instants,
-// of what q asks for. Errors: *ui.Error.
+// readHistory reads the versions that were in effect in a project between the first and the
+// last instant. q selects the type, the attributes and further conditions. Errors: *ui.Error.
 func readHistory(v *ui.Visit, p *project, instants []time.Time, q ui.Query) (*history, error) {
 	h := &history{instants: instants}
 	if len(instants) == 0 {
@@ -267,11 +269,11 @@ func readHistory(v *ui.Visit, p *project, instants []time.Time, q ui.Query) (*hi
 	return h, err
 }
 
-// versionPage is how many versions are read at once: a page may read answers of some
+// versionPage is the number of versions in one answer. A page can only read answers of a few
 // megabytes.
 const versionPage = 25000
 
-// readVersions reads the versions that a query finds, page by page. Errors: *ui.Error.
+// readVersions reads all versions that a query finds, page by page. Errors: *ui.Error.
 func readVersions(v *ui.Visit, h *history, q ui.Query) error {
 	known := texts{}
 	for after := ""; ; {
@@ -294,7 +296,7 @@ func readVersions(v *ui.Visit, h *history, q ui.Query) error {
 	}
 }
 
-// texts has each text once.
+// texts stores each distinct text once, so that equal texts share memory.
 type texts map[string]string
 
 func (t texts) once(text string) string {
@@ -305,7 +307,7 @@ func (t texts) once(text string) string {
 	return text
 }
 
-// keep makes a version small: most of its texts are those of others, too.
+// keep replaces the texts of a version by shared copies to save memory.
 func (v *itemVersion) keep(known texts) {
 	v.State, v.Scope.Oid, v.Status.Oid = known.once(v.State), known.once(v.Scope.Oid), known.once(v.Status.Oid)
 	for _, n := range []*json.Number{&v.Estimate, &v.Own, &v.ToDo} {
@@ -313,7 +315,7 @@ func (v *itemVersion) keep(known texts) {
 	}
 }
 
-// allOf returns all projects that count at some instant.
+// allOf returns all projects that count at any instant, and least.
 func allOf(scopes []map[string]bool, least string) []string {
 	all := map[string]bool{least: true}
 	for _, at := range scopes {
@@ -329,10 +331,10 @@ func allOf(scopes []map[string]bool, least string) []string {
 	return list
 }
 
-// asOf writes an instant for a query.
+// asOf formats an instant for a query.
 func asOf(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// rowsAt runs a query as of each instant. The end of the page shows the first of them.
+// rowsAt runs one query per instant. The footer of the page shows only the first one.
 func rowsAt(v *ui.Visit, instants []time.Time, of func(i int) ui.Query) ([][]ui.Reference, error) {
 	queries, rows, into := make([]ui.Query, len(instants)), make([][]ui.Reference, len(instants)), make([]any, len(instants))
 	for i, at := range instants {
@@ -347,8 +349,8 @@ func rowsAt(v *ui.Visit, instants []time.Time, of func(i int) ui.Query) ([][]ui.
 	return rows, err
 }
 
-// scopesAt reads which projects counted at each instant: the project and, where the
-// view includes them, those below it then.
+// scopesAt reads which projects count at each instant: the project, and its descendants at that
+// instant if the view includes them.
 func scopesAt(v *ui.Visit, p *project, instants []time.Time) ([]map[string]bool, error) {
 	rows, err := rowsAt(v, instants, func(int) ui.Query {
 		if p.Below {
@@ -367,7 +369,7 @@ func scopesAt(v *ui.Visit, p *project, instants []time.Time) ([]map[string]bool,
 	return scopes, err
 }
 
-// askWhoWasThere asks for assets as of instants, deleted ones too.
+// askWhoWasThere is a wasThere that asks the interface. It also finds deleted assets.
 func askWhoWasThere(v *ui.Visit, assets []string, instants []time.Time) ([]bool, error) {
 	rows, err := rowsAt(v, instants, func(i int) ui.Query {
 		return ui.Query{"from": assets[i], "filter": []string{"AssetState>='0'"}}

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxProjects is how many projects the tree shows at most.
+// maxProjects limits the projects in the tree.
 const maxProjects = 2000
 
 // projectRow is a project as the tree reads it.
@@ -18,22 +18,22 @@ type projectRow struct {
 	Open   ui.Count     `json:"Workitems:PrimaryWorkitem[AssetState=$Open].@Count"`
 }
 
-// branch is a project of the tree with those below it.
+// branch is a project in the tree with its child projects.
 type branch struct {
 	projectRow
 	Below []*branch
 	Depth int
 }
 
-// tree is what the first page shows.
+// tree is the data of the first page.
 type tree struct {
 	Find    string
 	Closed  bool
 	Roots   []*branch
-	Bounded bool // there are more projects
-	Greets  bool // there is a page that welcomes
+	Bounded bool // there are more projects than maxProjects
+	Greets  bool // link to the welcome page
 	Max     int
-	New     string // link that makes a project; empty: the reader may not
+	New     string // link that creates a project; empty: the reader may not
 }
 
 // home serves GET ui/ and ui/projects: the projects that the reader sees.
@@ -44,7 +44,7 @@ func home(v *ui.Visit) error {
 		"select": []string{"Name", "AssetState", "Parent", "Workitems:PrimaryWorkitem[AssetState=$Open].@Count"},
 		"with":   map[string]any{"$Open": []string{"Active"}},
 	}
-	if !page.Closed { // a filter on AssetState would find what lies below deleted projects, too
+	if !page.Closed { // a filter on AssetState would also find projects below deleted projects
 		q["filter"] = []string{"IsClosed='false'"}
 	}
 	if page.Find != "" {
@@ -60,7 +60,7 @@ func home(v *ui.Visit) error {
 	page.Roots = branches(rows)
 	page.Greets = v.Site.Greets && v.Member.Administers()
 	if page.Greets && len(rows) <= 1 && v.Request.URL.RawQuery == "" && v.Here() == "projects" && !strings.HasSuffix(v.Request.URL.Path, "/projects") {
-		return v.Redirect("/ui/welcome") // a new service has the root of all projects alone
+		return v.Redirect("/ui/welcome") // a new service has only the root project
 	}
 	if v.Member.Administers() {
 		page.New = makingProject(v, "Scope:0")
@@ -71,8 +71,8 @@ func home(v *ui.Visit) error {
 	return v.Render("home", "Projects", page)
 }
 
-// branches puts projects below their parents; those whose parent is not among them are
-// the roots. The order of rows stays.
+// branches puts projects below their parents. Projects whose parent is not in the rows become
+// roots. The order of the rows is kept.
 func branches(rows []projectRow) []*branch {
 	byOid := make(map[string]*branch, len(rows))
 	for _, r := range rows {

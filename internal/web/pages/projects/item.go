@@ -30,16 +30,17 @@ type item struct {
 	Priority string      `json:"Priority.Name"`
 }
 
-// What pages select of items. What is to do of an item's tasks and tests is added up
-// here: AllocatedToDo, which has the sum of all, takes the database ten times as long.
+// Attributes that pages select of items. The ToDo of an item and of its tasks and tests is
+// added here. The attribute AllocatedToDo has this sum, but takes the database ten times as
+// long.
 var (
 	itemColumns    = []string{"Number", "Name", "AssetType", "AssetState", "Status.Name", "Owners.Nickname", "Estimate", "ToDo", "Children[AssetState!=$Dead].ToDo.@Sum"}
 	backlogColumns = append([]string{"Timebox.Name", "Priority.Name"}, itemColumns...)
 	cardColumns    = []string{"Number", "Name", "AssetState", "Status", "Status.Name", "Owners.Nickname", "Estimate"}
 )
 
-// ToDo is what is to do, tasks and tests included, as in AllocatedToDo; empty: nothing
-// is known of it.
+// ToDo returns the work to do including tasks and tests, as in AllocatedToDo, or "" if there is
+// no value.
 func (i item) ToDo() string {
 	if i.OwnToDo == "" && i.OfParts == "" {
 		return ""
@@ -50,5 +51,5 @@ func (i item) ToDo() string {
 // Closed reports whether the item is closed.
 func (i item) Closed() bool { return i.State == "Closed" }
 
-// Types are the types of items that the form of a filter offers.
+// Types returns the types of items for the form of a filter.
 func (choices) Types() []string { return itemTypes }

@@ -7,25 +7,25 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// makingProject links to the console with a request that makes a project below another.
+// makingProject returns a link to the console with a request that creates a child project.
 func makingProject(v *ui.Visit, parent string) string {
 	return v.Making(fmt.Sprintf(`[
  {"AssetType": "Scope", "Name": "New project", "Parent": "%s", "BeginDate": "%s"}
 ]`, parent, today(0)))
 }
 
-// makingEpic links to the console with a request that makes an epic.
+// makingEpic returns a link to the console with a request that creates an epic.
 func makingEpic(v *ui.Visit, project string) string {
 	return v.Making(fmt.Sprintf(`[
  {"AssetType": "Epic", "Name": "New epic", "Scope": "%s"}
 ]`, project))
 }
 
-// sprintDays is how long the sprint of an example lasts.
+// sprintDays is the length of the sprint in the request.
 const sprintDays = 14
 
-// makingSprint links to the console with a request that makes a sprint, and the schedule
-// that it needs where the project has none; empty: schedule.
+// makingSprint returns a link to the console with a request that creates a sprint. If schedule
+// is empty, the request also creates the schedule that the sprint needs.
 func makingSprint(v *ui.Visit, project, schedule string) string {
 	before := ""
 	if schedule == "" || schedule == ui.NoAsset {
@@ -39,5 +39,5 @@ func makingSprint(v *ui.Visit, project, schedule string) string {
 ]`, before, schedule, today(0), today(sprintDays)))
 }
 
-// today is the day that comes so many days after this one.
+// today returns the date of today plus a number of days.
 func today(after int) string { return time.Now().UTC().AddDate(0, 0, after).Format(time.DateOnly) }

@@ -7,13 +7,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// tab is a view of a project.
+// projectTab is a view of a project.
 type projectTab struct{ Path, Name string }
 
-// tabs are the views of a project: Path follows that of the project.
+// tabs are the views of a project. Path is appended to the path of the project.
 var tabs = []projectTab{{"", "Backlog"}, {"/board", "Board"}, {"/sprints", "Sprints"}, {"/flow", "Flow"}}
 
-// project is what the views of a project show of it.
+// project is the data of a project that all its views show.
 type project struct {
 	Oid    string `json:"_oid"`
 	Name   string
@@ -22,17 +22,17 @@ type project struct {
 	Above  string       `json:"Parent.Name"`
 	Made   time.Time    `json:"CreateDateUTC"`
 	May    bool         `json:"CanUpdate"` // the reader may change the project
-	Rhythm ui.Reference `json:"Schedule"`  // of its sprints
-	Whole  []string     `json:"-"`         // the project and all below it
-	Below  bool         `json:"-"`         // the view includes those
+	Rhythm ui.Reference `json:"Schedule"`  // schedule of its sprints
+	Whole  []string     `json:"-"`         // the project and all its descendants
+	Below  bool         `json:"-"`         // the view includes the descendants
 	Tab    string       `json:"-"`
 	Tabs   []projectTab `json:"-"`
 }
 
-// Place is the path of a view of the project below ui.
+// Place returns the path of a view of the project, below the base.
 func (p *project) Place(view string) string { return "/ui/project/" + p.Oid + view }
 
-// BelowParam is the parameter of links that keeps what the reader has chosen.
+// BelowParam returns the parameter that keeps the reader's choice of Below in links.
 func (p *project) BelowParam() string {
 	if p.Below {
 		return ""
@@ -40,17 +40,17 @@ func (p *project) BelowParam() string {
 	return "0"
 }
 
-// Under is how many projects there are below it.
+// Under returns the number of descendants.
 func (p *project) Under() int { return len(p.Whole) - 1 }
 
-// within is the condition that work lies in what the view includes; given has the
-// variable in it.
+// within is the filter for workitems in the projects of the view. The map of given has its
+// variable.
 const within = "Scope=$Projects"
 
-// given has the projects that the view includes, and pairs of further variables and
-// their values.
+// given returns the variables of a query: the projects of the view, and pairs of name and
+// value.
 //
-// A list takes the database a fiftieth of the time of a path through the tree.
+// A list of projects takes the database a fiftieth of the time of a path through the tree.
 func (p *project) given(pairs ...string) map[string]any {
 	with := map[string]any{"$Projects": []string{p.Oid}}
 	if p.Below {
@@ -62,11 +62,11 @@ func (p *project) given(pairs ...string) map[string]any {
 	return with
 }
 
-// maxBelow is how many projects a view includes, as many as a comparison takes values.
+// maxBelow limits the projects of a view. A filter term can have this many values.
 const maxBelow = 10000
 
-// readProject reads the project that the path names, for one of its views. Errors:
-// *ui.Error, 404 for what is no project that the reader sees.
+// readProject reads the project of the path, for one of its views. Errors: *ui.Error, 404 if
+// the reader sees no such project.
 func readProject(v *ui.Visit, view string) (*project, error) {
 	oid := v.Request.PathValue("oid")
 	if !ui.IsOid(oid, "Scope") {
@@ -93,8 +93,7 @@ func readProject(v *ui.Visit, view string) (*project, error) {
 	return p, nil
 }
 
-// missing is the error for an Oid that leads nowhere: the interface refuses some that
-// it cannot read.
+// missing returns a 404 if the interface refused an Oid with 400. Other errors stay unchanged.
 func missing(err error) error {
 	if refused, _ := ui.AsError(err); refused != nil && refused.Status == http.StatusBadRequest {
 		return ui.NotFound()

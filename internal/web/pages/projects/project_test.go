@@ -55,7 +55,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// hour is an instant of a day that the tests of histories have.
+// hour returns an instant of the day on which the history tests take place.
 func hour(h int) time.Time { return time.Date(2026, 1, 1, h, 0, 0, 0, time.UTC) }
 
 func TestInEffect(t *testing.T) {
@@ -78,8 +78,8 @@ func TestInEffect(t *testing.T) {
 	}
 }
 
-// TestBegin: of first versions with dates that were given, those count that a query
-// finds.
+// TestBegin checks that first versions with an imported date count only from the time at which
+// a query finds them.
 func TestBegin(t *testing.T) {
 	instants := []time.Time{hour(1), hour(2), hour(3), hour(4)}
 	written := []int{1, 1, 3, 3, 3, 4, 9} // hours, by moment
@@ -144,7 +144,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestEarlier: a flow leads back to the day on which its project was made.
+// TestEarlier checks that the link to earlier days ends at the day on which the project was
+// created.
 func TestEarlier(t *testing.T) {
 	at := func(text string) time.Time {
 		d, err := time.Parse(time.DateOnly, text)

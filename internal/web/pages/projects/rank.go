@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// rankItem serves POST ui/project/<oid>/rank: it puts an item before or after another,
-// which the form names by its Number or Oid. The script gets the refusal as text.
-// Spec: interface 11.
+// rankItem serves POST ui/project/<oid>/rank: it puts an item before or after another item,
+// which the form names by Number or Oid. The script receives a refusal as text. Spec: interface
+// 11.
 func rankItem(v *ui.Visit) error {
 	p, err := readProject(v, "")
 	if err != nil {
@@ -31,7 +31,7 @@ func rankItem(v *ui.Visit) error {
 	return v.Redirect(p.Place("") + "?" + pathBack(v, "done", "ranked"))
 }
 
-// place carries out the form of a rank. Errors: *ui.Error.
+// place executes the form for a rank. Errors: *ui.Error.
 func place(v *ui.Visit, p *project) error {
 	place := map[string]string{"before": "Before", "after": "After"}[v.Field("place")]
 	moved := v.Field("item")
@@ -48,8 +48,8 @@ func place(v *ui.Visit, p *project) error {
 	return changeItem(v, p, moved, map[string]any{"Order": map[string]string{place: target}})
 }
 
-// changeItem updates an item of a project: the path says where it is, so that the form of
-// another project changes nothing. Errors: *ui.Error.
+// changeItem updates an item if it is in the projects of the view. So a form of another project
+// changes nothing. Errors: *ui.Error.
 func changeItem(v *ui.Visit, p *project, item string, update map[string]any) error {
 	done, err := v.API.Write(map[string]any{"from": item, "filter": []string{within}, "with": p.given(), "update": update})
 	if err == nil && len(done.AssetsModified.OidTokens) == 0 {
@@ -58,7 +58,7 @@ func changeItem(v *ui.Visit, p *project, item string, update map[string]any) err
 	return err
 }
 
-// itemNamed returns the Oid of the item that a field names. Errors: *ui.Error.
+// itemNamed returns the Oid of an item by its Oid or Number. Errors: *ui.Error.
 func itemNamed(v *ui.Visit, text string) (string, error) {
 	if isItem(text) {
 		return text, nil
@@ -76,7 +76,7 @@ func itemNamed(v *ui.Visit, text string) (string, error) {
 	return found[0].Oid, nil
 }
 
-// sayRefusal answers the script: 204, or the refusal as text.
+// sayRefusal answers the script with 204, or with the refusal as text.
 func sayRefusal(v *ui.Visit, refused *ui.Error) error {
 	v.Status = http.StatusNoContent
 	if refused == nil {
@@ -87,7 +87,7 @@ func sayRefusal(v *ui.Visit, refused *ui.Error) error {
 	return v.Send("text/plain; charset=utf-8", []byte(v.Readable(refused.Message)))
 }
 
-// addItem serves POST ui/project/<oid>/add: it makes an item, which stands last.
+// addItem serves POST ui/project/<oid>/add: it creates an item, which gets the last rank.
 func addItem(v *ui.Visit) error {
 	p, err := readProject(v, "")
 	if err != nil {
@@ -117,7 +117,7 @@ func addItem(v *ui.Visit) error {
 	return v.Redirect(p.Place("") + "?" + pathBack(v, "made", made))
 }
 
-// cutMoment parts an Oid from its moment, which may be absent.
+// cutMoment splits an Oid into asset and moment. The moment is empty if the Oid has none.
 func cutMoment(oid string) (asset, moment string) {
 	if strings.Count(oid, ":") < 2 {
 		return oid, ""
@@ -126,15 +126,15 @@ func cutMoment(oid string) (asset, moment string) {
 	return oid[:at], oid[at+1:]
 }
 
-// pathBack is the query of the page that a form stands on, with a value more.
+// pathBack returns the query string of the page with the form, plus one parameter.
 func pathBack(v *ui.Visit, name, value string) string {
 	values := queryBack(v)
 	values.Set(name, value)
 	return values.Encode()
 }
 
-// queryBack is the query of the page that a form stands on, without what it told of the
-// form before.
+// queryBack returns the query of the page with the form, without the results of an earlier
+// form.
 func queryBack(v *ui.Visit) url.Values {
 	values, err := url.ParseQuery(v.Field("return"))
 	if err != nil {
@@ -146,21 +146,21 @@ func queryBack(v *ui.Visit) url.Values {
 	return values
 }
 
-// backlogAgain answers a refused form with the page that it stands on.
+// backlogAgain answers a refused form with the backlog page.
 func backlogAgain(v *ui.Visit, message, name string) error {
 	keepReturn(v)
 	return renderBacklog(v, message, name)
 }
 
-// keepReturn gives the visit the query of the page that its form stands on.
+// keepReturn sets the query of the visit to the query of the page with the form.
 func keepReturn(v *ui.Visit) {
 	u := *v.Request.URL
 	u.RawQuery = queryBack(v).Encode()
 	v.Request.URL = &u
 }
 
-// toView leads from the address of a form, where a refused one was shown, to the view that
-// the form stands on.
+// toView redirects from the URL of a form to the view with the form. The browser shows the URL
+// of the form after a refusal.
 func toView(view string) ui.Page {
 	return func(v *ui.Visit) error {
 		p := project{Oid: v.Request.PathValue("oid")}

@@ -7,26 +7,26 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// mine is what the reader may do in a view of a project: forms that would be refused
-// are not shown. What is done, the interface decides.
+// mine has the rights of the reader in a view of a project, as far as pages show them. Forms
+// that would be refused are hidden. The interface checks the rights.
 type mine struct {
-	Changes bool // items of the view
-	Adds    bool // items
+	Changes bool // the reader can change items of the view
+	Adds    bool // the reader can add items
 	found   []ui.Reference
 }
 
-// ask asks for an item of the view that the reader may change.
+// ask returns a query for one item of the view that the reader can change.
 func (m *mine) ask(p *project) (q ui.Query, into *[]ui.Reference) {
 	return ui.Query{"from": "PrimaryWorkitem", "filter": []string{"CanUpdate='true'", within}, "with": p.given(), "page": map[string]int{"size": 1, "start": 0}}, &m.found
 }
 
-// writing are the roles that may make items, Customer and those above it. Spec:
-// interface 5.8.1.
+// writing are the roles that can create items: Customer and all higher roles. Spec: interface
+// 5.8.1.
 var writing = []string{"Role:1", "Role:2", "Role:3", "Role:4", "Role:5", "Role:6", "Role:7"}
 
-// decide tells what the answer means. Where no item may be changed there may be none, or
-// none of a kind that the reader may make; so the roles decide that it has in projects.
-// Errors: *ui.Error.
+// decide sets the rights after the query of ask. If it found no item, the view may just have no
+// item that the reader can change. In that case, the reader's roles in projects decide whether
+// the reader can add items. Errors: *ui.Error.
 func (m *mine) decide(v *ui.Visit) error {
 	m.Changes = len(m.found) > 0
 	m.Adds = m.Changes || v.Member.Administers()
@@ -42,7 +42,7 @@ func (m *mine) decide(v *ui.Visit) error {
 			} `json:"projectRoles"`
 		} `json:"assets"`
 	}
-	quiet := v.Quiet() // it shows nothing
+	quiet := v.Quiet() // only for a decision, so the footer does not show it
 	if err := quiet.Get("api/ProjectRoles/ByMember?where="+url.QueryEscape("ID='"+v.Member.Oid+"'"), &held); err != nil {
 		return err
 	}

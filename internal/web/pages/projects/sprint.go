@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// timebox is a sprint as pages read it. Its last day is the one before its end.
+// timebox is a sprint as pages read it. End is the day after the last day.
 type timebox struct {
 	Oid   string `json:"_oid"`
 	Name  string
@@ -17,10 +17,11 @@ type timebox struct {
 	End   date   `json:"EndDate"`
 }
 
-// timeboxColumns is what pages select of sprints.
+// timeboxColumns are selected of sprints.
 var timeboxColumns = []string{"Name", "AssetState", "BeginDate", "EndDate"}
 
-// summed is a sprint with sums over the project's items of it; to do over all workitems.
+// summed is a sprint with sums over its items in the project. ToDo is the sum over all its
+// workitems.
 type summed struct {
 	timebox
 	Items    ui.Count `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"`
@@ -29,7 +30,7 @@ type summed struct {
 	ToDo     sum      `json:"Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"`
 }
 
-// The tokens of the sums of a timebox.
+// Tokens of the sums of a timebox.
 const (
 	sumItems    = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"
 	sumEstimate = "Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].Estimate.@Sum"
@@ -37,16 +38,17 @@ const (
 	sumToDo     = "Workitems[Scope=$Projects;AssetState!=$Dead].ToDo.@Sum"
 )
 
-// sum is a number that was added up, as the interface has it: perhaps 0.30000000000000004.
+// sum is a computed sum as the interface returns it, possibly 0.30000000000000004.
 type sum string
 
-// String is the sum as people read it.
+// String returns the rounded sum.
 func (s sum) String() string { return chart.Number(amount(json.Number(s))) }
 
 // date is a day as the interface writes it.
 type date struct{ time.Time }
 
-// UnmarshalJSON reads a day, of a text that begins with one; null is the zero day.
+// UnmarshalJSON decodes a text that starts with a date. null and shorter texts become the zero
+// date.
 func (d *date) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := json.Unmarshal(b, &text); err != nil || len(text) < len(time.DateOnly) {
@@ -57,21 +59,21 @@ func (d *date) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// LastDay is the last day of the sprint.
+// LastDay returns the last day of the sprint.
 func (t timebox) LastDay() time.Time { return t.End.AddDate(0, 0, -1) }
 
-// sprints is what the page of a project's sprints shows.
+// sprints is the data of the page with the sprints of a project.
 type sprints struct {
 	*project
 	Sprints []summed
 	Bounded bool
-	New     string // link that makes one
+	New     string // link that creates a sprint
 }
 
-// maxSprints is how many sprints a page lists.
+// maxSprints limits the sprints on a page.
 const maxSprints = 100
 
-// findTimeboxes reads sprints with the sums over what a project has of them.
+// findTimeboxes reads sprints with the sums over their items in the project.
 func findTimeboxes(v *ui.Visit, p *project, q ui.Query) ([]summed, error) {
 	q["select"] = append([]string{sumItems, sumEstimate, sumOpen, sumToDo}, timeboxColumns...)
 	q["with"] = p.given("$Dead", "Dead", "$Open", "Active")
@@ -97,7 +99,7 @@ func showSprints(v *ui.Visit) error {
 	return v.Render("sprints", p.Name+" · Sprints", page)
 }
 
-// sprint is what the pages of one sprint of a project show.
+// sprint is the data of the pages of one sprint.
 type sprint struct {
 	*project
 	Sprint   timebox
@@ -107,7 +109,7 @@ type sprint struct {
 	Burndown burndown
 }
 
-// View is the address of a view of the sprint below the base.
+// View returns the path of a view of the sprint, below the base.
 func (s *sprint) View(view string) string {
 	path := s.Place("/sprint/" + s.Sprint.Oid + view)
 	if s.Below {
@@ -116,7 +118,7 @@ func (s *sprint) View(view string) string {
 	return path + "?below=" + s.BelowParam()
 }
 
-// showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items, and the place of its
+// showSprint serves GET ui/project/<oid>/sprint/<timebox>: its items and a placeholder of its
 // burndown.
 func showSprint(v *ui.Visit) error {
 	p, err := readProject(v, "/sprints")

@@ -1,4 +1,5 @@
-// Package sample makes the pages about what a new service greets with: a sample project, and a receiver where its events appear.
+// Package sample has the pages that welcome users of a new service: a sample project, and a
+// webhook receiver that shows its events.
 //
 // Spec: interface 4.15.
 package sample

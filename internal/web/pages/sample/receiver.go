@@ -11,32 +11,32 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// receiverPath is where the built-in receiver stands; the id of a receiver follows,
-// which nobody can guess.
+// receiverPath is the path of the built-in receiver, followed by the id of a receiver. The id
+// is a random secret.
 const receiverPath = "/ui/receiver/"
 
-// Bounds of what receivers keep.
+// Bounds of the memory of receivers.
 const (
 	maxReceivers = 4
-	maxReceived  = 50       // deliveries of each, the newest first
-	maxShown     = 16 << 10 // bytes of one
+	maxReceived  = 50       // deliveries of each receiver, the newest first
+	maxShown     = 16 << 10 // bytes of one delivery
 )
 
-// received is one delivery that came.
+// received is one delivery.
 type received struct {
 	At        time.Time
-	WebhookID string // the header
-	Body      string // indented JSON, cut short where it is long
+	WebhookID string // of the header
+	Body      string // indented JSON, cut off if it is long
 }
 
-// receivers keep what comes for the receivers whose pages have been looked at, in
-// memory: a sample needs no more. It is safe for concurrent use.
+// receivers stores deliveries in memory, for receivers that were opened. It is safe for
+// concurrent use.
 type receivers struct {
 	mu   sync.Mutex
 	byID map[string][]received
 }
 
-// add keeps a delivery, if the receiver is known.
+// add stores a delivery if the receiver was opened.
 func (k *receivers) add(id string, r received) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,7 +46,7 @@ func (k *receivers) add(id string, r received) {
 	}
 }
 
-// knows reports whether the page of a receiver has been opened.
+// knows reports whether the receiver was opened.
 func (k *receivers) knows(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,7 +54,8 @@ func (k *receivers) knows(id string) bool {
 	return known
 }
 
-// open makes a receiver known and returns what it has received.
+// open registers a receiver, if it is new, and returns its deliveries. Above maxReceivers it
+// forgets all others.
 func (k *receivers) open(id string) []received {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,8 +68,8 @@ func (k *receivers) open(id string) []received {
 	return slices.Clone(k.byID[id])
 }
 
-// receive serves POST ui/receiver/<id>, as a receiver of webhooks does. It answers
-// unknown ids in the same way.
+// receive serves POST ui/receiver/<id>, the target of webhooks. Unknown ids get the same answer
+// as known ids.
 func (k *receivers) receive(v *ui.Visit) error {
 	if !v.Site.Greets {
 		return ui.NotFound()
@@ -90,10 +91,10 @@ func (k *receivers) receive(v *ui.Visit) error {
 	return nil
 }
 
-// clipped bounds what a header may put on a page.
+// clipped limits the length of a header value that is shown on a page.
 func clipped(text string) string { return strings.ToValidUTF8(text[:min(len(text), 64)], "") }
 
-// show serves GET ui/receiver/<id>, where deliveries appear while it is open.
+// show serves GET ui/receiver/<id>, which shows new deliveries while it is open.
 func (k *receivers) show(v *ui.Visit) error {
 	s, err := readSample(v)
 	if err != nil {

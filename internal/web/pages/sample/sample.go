@@ -19,20 +19,20 @@ import (
 //go:embed sample.json
 var sampleCommands string
 
-// sampleHook is the webhookId of the sample's subscription. By it the sample is found
-// again: its filter names the project.
+// sampleHook is the webhookId of the sample's subscription. The subscription is used to find
+// the sample, because its definition has the Oid of the project.
 const sampleHook = "sample"
 
-// sample is what a new standalone offers, and what became of it.
+// sample is the state of the sample.
 type sample struct {
-	Project  string // Oid; empty: it has not been made
+	Project  string // Oid; empty: not created
 	Hook     string // id of its subscription
-	Receiver string // path of the page where its events appear
+	Receiver string // path of the page that shows its events
 	Message  string
-	Projects bool // there are some besides the root of all
+	Projects bool // there are projects besides the root project
 }
 
-// showWelcome serves GET ui/welcome: what there is to see, and a sample to see it with.
+// showWelcome serves GET ui/welcome: an overview of the service, and the sample.
 func showWelcome(v *ui.Visit) error { return renderWelcome(v, "") }
 
 func renderWelcome(v *ui.Visit, message string) error {
@@ -53,8 +53,8 @@ func renderWelcome(v *ui.Visit, message string) error {
 	return v.Render("welcome", "Welcome", s)
 }
 
-// subscription is what the interface says of one, as far as the sample needs it.
-// Spec: interface 2.6.
+// sampleSubscription has the members of a subscription that the sample needs. Spec: interface
+// 2.6.
 type sampleSubscription struct {
 	ID         string `json:"id"`
 	WebhookID  string `json:"webhookId"`
@@ -64,7 +64,7 @@ type sampleSubscription struct {
 	} `json:"eventTypes"`
 }
 
-// readSample finds the sample by its subscription.
+// readSample finds the sample by its subscription. The result is empty if there is none.
 func readSample(v *ui.Visit) (s sample, err error) {
 	if !v.Site.Greets || !v.Member.Administers() {
 		return s, ui.NotFound()
@@ -87,11 +87,11 @@ func readSample(v *ui.Visit) (s sample, err error) {
 	return s, nil
 }
 
-// hooksPage is how many subscriptions are read at once.
+// hooksPage is the number of subscriptions in one answer.
 const hooksPage = 100
 
-// ofSample returns the project and the receiver of the sample's subscription. Others may
-// have its webhookId, too.
+// ofSample returns the project and the receiver of the sample. ok is false if the subscription
+// is not that of the sample; others may also have its webhookId.
 func (one sampleSubscription) ofSample() (project, receiver string, ok bool) {
 	_, receiver, ok = strings.Cut(one.URL, receiverPath)
 	if !ok || one.WebhookID != sampleHook || len(one.EventTypes) == 0 {
@@ -101,14 +101,14 @@ func (one sampleSubscription) ofSample() (project, receiver string, ok bool) {
 	return project, receiver, ui.IsOid(project, "Scope")
 }
 
-// sampleAt returns the commands that make the sample at an instant.
+// sampleAt returns the commands that create the sample, with dates relative to an instant.
 func sampleAt(now time.Time) string {
 	day := func(n int) string { return now.UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 	return strings.NewReplacer("{begin}", day(-3), "{end}", day(11), "{later}", day(25)).Replace(strings.TrimSpace(sampleCommands))
 }
 
-// makeSample serves POST ui/welcome: it makes the project and then the subscription,
-// whose first events are those of what its reader does next, each in a delivery of its own.
+// makeSample serves POST ui/welcome: it creates the project and then the subscription. So the
+// first event is that of the reader's next change. Each delivery has one event.
 func (k *receivers) makeSample(v *ui.Visit) error {
 	before, err := readSample(v)
 	if err != nil {
@@ -121,7 +121,7 @@ func (k *receivers) makeSample(v *ui.Visit) error {
 		return err
 	}
 	receiver := rand.Text()
-	k.open(receiver) // what its reader does next is kept
+	k.open(receiver) // from now on, deliveries are stored
 	project, err := makeSampleProject(v)
 	if err == nil {
 		err = v.API.Post("api/webhook", map[string]any{
@@ -141,7 +141,7 @@ func (k *receivers) makeSample(v *ui.Visit) error {
 	return v.Redirect("/ui/welcome")
 }
 
-// makeSampleProject makes the project with all that is in it, and returns its Oid.
+// makeSampleProject creates the project with its contents and returns its Oid.
 func makeSampleProject(v *ui.Visit) (string, error) {
 	var commands []any
 	if err := json.Unmarshal([]byte(sampleAt(time.Now())), &commands); err != nil {
@@ -159,8 +159,8 @@ func makeSampleProject(v *ui.Visit) (string, error) {
 	return "", &ui.Error{Status: http.StatusInternalServerError, Message: "The sample has no project."}
 }
 
-// removeSample serves POST ui/welcome/remove: the subscription, the project with all
-// that is in it, and the schedule with its sprints.
+// removeSample serves POST ui/welcome/remove: it deletes the subscription, the project with its
+// contents, and the schedule with its sprints.
 func removeSample(v *ui.Visit) error {
 	s, err := readSample(v)
 	if err != nil {
@@ -184,9 +184,9 @@ func removeSample(v *ui.Visit) error {
 	return v.Redirect("/ui/welcome?done=removed")
 }
 
-// removal returns the commands that remove the sample's project, unless it is deleted,
-// and the schedule that it was made with, unless that is deleted or another project has
-// it. The project may have another schedule by now, or none.
+// removal returns the commands that delete the sample's project and schedule. It is empty if
+// the project is already deleted. The schedule is that of the project's first version, because
+// the project may have another one now. It is kept if another project uses it.
 func removal(v *ui.Visit, project string) (commands []any, err error) {
 	var present []ui.Reference
 	var versions []struct{ Schedule ui.Reference }

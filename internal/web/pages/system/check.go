@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// check is how far a check of the database is. Spec: interface 4.16.1.
+// check is the state of a check of the database. Spec: interface 4.16.1.
 type check struct {
 	State        string
 	Began, Ended *time.Time
@@ -21,7 +21,7 @@ type check struct {
 	Names ui.Names `json:"-"`
 }
 
-// readCheck reads how far the check is.
+// readCheck reads the state of the check.
 func readCheck(v *ui.Visit) (c check, err error) {
 	if err := v.API.Get("api/system/check", &c); err != nil {
 		return c, err
@@ -30,10 +30,10 @@ func readCheck(v *ui.Visit) (c check, err error) {
 	return c, err
 }
 
-// Running reports whether it has not ended.
+// Running reports whether the check is still running.
 func (c check) Running() bool { return c.State == "running" }
 
-// Took is how long it took.
+// Took returns the duration of the check, or 0 if it has not ended.
 func (c check) Took() time.Duration {
 	if c.Began == nil || c.Ended == nil {
 		return 0
@@ -41,9 +41,8 @@ func (c check) Took() time.Duration {
 	return c.Ended.Sub(*c.Began)
 }
 
-// showCheck serves GET ui/system/check: the part that tells how far a check is, which
-// the script asks for while one runs. Others are led back to the page, which they so
-// load again.
+// showCheck serves GET ui/system/check: the part of the page with the state of a check. The
+// script requests it while a check runs. Without the script, it redirects to the page.
 func showCheck(v *ui.Visit) error {
 	if !v.IsPart() {
 		return v.Redirect("/ui/system#check")
@@ -55,7 +54,8 @@ func showCheck(v *ui.Visit) error {
 	return v.RenderPart("system", "check", systemPage{Check: c})
 }
 
-// startCheck serves POST ui/system/check. Where a check runs already the page shows it.
+// startCheck serves POST ui/system/check. If a check is already running, the page shows that
+// check.
 func startCheck(v *ui.Visit) error {
 	err := v.API.Post("api/system/check", struct{}{}, nil)
 	refused, err := ui.AsError(err)

@@ -1,4 +1,4 @@
-// Package system makes the pages about the installation, for administrators.
+// Package system has the pages about the installation, for system administrators.
 //
 // Spec: interface 4.16.
 package system

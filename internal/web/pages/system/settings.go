@@ -4,24 +4,24 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// settings are what administrators set while the service runs. Spec: interface 4.16.2.
+// settings can be changed while the service runs. Spec: interface 4.16.2.
 type settings struct {
 	StoryTrackingLevel, DefectTrackingLevel string
 }
 
-// choice is a level as a select shows it.
+// choice is an option of a setting.
 type choice struct {
 	Level, Means string
 	Chosen       bool
 }
 
-// tracking is a field of the form of settings.
+// tracking is a field in the form of settings.
 type tracking struct {
 	Name, Label string
 	Choices     []choice
 }
 
-// Fields are the fields of the form.
+// Fields returns the fields of the form.
 func (s settings) Fields() []tracking {
 	return []tracking{
 		{"StoryTrackingLevel", "Effort of stories", choices(s.StoryTrackingLevel)},

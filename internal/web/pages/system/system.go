@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// systemStatus is how the installation is. Spec: interface 4.16.
+// systemStatus is the state of the installation. Spec: interface 4.16.
 type systemStatus struct {
 	Version, Process string
 	At               time.Time
@@ -29,25 +29,25 @@ type systemStatus struct {
 	Links       []struct{ Name, URL string }
 }
 
-// process is a process as it was last seen.
+// process is a process of the service as it was last seen.
 type process struct {
 	ID, Role, Version, Host string
 	Started, Seen           time.Time
 	Alive                   bool
 
-	Here   bool          // it has made the answer
-	Other  bool          // it runs another version than that
-	Silent time.Duration // since it was seen, where it is not alive
+	Here   bool          // the process that answered
+	Other  bool          // runs another version than the process that answered
+	Silent time.Duration // time since it was seen, if it is not alive
 }
 
-// waiting is how much waits, and since when.
+// waiting is the number of waiting entries and the time of the oldest one.
 type waiting struct {
 	Count  int
 	More   bool
 	Oldest *time.Time
 }
 
-// slowQuery is a query without its values.
+// slowQuery is a slow query, without its values.
 type slowQuery struct {
 	At                time.Time
 	Process           string
@@ -58,28 +58,28 @@ type slowQuery struct {
 	Cut               bool
 
 	Where   string // role and host of the process
-	Short   string // what is shown of the query
-	Console string // link to it, with empty values; empty: not all of it is known
-	Blank   bool   // it has values, which are not known
+	Short   string // beginning of the query
+	Console string // link to the console, with empty values; empty: the query is incomplete
+	Blank   bool   // its values were replaced by empty values
 }
 
-// systemPage is what the page of the system shows.
+// systemPage is the data of the system page.
 type systemPage struct {
 	systemStatus
-	Versions []string // of those that run, where they differ
+	Versions []string // versions of the running processes, if they differ
 	Waits    []work
 	Tasks    []work
 	Check    check
 	Settings settings
 }
 
-// work is a row of what waits.
+// work is a row with one kind of waiting work.
 type work struct {
 	waiting
 	Name, Means string
-	Age         time.Duration // of the oldest
-	Later       bool          // the oldest is not due yet
-	Bad         bool          // somebody has to look at it
+	Age         time.Duration // of the oldest entry
+	Later       bool          // the oldest entry is not yet due
+	Bad         bool          // somebody must look at it
 }
 
 // showSystem serves GET ui/system.
@@ -110,7 +110,7 @@ func showSystem(v *ui.Visit) error {
 	return v.Render("system", "System", p)
 }
 
-// compare finds out which processes run another version than the one that answers.
+// compare finds the processes that run another version than the process that answered.
 func (p *systemPage) compare() {
 	count := map[string]int{}
 	var order []string
@@ -134,7 +134,7 @@ func (p *systemPage) compare() {
 	}
 }
 
-// waits are the rows of what waits in the database.
+// waits returns the rows for work that waits in the database.
 func (p *systemPage) waits() []work {
 	w := p.Work
 	due := "Workers send them now."
@@ -152,7 +152,7 @@ func (p *systemPage) waits() []work {
 	}
 }
 
-// tasks are the rows of what waits in the queue.
+// tasks returns the rows for work that waits in the queue.
 func (p *systemPage) tasks() []work {
 	q := p.Queue
 	return []work{
@@ -164,14 +164,14 @@ func (p *systemPage) tasks() []work {
 	}
 }
 
-// shortQuery is how much of a query stands in the table, in characters.
+// shortQuery limits the characters of a query in the table.
 const shortQuery = 300
 
-// withEmptyValues empties what stands for the values of a query, so that it can be sent.
-// The number of an Oid cannot be empty. Spec: interface 4.16.
+// withEmptyValues replaces the placeholders of values by empty values, so that the query can be
+// sent. The number of an Oid cannot be empty. Spec: interface 4.16.
 var withEmptyValues = strings.NewReplacer(`'?'`, "''", `"?"`, `""`)
 
-// describeSlow says where a query ran and links to it.
+// describeSlow sets where a query ran and the link to the console.
 func describeSlow(v *ui.Visit, p *systemPage, q *slowQuery) {
 	q.Where = "a process that has ended"
 	for _, one := range p.Processes {
@@ -189,7 +189,7 @@ func describeSlow(v *ui.Visit, p *systemPage, q *slowQuery) {
 	}
 }
 
-// span writes how long something lasts, as people say it.
+// span formats a duration in its largest unit.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -204,7 +204,7 @@ func span(d time.Duration) string {
 	return ui.Counted(int(d/(24*time.Hour)), "day", "days")
 }
 
-// milliseconds writes the mean of n durations.
+// milliseconds formats the mean of n durations, whose sum is total.
 func milliseconds(total float64, n int) string {
 	mean := total / float64(max(1, n))
 	if mean < 10 {

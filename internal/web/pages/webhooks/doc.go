@@ -1,4 +1,5 @@
-// Package webhooks makes the pages about subscriptions: how they do, what waits, what was sent, and their form.
+// Package webhooks has the pages about webhook subscriptions: their state, their deliveries,
+// and their form.
 //
 // Spec: interface 4.4.
 package webhooks

@@ -15,27 +15,26 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// webhookForm is what the form of a subscription has. The members of its address and
-// secrets are not shown again.
+// webhookForm is the data of the form of a subscription. It does not contain secret parts of
+// the URL or other secrets.
 type webhookForm struct {
-	ID                                      string // empty: it is a new one
+	ID                                      string // empty: a new subscription
 	WebhookID, URL, Description, MaxBatch   string
 	Secret                                  string // "", "generate", "own" or "none"
 	HasSecret, Ordered                      bool
-	AsJSON                                  bool // the definitions are those of the text, not those of the fields
+	AsJSON                                  bool // the definitions come from the text, not from the fields
 	Created, Changed                        bool
 	From, Attributes, Filter, Select, Views string
-	JSON                                    string // the definitions as text
+	JSON                                    string // definitions as text
 	Types                                   []string
 	Message                                 string
-	Updated                                 string // when the values were read; another save since then is not replaced unseen
-	Stale                                   bool   // there was one
-	Forgotten                               bool   // what was secret in the form has to be given again
+	Updated                                 string // version of the values that were read, to detect changes by others
+	Stale                                   bool   // another change came first
+	Forgotten                               bool   // the form contained secrets, which must be entered again
 	Checked                                 *webhookPreview
 }
 
-// webhookPreview is which of the latest changes would have matched. Spec: interface
-// 4.4.6.
+// webhookPreview has the latest changes and whether each would match. Spec: interface 4.4.6.
 type webhookPreview struct {
 	Matched int `json:"matched"`
 	Changes []struct {
@@ -51,7 +50,7 @@ type webhookPreview struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// Sent is the newest that matches, as it would be sent.
+// Sent returns the newest matching event in the form in which it would be sent.
 func (p *webhookPreview) Sent() string {
 	if len(p.Event) == 0 {
 		return ""
@@ -60,7 +59,7 @@ func (p *webhookPreview) Sent() string {
 	return text
 }
 
-// whyNot are the words for why a change matches no definition.
+// whyNot has a text for each reason why a change does not match.
 var whyNot = map[string]string{"type": "another type, or another kind of change", "attributes": "other attributes", "filter": "the filter"}
 
 // newWebhook serves GET ui/webhooks/new.
@@ -81,7 +80,7 @@ func editWebhook(v *ui.Visit) error {
 	return renderForm(v, f)
 }
 
-// formOf reads a subscription into its form. Errors: *ui.Error.
+// formOf reads the subscription and returns its form. Errors: *ui.Error.
 func formOf(v *ui.Visit, id string) (f webhookForm, err error) {
 	var w webhook
 	if err := v.API.Get(webhookPath("", id), &w); err != nil {
@@ -89,7 +88,7 @@ func formOf(v *ui.Visit, id string) (f webhookForm, err error) {
 	}
 	f = webhookForm{ID: w.ID, WebhookID: w.WebhookID, URL: w.URL, Description: w.Description, HasSecret: w.HasSecret, Ordered: w.Ordered, Updated: w.version()}
 	if w.HasHidden() {
-		f.URL = "" // it stays as it is
+		f.URL = "" // an empty field keeps the URL
 	}
 	if w.MaxBatch > 0 {
 		f.MaxBatch = strconv.Itoa(w.MaxBatch)
@@ -98,7 +97,8 @@ func formOf(v *ui.Visit, id string) (f webhookForm, err error) {
 	return f, nil
 }
 
-// define fills the text of definitions, and the fields where they say the same.
+// define sets the text of the definitions. If fields can express the same definitions, it also
+// sets the fields.
 func (f *webhookForm) define(definitions []byte) {
 	f.AsJSON, f.JSON = true, ui.IndentedJSON(definitions)
 	var all []webhookDefinition
@@ -123,7 +123,7 @@ func (f *webhookForm) define(definitions []byte) {
 	f.Attributes, f.Filter, f.Select, f.Views = plain.Attributes, plain.Filter, plain.Select, plain.Views
 }
 
-// sameJSON reports whether two texts are the same value.
+// sameJSON reports whether two texts have equal JSON values.
 func sameJSON(a, b []byte) bool {
 	var one, other any
 	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
@@ -134,7 +134,7 @@ func sameJSON(a, b []byte) bool {
 	return err == nil && failed == nil && bytes.Equal(first, second)
 }
 
-// definitions are those that the fields say.
+// definitions returns the definitions that the fields express.
 func (f *webhookForm) definitions() []webhookDefinition {
 	d := webhookDefinition{
 		From: f.From, UserContext: f.Views,
@@ -152,7 +152,7 @@ func (f *webhookForm) definitions() []webhookDefinition {
 	return all
 }
 
-// undefined says what the fields lack to be a definition; empty for nothing.
+// undefined returns a message about a required field that is empty, or "".
 func (f *webhookForm) undefined() string {
 	switch {
 	case !f.Created && !f.Changed:
@@ -163,7 +163,7 @@ func (f *webhookForm) undefined() string {
 	return ""
 }
 
-// listed splits what stands in a field; nil for nothing.
+// listed splits a text at a separator and drops empty parts. It returns nil if there are none.
 func listed(text, sign string) (all []string) {
 	for part := range strings.SplitSeq(text, sign) {
 		if part = strings.TrimSpace(part); part != "" {
@@ -175,7 +175,7 @@ func listed(text, sign string) (all []string) {
 
 func renderForm(v *ui.Visit, f webhookForm) error {
 	var types []struct{ Name string }
-	quiet := v.Quiet() // it only offers words
+	quiet := v.Quiet() // only for suggestions, so the footer does not show it
 	err := quiet.Find([]ui.Query{{"from": "AssetType", "select": []string{"Name"}, "sort": []string{"Name"}}}, &types)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func renderForm(v *ui.Visit, f webhookForm) error {
 	v.Sends(strings.TrimSuffix(webhookPath("", f.ID), "/"),
 		`{"webhookId": "…", "url": "https://…", "authorizationHeader": "…", "secret": "generate", "eventTypes": […]}`)
 	if v.IsPart() {
-		v.Status = 0 // what is refused is shown as well
+		v.Status = 0 // the script only shows answers with status 200
 		return v.RenderPart("form", "checked", &f)
 	}
 	title := "New webhook"
@@ -197,7 +197,7 @@ func renderForm(v *ui.Visit, f webhookForm) error {
 	return v.Render("form", title, &f)
 }
 
-// readForm reads what was sent.
+// readForm reads the submitted form.
 func readForm(v *ui.Visit, id string) webhookForm {
 	f := webhookForm{
 		ID: id, WebhookID: v.Field("webhookId"), URL: v.Field("url"), Description: v.Field("description"), MaxBatch: v.Field("maxBatch"),
@@ -209,8 +209,8 @@ func readForm(v *ui.Visit, id string) webhookForm {
 	return f
 }
 
-// body is the request that a form makes, the definitions first, and how many bytes stand
-// before those. Errors: *ui.Error.
+// bodyOf returns the request of a form, which starts with the definitions, and the number of
+// bytes before the definitions. Errors: *ui.Error.
 func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	definitions := []byte(f.JSON)
 	if !f.AsJSON {
@@ -247,7 +247,7 @@ func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	}
 	for key, text := range map[string]string{"webhookId": f.WebhookID, "url": f.URL} {
 		if text == "" {
-			delete(rest, key) // what is required is asked for by the interface
+			delete(rest, key) // the interface then reports that it is required
 		}
 	}
 	others, err := json.Marshal(rest)
@@ -258,7 +258,7 @@ func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	return slices.Concat([]byte(start), definitions, []byte(", "), others[1:]), len(start), nil
 }
 
-// validJSON checks the definitions that were written as text. Errors: *ui.Error.
+// validJSON checks definitions that were entered as text. Errors: *ui.Error.
 func validJSON(text []byte) error {
 	var any json.RawMessage
 	err := json.Unmarshal(text, &any)
@@ -272,7 +272,7 @@ func validJSON(text []byte) error {
 	return &ui.Error{Status: http.StatusBadRequest, Message: "The definitions are no JSON: " + err.Error() + where}
 }
 
-// placeIn says where a byte of a text stands.
+// placeIn returns the line and column of a byte offset, as text.
 func placeIn(text string, at int) string {
 	at = min(max(at, 0), len(text))
 	line := strings.Count(text[:at], "\n") + 1
@@ -292,7 +292,7 @@ func changeWebhook(v *ui.Visit) error {
 	return save(v, readForm(v, id))
 }
 
-// save checks or saves what a form has. No page shows its secrets.
+// save checks or saves the form. No page shows its secrets.
 func save(v *ui.Visit, f webhookForm) error {
 	body, before, err := bodyOf(v, &f)
 	switch {
@@ -321,7 +321,7 @@ func save(v *ui.Visit, f webhookForm) error {
 	return renderForm(v, f)
 }
 
-// store makes or changes the subscription. Errors: *ui.Error.
+// store creates or changes the subscription. Errors: *ui.Error.
 func store(v *ui.Visit, f *webhookForm, body []byte) (made webhook, err error) {
 	switch {
 	case f.WebhookID == "":
@@ -332,16 +332,15 @@ func store(v *ui.Visit, f *webhookForm, body []byte) (made webhook, err error) {
 	if err := f.isCurrent(v); err != nil {
 		return made, err
 	}
-	if err := v.Once(); err != nil { // a second time would make another secret
+	if err := v.Once(); err != nil { // a second submission would generate another secret
 		return made, err
 	}
 	err = v.Quiet().Do(http.MethodPost, strings.TrimSuffix(webhookPath("", f.ID), "/"), body, &made)
 	return made, err
 }
 
-// isCurrent refuses to change a subscription that has been changed since its form was
-// opened; the form knows then what it replaces, so that it may be sent again. Errors:
-// *ui.Error, 409.
+// isCurrent refuses the form if the subscription was changed after the form was opened. The
+// form then gets the new version, so that it can be submitted again. Errors: *ui.Error, 409.
 func (f *webhookForm) isCurrent(v *ui.Visit) error {
 	if f.ID == "" {
 		return nil
@@ -357,7 +356,7 @@ func (f *webhookForm) isCurrent(v *ui.Visit) error {
 	return &ui.Error{Status: http.StatusConflict, Message: "Somebody has changed this webhook since you opened the form, so nothing is saved. What you typed is still here: saved again, it replaces what there is now."}
 }
 
-// check asks which of the latest changes the form would match.
+// check reads which of the latest changes the form would match.
 func check(v *ui.Visit, f *webhookForm, body []byte) (*webhookPreview, error) {
 	var p webhookPreview
 	shown := slices.Concat([]byte(`{"eventTypes": `), []byte(f.JSON), []byte("}"))
@@ -368,7 +367,7 @@ func check(v *ui.Visit, f *webhookForm, body []byte) (*webhookPreview, error) {
 	return &p, nil
 }
 
-// formWords are how the interface begins what it refuses, and how the form says it.
+// formWords replaces the start of a refusal by the words of the form.
 var formWords = []struct{ is, with string }{
 	{"Invalid QueryFilter2 token ", "It cannot be read as a filter of the type: "},
 	{"Unknown AssetType: ", "There is no type "},
@@ -382,7 +381,8 @@ var formWords = []struct{ is, with string }{
 	{"secret ", "Signing secret "},
 }
 
-// refusal words what was refused, with its place where the definitions are text.
+// refusal returns a refusal with the words of the form. For definitions that were entered as
+// text, it adds the line and column.
 func (f *webhookForm) refusal(refused *ui.Error, before int) string {
 	text := ui.Readable(refused.Message)
 	for _, w := range formWords {
@@ -397,8 +397,8 @@ func (f *webhookForm) refusal(refused *ui.Error, before int) string {
 	return text
 }
 
-// showSaved leads to the subscription. A secret that was made is shown, once: nobody
-// can read it again.
+// showSaved redirects to the page of the subscription. If a secret was generated, it shows the
+// page with the secret, because the interface returns it only once.
 func showSaved(v *ui.Visit, f webhookForm, made *webhook) error {
 	if made.Secret != "" && f.Secret == "generate" {
 		v.Request.SetPathValue("id", made.ID)

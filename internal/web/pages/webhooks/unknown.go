@@ -9,14 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// badFilter begins a refusal of a filter, which does not say why. Spec: interface 7.2.
+// badFilter is the start of a refusal of a filter. This refusal has no reason. Spec: interface
+// 7.2.
 const badFilter = "Invalid QueryFilter2 token "
 
-// filterPath is the path of attributes at the beginning of a term.
+// filterPath matches the attribute path at the start of a filter term.
 var filterPath = regexp.MustCompile(`^\w+(?:\.\w+)*`)
 
-// unknown adds to the refusal of a filter the attribute that its type does not have, if
-// there is one. Errors: *ui.Error.
+// unknown adds the name of an unknown attribute to the refusal of a filter. Errors: *ui.Error.
 func (f *webhookForm) unknown(v *ui.Visit, refusal string) (string, error) {
 	term, bad := strings.CutPrefix(refusal, badFilter)
 	if !bad {
@@ -40,8 +40,8 @@ func (f *webhookForm) unknown(v *ui.Visit, refusal string) (string, error) {
 	return refusal, nil
 }
 
-// missing is the first attribute of a path that the type in front of it does not have;
-// empty: all are there.
+// missing returns the first attribute of a path that its type does not have, or "" if all
+// exist.
 func missing(m *ui.Model, from, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
 		t := m.Types[from]
@@ -51,7 +51,7 @@ func missing(m *ui.Model, from, path string) string {
 		case !t.Has(name):
 			return from + "." + name
 		case t.ByName[name] == nil:
-			return "" // types below it have it
+			return "" // a subtype has it
 		}
 		from = t.ByName[name].RelatedAsset.Nameref
 	}

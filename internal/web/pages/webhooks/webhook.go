@@ -25,25 +25,25 @@ type webhookDelivery struct {
 	LastStatus  int             `json:"lastStatus"`
 	LastError   string          `json:"lastError"`
 	CommittedAt time.Time       `json:"committedAt"`
-	Since       time.Time       `json:"since"` // from when on it is awaited
+	Since       time.Time       `json:"since"` // commit of the change, or time of the request to send it again
 	SettledAt   time.Time       `json:"settledAt"`
 	Request     json.RawMessage `json:"request"`
 }
 
-// whyWaiting are the words for why a delivery waits.
+// whyWaiting has a text for each reason why a delivery waits.
 var whyWaiting = map[string]string{
 	"turn": "for its turn", "sending": "is being sent", "retry": "for its next attempt",
 	"asset": "for an earlier event of its asset", "resting": "the receiver rests", "paused": "the webhook is paused",
 }
 
-// WhyText says why a delivery waits.
+// WhyText returns why a delivery waits.
 func (d *webhookDelivery) WhyText() string { return whyWaiting[d.Why] }
 
-// Delivery is the delivery of a page.
+// Delivery returns the delivery itself, for templates that share parts.
 func (d *webhookDelivery) Delivery() *webhookDelivery { return d }
 
-// Latency is the time from the change, or from when it was asked for again, to the end
-// of the delivery.
+// Latency returns the time from the change, or from the request to send it again, to the end of
+// the delivery. It is empty before the end.
 func (d *webhookDelivery) Latency() string {
 	if d.SettledAt.IsZero() {
 		return ""
@@ -66,14 +66,14 @@ type webhookReceipt struct {
 	AfterGivenUp  string            `json:"afterGivenUp"`
 }
 
-// IsOf reports whether the attempt is one since the delivery was asked for, not one
-// before it was asked for again.
+// IsOf reports whether the attempt belongs to the current delivery. An attempt before a request
+// to send it again does not.
 func (r *webhookReceipt) IsOf(d *webhookDelivery) bool { return !r.TimeStamp.Before(d.Since) }
 
-// Attempt is which one it was, from 1.
+// Attempt returns the number of the attempt, from 1.
 func (r *webhookReceipt) Attempt() int { return r.RetryCount + 1 }
 
-// Answer is what the receiver answered with, as it came.
+// Answer returns the headers and body of the receiver's answer.
 func (r *webhookReceipt) Answer() string {
 	var b strings.Builder
 	names := make([]string, 0, len(r.Headers))
@@ -90,36 +90,35 @@ func (r *webhookReceipt) Answer() string {
 	return strings.TrimSpace(b.String())
 }
 
-// webhookState is a state of deliveries, as people read it.
+// webhookState is a state of deliveries with its label.
 type webhookState struct{ Name, Title string }
 
-// webhookStates are those there are, the first of which is shown unless another is asked
-// for.
+// webhookStates are all states of deliveries. The first one is the default.
 var webhookStates = []webhookState{
 	{"waiting", "Waiting"}, {"delivered", "Delivered"}, {"exhausted", "Failed"}, {"dropped", "Dropped"}, {"setAside", "Set aside"},
 }
 
-// webhookPage is what the page of a subscription shows.
+// webhookPage is the data of the page of a subscription.
 type webhookPage struct {
 	webhook
 	State      string
 	States     []webhookState
 	Deliveries webhookDeliveries
 	Receipts   []webhookReceipt
-	Message    string // what was refused
-	Made       string // secret that was just made
+	Message    string // why a form was refused
+	Made       string // secret that was just generated
 	Names      ui.Names
-	// Since and Until are what the form of a time has that was refused.
+	// Since and Until are the input of a refused form for a period.
 	Since, Until string
 }
 
-// webhookDeliveries are a page of them.
+// webhookDeliveries is one page of deliveries.
 type webhookDeliveries struct {
 	ui.ListPage
 	Results []webhookDelivery `json:"results"`
 }
 
-// webhookPath is where the interface has something of a subscription.
+// webhookPath returns a path of the interface for a subscription.
 func webhookPath(what, id string) string { return "api/webhook/" + what + url.PathEscape(id) }
 
 // showWebhook serves GET ui/webhooks/<id>.
@@ -162,8 +161,8 @@ func renderWebhook(v *ui.Visit, page webhookPage) error {
 	return v.Render("webhook", page.WebhookID, &page)
 }
 
-// webhookActs are what the forms of a subscription's page send: the path, and the body
-// made of the form.
+// webhookActs has the requests of the forms on a subscription's page: the path, and a function
+// that makes the body.
 var webhookActs = map[string]struct {
 	path string
 	body func(v *ui.Visit) (map[string]any, error)
@@ -183,7 +182,7 @@ func fixedBody(key string, value bool) func(*ui.Visit) (map[string]any, error) {
 	return func(*ui.Visit) (map[string]any, error) { return map[string]any{key: value}, nil }
 }
 
-// confirmed demands the mark without which nothing is deleted.
+// confirmed refuses a deletion without the checkbox for confirmation.
 func confirmed(v *ui.Visit) (map[string]any, error) {
 	if v.Field("sure") == "" {
 		return nil, &ui.Error{Status: http.StatusBadRequest, Message: "Mark that you are sure. Nothing was deleted."}
@@ -191,7 +190,7 @@ func confirmed(v *ui.Visit) (map[string]any, error) {
 	return map[string]any{}, nil
 }
 
-// redelivery is what is to be sent again: one delivery, or those of a time.
+// redelivery returns a request to send again one delivery, or all deliveries of a period.
 func redelivery(v *ui.Visit) (map[string]any, error) {
 	if id := v.Field("delivery"); id != "" {
 		return map[string]any{"delivery": id}, nil
@@ -246,11 +245,11 @@ func actOnWebhook(v *ui.Visit) error {
 	return v.Redirect("/ui/webhooks/" + url.PathEscape(id) + "?done=webhook-" + name)
 }
 
-// maxRequest is how much of the body of a delivery a page shows.
+// maxRequest limits the bytes of a delivery's body that a page shows.
 const maxRequest = 64 << 10
 
-// showDelivery serves GET ui/webhooks/<id>/deliveries/<delivery>: what is sent, and what
-// was answered.
+// showDelivery serves GET ui/webhooks/<id>/deliveries/<delivery>: the request that is sent, and
+// the answers.
 func showDelivery(v *ui.Visit) error {
 	id, err := v.UUID("id")
 	if err != nil {
@@ -287,7 +286,7 @@ func showDelivery(v *ui.Visit) error {
 	return v.Render("delivery", "Delivery", &page)
 }
 
-// shownBody is the body of a request as a page shows it, and whether it is cut short.
+// shownBody formats the body of a request. cut reports whether it is cut off.
 func shownBody(request []byte) (text string, cut bool) {
 	text = ui.IndentedJSON(request)
 	if len(text) > maxRequest {

@@ -23,7 +23,7 @@ type webhook struct {
 	MaxBatch       int             `json:"maxBatch"`
 	Ordered        bool            `json:"ordered"`
 	HasSecret      bool            `json:"hasSecret"`
-	Secret         string          `json:"secret"` // only of one that was just made
+	Secret         string          `json:"secret"` // only in the answer that creates it
 	LastResponseAt time.Time       `json:"lastResponseAt"`
 	CreatedAt      time.Time       `json:"createdAt"`
 	UpdatedAt      time.Time       `json:"updatedAt"`
@@ -31,17 +31,17 @@ type webhook struct {
 	Health         webhookHealth   `json:"health"`
 }
 
-// webhookHealth is how the deliveries of a subscription go.
+// webhookHealth is the state of the deliveries of a subscription.
 type webhookHealth struct {
 	State        string    `json:"state"`
 	RestingUntil time.Time `json:"restingUntil"`
-	DueSince     time.Time `json:"dueSince"` // of one that is behind
+	DueSince     time.Time `json:"dueSince"` // only if the subscription is behind
 	Failures     int       `json:"failuresInRow"`
 	Waiting      int       `json:"waiting"`
 	LastLatency  *float64  `json:"lastLatency"`
 }
 
-// Address is where deliveries go, without what may be secret in it.
+// Address returns the URL without the parts that may be secret.
 func (w *webhook) Address() string {
 	u, err := url.Parse(w.URL)
 	if err != nil {
@@ -51,16 +51,16 @@ func (w *webhook) Address() string {
 	return shown.String()
 }
 
-// version tells the values of the subscription from those before another change.
+// version returns a text that changes with each change of the subscription.
 func (w *webhook) version() string { return w.UpdatedAt.Format(time.RFC3339Nano) }
 
-// HasHidden reports whether the address holds more than is shown.
+// HasHidden reports whether the URL has parts that Address does not show.
 func (w *webhook) HasHidden() bool {
 	u, err := url.Parse(w.URL)
 	return err != nil || u.User != nil || u.RawQuery != ""
 }
 
-// Latency is how long the latest delivery took.
+// Latency returns the duration of the latest delivery, or "".
 func (w *webhook) Latency() string {
 	if w.Health.LastLatency == nil {
 		return ""
@@ -68,7 +68,7 @@ func (w *webhook) Latency() string {
 	return latencyText(time.Duration(*w.Health.LastLatency * float64(time.Second)))
 }
 
-// latencyText writes a duration as people compare it.
+// latencyText formats a duration for comparison with others.
 func latencyText(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -81,7 +81,7 @@ func latencyText(d time.Duration) string {
 	return d.Round(time.Minute).String()
 }
 
-// Events are the definitions in words, as far as a line has room for them.
+// Events describes each definition in a short text.
 func (w *webhook) Events(names ui.Names) []string {
 	all := w.definitions()
 	words := make([]string, len(all))
@@ -91,7 +91,7 @@ func (w *webhook) Events(names ui.Names) []string {
 	return words
 }
 
-// definitions are those of the events; nil where they cannot be read.
+// definitions returns the event definitions, or nil if they cannot be parsed.
 func (w *webhook) definitions() (all []webhookDefinition) {
 	if json.Unmarshal(w.EventTypes, &all) != nil {
 		return nil
@@ -99,7 +99,7 @@ func (w *webhook) definitions() (all []webhookDefinition) {
 	return all
 }
 
-// members are the Oids of those that a subscription names.
+// members returns the Oids of the members in a subscription.
 func (w *webhook) members() []string {
 	oids := []string{w.CreatedBy}
 	for _, d := range w.definitions() {
@@ -119,7 +119,7 @@ type webhookDefinition struct {
 	Select      []string                   `json:"select,omitempty"`
 }
 
-// inWords says what a definition is about.
+// inWords describes a definition in a short text.
 func (d *webhookDefinition) inWords(names ui.Names) string {
 	text := d.From + " is changed"
 	if d.Type == "AssetCreated" {

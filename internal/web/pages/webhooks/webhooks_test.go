@@ -9,12 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// A form shows definitions in its fields where these say the same, and sends them as
-// they were.
+// TestDefinitionsOfAForm checks that a form shows definitions in its fields if these can
+// express them. It also checks that the form sends equal definitions.
 func TestDefinitionsOfAForm(t *testing.T) {
 	for name, c := range map[string]struct {
 		definitions string
-		text        bool // they are shown as text alone
+		text        bool // they are shown only as text
 	}{
 		"one":              {`[{"type":"AssetChanged","from":"Story","attributes":["Status"],"filter":["Scope='Scope:0'","Estimate>'2'"],"select":["Name","Number"]}]`, false},
 		"both kinds":       {`[{"type":"AssetCreated","from":"Story","userContext":"Member:20"},{"type":"AssetChanged","from":"Story","attributes":["Name"],"userContext":"Member:20"}]`, false},
@@ -43,7 +43,7 @@ func TestDefinitionsOfAForm(t *testing.T) {
 	}
 }
 
-// What is refused names what stands in the form.
+// TestRefusalOfAForm checks that a refusal uses the labels of the form.
 func TestRefusalOfAForm(t *testing.T) {
 	for message, want := range map[string]string{
 		"url is required": "Address is required",
@@ -97,7 +97,7 @@ func TestLatencyText(t *testing.T) {
 	}
 }
 
-// An address is shown without what may be secret in it.
+// TestAddress checks that an address is shown without parts that may be secret.
 func TestAddress(t *testing.T) {
 	for given, want := range map[string]string{
 		"https://example.org/hook":                    "https://example.org/hook",
@@ -120,7 +120,7 @@ func TestShownBody(t *testing.T) {
 	}{
 		`{"a":1}`: {"{\n  \"a\": 1\n}", false},
 		`no JSON`: {"no JSON", false},
-		long:      {long[:maxRequest-1], true}, // not within a character
+		long:      {long[:maxRequest-1], true}, // not cut within a character
 	} {
 		if text, cut := shownBody([]byte(given)); text != want.text || cut != want.cut {
 			t.Errorf("%.20s: %.20s, %d bytes, cut: %v", given, text, len(text), cut)
@@ -128,8 +128,8 @@ func TestShownBody(t *testing.T) {
 	}
 }
 
-// A filter with an attribute that is not there is refused with its name, wherever it
-// stands on the path.
+// TestMissing checks that the unknown attribute of a filter is found at any position of the
+// path.
 func TestMissing(t *testing.T) {
 	model, err := ui.ReadDescribed([]byte(`{"AssetTypes": {
 		"Story": {"Token": "Story", "Attributes": {"Story.Name": {"Name": "Name"}, "Story.Status": {"Name": "Status", "AttributeType": "Relation", "RelatedAsset": {"nameref": "StoryStatus"}}}},
@@ -144,7 +144,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// An attempt before a delivery was asked for again is told from those since then.
+// TestAttemptsOfARedelivery checks that attempts before a request to send again do not count
+// for the new delivery.
 func TestAttemptsOfARedelivery(t *testing.T) {
 	asked := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	d := webhookDelivery{CommittedAt: asked.Add(-time.Hour), Since: asked, SettledAt: asked.Add(time.Second)}
