@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm waits until a moment. In a process that has nothing else to do time.Sleep wakes
-// up to a millisecond late, since the runtime waits for its timers in whole milliseconds;
-// a timer of the kernel that is read as a file wakes less than 0.1 ms late.
+// alarm waits until a point in time. In an idle process, time.Sleep wakes up to a millisecond
+// late, because the runtime rounds its timers to milliseconds. A kernel timer that is read as a
+// file wakes less than 0.1 ms late.
 type alarm struct {
 	fd   int
 	file *os.File
@@ -24,7 +24,7 @@ func newAlarm() (*alarm, error) {
 	return &alarm{fd: fd, file: os.NewFile(uintptr(fd), "timer")}, nil
 }
 
-// until returns at the moment or after it.
+// until returns at or after the given time.
 func (a *alarm) until(due time.Time) error {
 	for {
 		left := time.Until(due)

@@ -4,12 +4,12 @@ package main
 
 import "time"
 
-// alarm waits until a moment, as exactly as time.Sleep does.
+// alarm waits until a point in time, with the precision of time.Sleep.
 type alarm struct{}
 
 func newAlarm() (*alarm, error) { return &alarm{}, nil }
 
-// until returns at the moment or after it.
+// until returns at or after the given time.
 func (*alarm) until(due time.Time) error {
 	time.Sleep(time.Until(due))
 	return nil

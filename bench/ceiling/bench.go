@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	pings  = 500 // of a round trip, after some
-	alone  = 100 // writes of each kind by one client
-	warmUp = 20  // before either
+	pings  = 500 // measured round trips of one ping
+	alone  = 100 // measured writes of each kind by a single client
+	warmUp = 20  // unmeasured repetitions before either
 )
 
 // bench is one run.
@@ -31,7 +31,7 @@ type bench struct {
 	pinger *db.DB
 }
 
-// newBench opens the way to the database.
+// newBench starts the proxy and connects to the database through it.
 func newBench(ctx context.Context, o options, s *site, w *world, out io.Writer) (b *bench, err error) {
 	b = &bench{o: o, s: s, w: w, out: out}
 	to, err := hostOf(o.mysql)
@@ -61,8 +61,8 @@ func (b *bench) close() error {
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
 
-// ping is the median of the round trips of a statement that does nothing, where each
-// direction is delayed by so much from now on.
+// ping sets the delay of each direction and returns the median round trip of a statement that
+// does nothing.
 func (b *bench) ping(ctx context.Context, delay time.Duration) (time.Duration, error) {
 	b.p.setDelay(delay)
 	var all []time.Duration
@@ -78,8 +78,8 @@ func (b *bench) ping(ctx context.Context, delay time.Duration) (time.Duration, e
 	return median(all), nil
 }
 
-// lengthen makes the way to the database as long as asked for, less what it takes anyway
-// and what alarms come late.
+// lengthen sets the delay of the proxy so that the round trip to the database is about rtt. It
+// subtracts the round trip without a delay, and the time by which alarms are late.
 func (b *bench) lengthen(ctx context.Context, rtt time.Duration) error {
 	without, err := b.ping(ctx, 0)
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *bench) run(ctx context.Context) error {
 	return nil
 }
 
-// tellMachine tells what is measured on.
+// tellMachine prints the hardware and the settings of the database.
 func (b *bench) tellMachine(ctx context.Context) error {
 	var version, method, binlog, sync string
 	var flush, pool, conns int64
@@ -145,7 +145,8 @@ func (b *bench) tellMachine(ctx context.Context) error {
 	return nil
 }
 
-// commit is how long a change of one row takes without the proxy, its commit included.
+// commit returns the median time of a change of one row, including its commit, without the
+// proxy.
 func (b *bench) commit(ctx context.Context) (time.Duration, error) {
 	table := "`" + b.s.Name + "`.bench_commit"
 	for _, do := range []string{"CREATE TABLE " + table + " (id INT PRIMARY KEY, n INT)", "INSERT INTO " + table + " VALUES (1, 0)"} {
@@ -165,7 +166,7 @@ func (b *bench) commit(ctx context.Context) (time.Duration, error) {
 	return median(took), err
 }
 
-// way measures everything at one round trip.
+// way measures everything for one round trip.
 func (b *bench) way(ctx context.Context, rtt time.Duration) (few []solo, rows []row, err error) {
 	for i, n := range b.o.apis {
 		addrs, err := b.s.startAll(ctx, n, b.url)
@@ -190,7 +191,7 @@ func (b *bench) way(ctx context.Context, rtt time.Duration) (few []solo, rows []
 	return few, rows, nil
 }
 
-// solo is what a write of a client that is alone takes.
+// solo is the result of one kind of write by a single client.
 type solo struct {
 	rtt               time.Duration
 	kind              string
@@ -198,7 +199,7 @@ type solo struct {
 	took              time.Duration
 }
 
-// soloists lets one client write.
+// soloists measures the writes of a single client.
 func (b *bench) soloists(ctx context.Context, addrs []string, rtt time.Duration) (few []solo, err error) {
 	one, err := newClients(addrs[:1], b.w, 1)
 	if err != nil {
@@ -229,11 +230,11 @@ type row struct {
 	rtt           time.Duration
 	apis, clients int
 	result
-	loaded time.Duration // round trip beside the load
+	loaded time.Duration // round trip during the load
 	used   usage
 }
 
-// row measures so many clients.
+// row measures this number of clients.
 func (b *bench) row(ctx context.Context, addrs []string, clients int) (row, error) {
 	all, err := newClients(addrs, b.w, clients)
 	if err != nil {
@@ -254,7 +255,7 @@ func (b *bench) row(ctx context.Context, addrs []string, clients int) (row, erro
 	return r, err
 }
 
-// watch takes the round trip and what is used between two moments.
+// watch measures the round trip and the processor usage between two times.
 func (b *bench) watch(ctx context.Context, from, to time.Time, r *row) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -275,7 +276,8 @@ func (b *bench) watch(ctx context.Context, from, to time.Time, r *row) error {
 	return ctx.Err()
 }
 
-// usage is processor time, or the processors that were used over a time.
+// usage is processor time in seconds. After since it is the number of processors that were
+// used.
 type usage struct{ apis, database, bench float64 }
 
 func (b *bench) usedSoFar(ctx context.Context) usage {
@@ -287,14 +289,14 @@ func (u usage) since(v usage, d time.Duration) usage {
 	return usage{(u.apis - v.apis) / s, (u.database - v.database) / s, (u.bench - v.bench) / s}
 }
 
-// tables prints what was measured.
+// tables prints the results.
 func (b *bench) tables(few []solo, rows []row) {
 	b.say("\n| One client alone: round trip, ms | write | statements, median (mean) | round trips, median (mean) | p50 ms |\n|---|---|---|---|---|")
 	for _, s := range few {
 		b.say("| %g | %s | %d (%.1f) | %d (%.1f) | %.2f |", ms(s.rtt), s.kind, median(s.statements), mean(s.statements), median(s.trips), mean(s.trips), ms(s.took))
 	}
 	b.say("\n| Round trip, ms | measured beside | apis | clients | %s writes/s | ratio | p50 ms | p99 ms | refused | processors: apis, database, bench |\n|---|---|---|---|---|---|---|---|---|---|", b.o.work)
-	var first row // of the round trip
+	var first row // first row with the same round trip
 	for i, r := range rows {
 		if i == 0 || r.rtt != first.rtt {
 			first = r

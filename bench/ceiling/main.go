@@ -1,32 +1,31 @@
-// Command ceiling measures how many single writes a second several api processes make on
-// one database, and what a longer way to it costs.
+// Command ceiling measures how many single writes per second several api processes make on one
+// database. It also measures the cost of a longer round trip to the database.
 //
 //	go run ./bench/ceiling                       about three minutes
-//	go run ./bench/ceiling -work update          updates alone; create: creates alone
-//	go run ./bench/ceiling -rtt 0,5ms -apis 1,8  other ways, other numbers of processes
+//	go run ./bench/ceiling -work update          only updates; create: only creates
+//	go run ./bench/ceiling -rtt 0,5ms -apis 1,8  other round trips and numbers of processes
 //
-// It makes an installation of its own, with projects, members and stories, and drops its
-// database at the end. For each round trip and number of processes it starts the real api
-// so many times. Clients, each a member with a token and a connection of its own, are
-// spread over the processes; each sends its next write once the last one is answered: in
-// turn a create of a story with a description of some 600 bytes, and a new estimate of
-// some other story.
+// It makes a separate installation with projects, members and stories, and drops its database
+// at the end. For each round trip and number of processes, it starts that many real api
+// processes. The clients are spread over the processes; each client is a member with a token
+// and a separate connection. A client sends its next write after the answer to the last one. It
+// alternates between two writes: it creates a story with a description of about 600 bytes, and
+// it sets a new estimate on another story.
 //
-// The way to the database is a proxy in this process that delays what it is sent in each
-// direction and limits nothing: chunks follow each other as closely as without it. What
-// the way takes without a delay, proxy and server included, is measured first and is part
-// of the round trip that the flag names; where it is longer than that, nothing is added,
-// and the round trip is that of the loopback.
-// The table has the round trip as asked for, and as a SELECT 1 beside the load found it,
-// which waits for processors, too.
+// A proxy in this process lengthens the round trip to the database. It delays all data in each
+// direction, but it does not limit the throughput. The round trip without a delay, through
+// proxy and server, is measured first and counts as part of the round trip in -rtt. If it is
+// already longer than that, the proxy adds no delay. The table has the requested round trip and
+// the round trip of a SELECT 1 during the load. The latter includes time that the SELECT waits
+// for a processor.
 //
-// The proxy also counts. The statements of a write are all that the database executes for
-// it, begin and commit included; its round trips are how often the api waits for an answer
-// of the database. Both are those of a client that is alone, after its connections have
-// prepared their statements.
+// The proxy also counts for a single client, after its connections have prepared their
+// statements. The statements of a write are all that the database executes for it, including
+// begin and commit. The round trips of a write are the number of times that the api waits for
+// an answer of the database.
 //
-// Clients, proxy, processes and database share the machine; the table tells what each of
-// them used.
+// Clients, proxy, processes and database share the machine. The table shows how much processor
+// time each of them used.
 package main
 
 import (
@@ -78,7 +77,7 @@ func parseFlags(args []string) (options, error) {
 	return o, nil
 }
 
-// list reads a flag of several values with commas between them.
+// list returns a parser for a flag with several values, separated by commas.
 func list[T any](into *[]T, one func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		*into = nil
@@ -139,7 +138,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return b.run(ctx)
 }
 
-// hostOf is host and port of the URL of a database.
+// hostOf returns host and port of a database URL. The default port is 3306.
 func hostOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
@@ -151,7 +150,7 @@ func hostOf(address string) (string, error) {
 	return u.Host, nil
 }
 
-// through is the URL of a database by way of another host and port.
+// through returns a database URL with another host and port.
 func through(address, host string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

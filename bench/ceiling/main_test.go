@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun writes for a moment: it shows that every row comes out.
+// TestSmallRun runs the bench for a short time and checks that every row is printed.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {

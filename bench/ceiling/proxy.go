@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// chunkSize is the most bytes that are read at once, and inFlight how many chunks may be
-// on their way in one direction of a connection: so many arrive within a delay at no rate
-// that the loopback has.
+// chunkSize limits the bytes of one read. inFlight limits the chunks that are delayed in one
+// direction of a connection. It is high enough that no rate of the loopback fills it within a
+// delay.
 const (
 	chunkSize = 64 << 10
 	inFlight  = 4_096
 )
 
-// proxy is the way to the database: what is sent over it arrives later, as over a longer
-// cable, and as fast as without it.
+// proxy passes data to the database and back with a delay, as a longer cable would, and with
+// the same throughput as without it.
 type proxy struct {
 	net.Listener
 
 	to     string
 	delay  atomic.Int64 // of each direction, in nanoseconds
 	counts counts
-	failed atomic.Pointer[error] // of an alarm
+	failed atomic.Pointer[error] // error of an alarm
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -43,10 +43,10 @@ func newProxy(to string) (*proxy, error) {
 	return p, nil
 }
 
-// setDelay sets by how long each direction is delayed, of what is read from now on.
+// setDelay sets the delay of each direction for all data that is read from now on.
 func (p *proxy) setDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
-// close ends all connections.
+// close closes all connections.
 func (p *proxy) close() error {
 	err := p.Close()
 	p.mu.Lock()
@@ -72,7 +72,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// keep notes a connection for close, and reports whether the proxy is still open.
+// keep registers a connection for close. It returns false if the proxy is already closed.
 func (p *proxy) keep(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *proxy) drop(c net.Conn) {
 	p.mu.Unlock()
 }
 
-// serve passes on what both sides of a connection send, until both have ended.
+// serve passes data in both directions until both sides have closed the connection.
 func (p *proxy) serve(client net.Conn) {
 	defer p.drop(client)
 	server, err := net.Dial("tcp", p.to)
@@ -108,14 +108,14 @@ func (p *proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// chunk is what was read at once, and when it is to arrive.
+// chunk is data from one read, with the time at which it must be written.
 type chunk struct {
 	due  time.Time
 	data []byte
 }
 
-// pass carries one direction of a connection. read sees each chunk when it was read,
-// written is called before one is written; both may be nil.
+// pass carries the data of one direction of a connection. read is called with each chunk when
+// it is read. written is called before each chunk is written. Both may be nil.
 func (p *proxy) pass(from, to net.Conn, read func([]byte), written func()) {
 	way := make(chan chunk, inFlight)
 	var writer sync.WaitGroup
@@ -126,7 +126,7 @@ func (p *proxy) pass(from, to net.Conn, read func([]byte), written func()) {
 				p.failed.Store(&err)
 			}
 			_ = from.Close()
-			for range way { // so that the reader gets rid of what it has
+			for range way { // empty the channel, so that the reader does not block
 			}
 		}
 		if half, ok := to.(*net.TCPConn); ok {

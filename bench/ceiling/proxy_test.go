@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// echo is a server that sends back what it gets.
+// echo is a server that returns all data it receives.
 func echo(t *testing.T) net.Listener {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,8 +69,8 @@ func TestProxyDelaysBothDirections(t *testing.T) {
 	}
 }
 
-// TestProxyKeepsTheOrder: what is sent in pieces of all sizes comes back as it was, to
-// the end, although the delay changes meanwhile.
+// TestProxyKeepsTheOrder checks that data in pieces of all sizes is returned completely and
+// unchanged, although the delay changes during the transfer.
 func TestProxyKeepsTheOrder(t *testing.T) {
 	p := newTestProxy(t)
 	c, err := net.Dial("tcp", p.Addr().String())
@@ -97,8 +97,8 @@ func TestProxyKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// TestChunksAreInFlightTogether: nothing arrives before all has been read, so a proxy
-// that carried one chunk at a time would wait for ever.
+// TestChunksAreInFlightTogether writes no chunk before all chunks are read. A proxy that
+// carried one chunk at a time would block forever.
 func TestChunksAreInFlightTogether(t *testing.T) {
 	const chunks = 100
 	p := &proxy{}
@@ -129,7 +129,7 @@ func TestChunksAreInFlightTogether(t *testing.T) {
 	}
 }
 
-// TestProxyWithoutServer: the client's connection ends.
+// TestProxyWithoutServer checks that the client's connection is closed.
 func TestProxyWithoutServer(t *testing.T) {
 	l := echo(t)
 	p, err := newProxy(l.Addr().String())

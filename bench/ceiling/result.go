@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// result is what became of the writes of a row.
+// result is the result of all writes of a row.
 type result struct {
-	rate   float64 // writes a second that were answered 200
-	failed int     // answered 409, 429 or 503
+	rate   float64 // writes per second with status 200
+	failed int     // writes with status 409, 429 or 503
 	took   []time.Duration
 }
 
-// summed sums up the writes that were answered between two moments.
+// summed summarizes the writes that were answered between two times.
 func summed(all []written, from, to time.Time) result {
 	var r result
 	for _, one := range all {
@@ -29,7 +29,7 @@ func summed(all []written, from, to time.Time) result {
 	return r
 }
 
-// at is a quantile of ascending values, 0 of none.
+// at returns a quantile of ascending values, or 0 if there are none.
 func at[T any](all []T, q float64) T {
 	if len(all) == 0 {
 		var none T
@@ -53,6 +53,6 @@ func mean(all []int64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// corrected is how much each direction is to be delayed for a round trip, which takes so
-// long with the present delay.
+// corrected returns the delay of each direction for a round trip of rtt, given that the round
+// trip with the current delay took the given time.
 func corrected(delay, rtt, took time.Duration) time.Duration { return max(0, delay+(rtt-took)/2) }

@@ -24,10 +24,10 @@ type site struct {
 	*rig.Site
 
 	o       options
-	started []string // names of processes
+	started []string // names of the processes
 }
 
-// world is what writes are about.
+// world has the data for the writes.
 type world struct {
 	scopes  []string // Oid tokens
 	stories []int64
@@ -41,7 +41,7 @@ func newSite(ctx context.Context, o options) (*site, error) {
 	return &site{Site: s, o: o, started: []string{command}}, err
 }
 
-// fill makes projects, members and stories through the interface, and ends the process
+// fill creates projects, members and stories through the interface, and then stops the process
 // that did it.
 func (s *site) fill(ctx context.Context) (*world, error) {
 	w := &world{}
@@ -83,7 +83,7 @@ func (s *site) fill(ctx context.Context) (*world, error) {
 
 func username(i int) string { return "writes" + strconv.Itoa(i) }
 
-// letIn makes a token for each member.
+// letIn creates a token for each member.
 func (s *site) letIn(ctx context.Context, members int) ([]string, error) {
 	d, err := db.Open(ctx, s.URL, db.Options{})
 	if err != nil {
@@ -103,8 +103,7 @@ func (s *site) letIn(ctx context.Context, members int) ([]string, error) {
 	return tokens, nil
 }
 
-// analyze gives the database's planner what it knows of tables that have been there for
-// a while.
+// analyze updates the planner statistics of the database, which a database in use has.
 func (s *site) analyze(ctx context.Context) error {
 	for _, table := range []string{"asset", "asset_version", "asset_link", "asset_value", "audit", "credential", "access_token", "scope_member", "scope_closure"} {
 		if _, err := s.Admin.Exec(ctx, "ANALYZE TABLE `"+s.Name+"`.`"+table+"`"); err != nil {
@@ -114,7 +113,8 @@ func (s *site) analyze(ctx context.Context) error {
 	return nil
 }
 
-// startAll starts n apis on a database and returns their addresses once they answer.
+// startAll starts n api processes on a database and returns their addresses after all of them
+// answer.
 func (s *site) startAll(ctx context.Context, n int, database string) ([]string, error) {
 	var addrs []string
 	for i := range n {
@@ -136,7 +136,7 @@ func (s *site) startAll(ctx context.Context, n int, database string) ([]string, 
 	return addrs, nil
 }
 
-// stopAll ends the processes that run.
+// stopAll stops all processes.
 func (s *site) stopAll() {
 	for _, name := range s.started {
 		s.Stop(name)

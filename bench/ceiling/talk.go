@@ -2,7 +2,7 @@ package main
 
 import "sync/atomic"
 
-// Commands of a client of MySQL and MariaDB.
+// Commands in the client protocol of MySQL and MariaDB.
 const (
 	comQuit     = 0x01
 	comQuery    = 0x03
@@ -11,35 +11,35 @@ const (
 	comClose    = 0x19 // of a prepared statement
 )
 
-// tally is what was sent to the database.
+// tally counts the traffic to the database.
 type tally struct {
-	statements int64 // executed, begin and commit among them
-	trips      int64 // times that a client sent something and waited for the answer
+	statements int64 // executed statements, including begin and commit
+	trips      int64 // times that a client sent data and waited for the answer
 }
 
 func (t tally) minus(u tally) tally { return tally{t.statements - u.statements, t.trips - u.trips} }
 
-// counts is a tally of all connections.
+// counts is the tally of all connections.
 type counts struct{ statements, trips atomic.Int64 }
 
 func (c *counts) now() tally { return tally{c.statements.Load(), c.trips.Load()} }
 
-// talk counts the commands of one connection, whose client sends packets: three bytes
-// of length, the lowest first, the packet's number in its command, and so many bytes.
+// talk counts the commands of one connection. The client sends packets: three bytes of length,
+// the lowest first, then the number of the packet in its command, then the content.
 type talk struct {
 	all     *counts
-	waiting atomic.Bool // the client has asked, and nothing of the answer has arrived
+	waiting atomic.Bool // the client has sent a command, and no part of the answer has arrived
 
-	// These are of who reads from the client.
+	// Only the goroutine that reads from the client uses these fields.
 	head  [4]byte
-	has   int  // bytes of the head
-	left  int  // bytes of the packet that are to come
+	has   int  // bytes of head that are read
+	left  int  // remaining bytes of the packet
 	first bool // the next byte is the first of a command
 }
 
 func newTalk(all *counts) *talk { return &talk{all: all} }
 
-// asked takes what the client has sent, cut anywhere.
+// asked processes data from the client, which may be split at any byte.
 func (t *talk) asked(b []byte) {
 	for len(b) > 0 {
 		if t.left == 0 {
@@ -66,15 +66,15 @@ func (t *talk) asked(b []byte) {
 // command counts a command by its first byte.
 func (t *talk) command(first byte) {
 	switch first {
-	case comQuit, comLongData, comClose: // nobody answers these
+	case comQuit, comLongData, comClose: // these have no answer
 		return
 	case comQuery, comExecute:
 		t.all.statements.Add(1)
 	}
-	if t.waiting.CompareAndSwap(false, true) { // else it was sent behind another, without waiting
+	if t.waiting.CompareAndSwap(false, true) { // otherwise the client sent it without waiting for the previous answer
 		t.all.trips.Add(1)
 	}
 }
 
-// answered notes that some of the answer arrives at the client.
+// answered records that a part of the answer has arrived at the client.
 func (t *talk) answered() { t.waiting.Store(false) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// packet is what a client sends for a command.
+// packet returns the bytes that a client sends for a command.
 func packet(number byte, body ...byte) []byte {
 	n := len(body)
 	return append([]byte{byte(n), byte(n >> 8), byte(n >> 16), number}, body...)
@@ -16,7 +16,7 @@ func TestTalkCounts(t *testing.T) {
 	const comPrepare, comPing = 0x16, 0x0e
 	for _, c := range []struct {
 		name string
-		sent [][]byte // each after the answer to the one before
+		sent [][]byte // each is sent after the answer to the previous one
 		want tally
 	}{
 		{"a login is no command", [][]byte{packet(1, comQuery, 1, 2)}, tally{}},

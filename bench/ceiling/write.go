@@ -24,42 +24,43 @@ var (
 	updates = &kind{"update", update}
 )
 
-// kinds are what a client writes in turn, by the name of the work.
+// kinds has the writes that a client sends in turn, by the value of -work.
 var kinds = map[string][]*kind{"create": {creates}, "update": {updates}, "mix": {creates, updates}}
 
-// description has some 600 bytes.
+// description has about 600 bytes.
 var description = string(bytes.Repeat([]byte("As a member of a team I want to see what was changed since yesterday, and by whom, so that I can go on. "), 6))
 
 func name(n int) string { return "Story " + strconv.Itoa(n) + " of the backlog" }
 
-// create makes a story in one of the projects.
+// create returns a request that creates a story in a random project.
 func create(w *world, token string, n int) []byte {
 	return rig.Post("/alds/rest-1.v1/Data/Story", token, fmt.Sprintf(
 		`{"Attributes":{"Name":{"value":"%s","act":"set"},"Scope":{"value":"%s","act":"set"},"Estimate":{"value":%d,"act":"set"},"Description":{"value":"%s","act":"set"}}}`,
 		name(n), w.scopes[rand.N(len(w.scopes))], n%13, description))
 }
 
-// update gives some story an estimate that it hardly ever has.
+// update returns a request that sets the estimate of a random story to a random number, so it
+// almost always changes.
 func update(w *world, token string, _ int) []byte {
 	return rig.Post("/alds/rest-1.v1/Data/Story/"+strconv.FormatInt(w.stories[rand.N(len(w.stories))], 10), token,
 		fmt.Sprintf(`{"Attributes":{"Estimate":{"value":%d,"act":"set"}}}`, rand.N(1_000_000)))
 }
 
-// written is one write that was answered.
+// written is one answered write.
 type written struct {
 	at   time.Time // of the answer
 	took time.Duration
 	ok   bool
 }
 
-// client is one that writes.
+// client is a client that writes.
 type client struct {
 	conn  *rig.Conn
 	token string
-	n     int // of its next write; those of clients differ
+	n     int // of its next write; starts at another number for each client
 }
 
-// newClients spreads n clients over addresses.
+// newClients spreads n clients over the addresses.
 func newClients(addrs []string, w *world, n int) (all []*client, err error) {
 	for i := range n {
 		c, err := rig.Dial(addrs[i%len(addrs)])
@@ -95,7 +96,7 @@ func (c *client) write(w *world, k *kind) (written, error) {
 	return written{at, at.Sub(began), ok}, nil
 }
 
-// crowd lets clients write until a moment and returns what they have written.
+// crowd lets all clients write until a point in time and returns their writes.
 func crowd(ctx context.Context, all []*client, w *world, of []*kind, until time.Time) ([]written, error) {
 	each := make([][]written, len(all))
 	errs := make(chan error, len(all))

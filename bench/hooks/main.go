@@ -1,16 +1,15 @@
-// Command hooks measures how changes reach receivers, with real processes on
-// MariaDB and Redis, against floors taken in the same run: a bare client that
-// posts the same bodies, and asynq with a POST in each task.
+// Command hooks measures how changes reach webhook receivers, with real processes on MariaDB
+// and Redis. It compares them with two floors that are measured in the same run: a bare client
+// that posts the same bodies, and asynq with one POST in each task.
 //
-//	go run ./bench/hooks                 everything, about two minutes
+//	go run ./bench/hooks                 all default steps, about two minutes
 //	go run ./bench/hooks -only batch,isolation
-//	go run ./bench/hooks -soak 15m       only that: does anything grow that must not
-//	go run ./bench/hooks -only restart   a worker starts beside a backlog
-//	go run ./bench/hooks -only slow      receivers that take up to 5 s for an answer
+//	go run ./bench/hooks -soak 15m       only this: checks that nothing grows without a bound
+//	go run ./bench/hooks -only restart   a worker starts with a backlog
+//	go run ./bench/hooks -only slow      receivers that answer after up to 5 s
 //
-// It makes a database and uses a Redis database of its own, and drops both at
-// the end. Figures of a machine that others use at the same time say so little
-// that only the ratios should be read.
+// It makes a database and drops it at the end. The step restart empties the Redis database.
+// Read only the ratios if other programs use the machine at the same time.
 package main
 
 import (
@@ -106,7 +105,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return nil
 }
 
-// load is what the machine is busy with besides.
+// load returns the load averages of the machine.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

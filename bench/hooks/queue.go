@@ -10,8 +10,8 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// queued enqueues a task per body while a server runs them, each with a POST,
-// and returns events a second.
+// queued enqueues one task per body while a server runs the tasks. Each task sends a POST. It
+// returns events per second.
 func queued(ctx context.Context, url string, bodies [][]byte) (float64, error) {
 	to, err := newReceiver(nil, false)
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// receiver counts the events that arrive, answers 200, and records bodies and the
-// times at which named changes arrived.
+// receiver counts arriving events and answers 200. It also records bodies and the arrival times
+// of named changes.
 type receiver struct {
 	url    string
 	server *http.Server
 	events atomic.Int64
 	posts  atomic.Int64
-	last   atomic.Int64 // arrival of the newest, in ns since 1970
+	last   atomic.Int64 // arrival of the newest request, in ns since 1970
 
-	timed bool // whether arrived is kept, for which every body is searched
+	timed bool // fill arrived, which searches every body
 
 	mu        sync.Mutex
 	bodies    [][]byte // at most maxBodies
 	maxBodies int
-	arrived   map[string]time.Time // by name of the story, first arrival
+	arrived   map[string]time.Time // first arrival by name of the story
 }
 
 var (
@@ -33,8 +33,8 @@ var (
 	nameMark  = regexp.MustCompile(`"new":"(at \d+)"`)
 )
 
-// newReceiver listens; answer replaces the 200 where it is given. With timed it
-// keeps when each named change came.
+// newReceiver starts a receiver. If answer is not nil, it replaces the handler that records and
+// answers 200. If timed is true, the receiver records the arrival of named changes.
 func newReceiver(answer http.HandlerFunc, timed bool) (*receiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *receiver) record(_ http.ResponseWriter, req *http.Request) {
 	r.events.Add(int64(bytes.Count(body, eventMark)))
 }
 
-// keep notes the arrival of the named changes of a body; r.mu is held.
+// keep records the arrival of the named changes of a body. The caller holds r.mu.
 func (r *receiver) keep(body []byte, now time.Time) {
 	for _, m := range nameMark.FindAllSubmatch(body, -1) {
 		if _, again := r.arrived[string(m[1])]; !again {
@@ -77,7 +77,7 @@ func (r *receiver) keep(body []byte, now time.Time) {
 	}
 }
 
-// reset discards what arrived and records at most maxBodies bodies from now on.
+// reset discards all records. From now on it records at most maxBodies bodies.
 func (r *receiver) reset(maxBodies int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,8 @@ func (r *receiver) reset(maxBodies int) {
 	r.posts.Store(0)
 }
 
-// await waits for a number of events and returns the arrival of the last one.
+// await waits for a number of events and returns the arrival of the last one. After two minutes
+// it returns false.
 func (r *receiver) await(events int64) (time.Time, bool) {
 	for end := time.Now().Add(2 * time.Minute); r.events.Load() < events; {
 		if time.Now().After(end) {

@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// restart makes a backlog while no worker runs, beside a delivery that is due, empties
-// Redis, so that nothing but the database tells of either, and starts a worker: when
-// does it deliver, and how fast is the backlog worked off?
+// restart measures how a worker starts with a backlog. While no worker runs, it makes the
+// backlog and one delivery that is due. It empties Redis, so that only the database has both.
+// Then it starts a worker and measures the time to the delivery and the speed of the backlog.
 func (b *bench) restart(ctx context.Context) error {
 	to, err := newReceiver(nil, false)
 	if err != nil {
@@ -54,8 +54,7 @@ func (b *bench) restart(ctx context.Context) error {
 	return b.catchUp(ctx, began, first, to)
 }
 
-// catchUp shows when the first delivery and the first event come, and how the
-// backlog shrinks.
+// catchUp prints the time of the due delivery and then the progress of the backlog.
 func (b *bench) catchUp(ctx context.Context, began time.Time, first *arrival, to *receiver) error {
 	var left int64
 	select {
@@ -95,7 +94,7 @@ func (b *bench) catchUp(ctx context.Context, began time.Time, first *arrival, to
 	return nil
 }
 
-// arrival notes when the first request of a receiver came.
+// arrival records the time of a receiver's first request.
 type arrival struct {
 	once sync.Once
 	at   time.Time
@@ -111,11 +110,11 @@ func (a *arrival) answer(http.ResponseWriter, *http.Request) {
 	})
 }
 
-// pileChunk is how many changes one request makes.
+// pileChunk is the number of changes of one request.
 const pileChunk = 1_000
 
-// pile makes changes that wait, and each a write of its own afterwards if that is
-// asked for: as many requests would take minutes.
+// pile makes changes that wait. With -apart it then splits them into one write per change.
+// Separate requests would take minutes.
 func (b *bench) pile(ctx context.Context) error {
 	for made := 0; made < b.o.backlog; {
 		n := min(pileChunk, b.o.backlog-made)
@@ -138,10 +137,10 @@ func (b *bench) pile(ctx context.Context) error {
 	return err
 }
 
-// apart is added to a moment for the id of its write.
+// apart is added to a moment to get the id of its write.
 const apart = "100000000"
 
-// split makes each moment of the writes that wait a write of its own.
+// split makes a separate write of each moment in the waiting writes.
 func (b *bench) split(ctx context.Context) error {
 	for _, text := range []string{
 		"CREATE TABLE @.whole AS SELECT id, actor_id, at, generation FROM @.audit WHERE fan_state = 0",
@@ -170,13 +169,13 @@ func (b *bench) emptyRedis(ctx context.Context) error {
 	return c.FlushDB(ctx).Err()
 }
 
-// waiting counts the writes that are not fanned out.
+// waiting returns the number of writes that are not fanned out.
 func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	err = b.s.Admin.QueryRow(ctx, "SELECT COUNT(*) FROM "+b.s.Name+".audit WHERE fan_state = 0").Scan(&n)
 	return n, err
 }
 
-// gauges are what a process says of the backlog.
+// gauges returns the backlog metrics of a process as text.
 func (b *bench) gauges(_ context.Context, process string) string {
 	all, err := (&watch{b: b}).metrics(process)
 	if err != nil {

@@ -17,13 +17,13 @@ func newSite(ctx context.Context, o options, settings ...string) (*site, error) 
 	return &site{s}, err
 }
 
-// subscribe makes a subscription to url and returns what removes it.
+// subscribe creates a subscription to url and returns a function that removes it.
 func (s *site) subscribe(url string, maxBatch int, definition map[string]any) (remove func() error, err error) {
 	id, err := s.subscription(url, maxBatch, definition)
 	return func() error { return s.Post("/api/webhook/delete/"+id, map[string]any{}, &struct{}{}) }, err
 }
 
-// subscription is subscribe for one that stays; it returns its id.
+// subscription creates a subscription that remains, and returns its id.
 func (s *site) subscription(url string, maxBatch int, definitions ...map[string]any) (id string, err error) {
 	var made struct{ ID string }
 	body := map[string]any{"url": url, "enabled": true, "eventTypes": definitions}
@@ -34,12 +34,12 @@ func (s *site) subscription(url string, maxBatch int, definitions ...map[string]
 	return made.ID, err
 }
 
-// story is a creation as the benches ask for it.
+// story returns the command that creates a story.
 func story(name string) map[string]any {
 	return map[string]any{"AssetType": "Story", "Name": name, "Scope": "Scope:0", "Estimate": 3}
 }
 
-// create makes stories by one bulk request.
+// create creates n stories with one bulk request.
 func (s *site) create(n int) error {
 	all := make([]any, n)
 	for i := range all {

@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// takes are how long the receivers of the step slow take for an answer; the first is fast.
+// takes are the times that the receivers of the step slow take for an answer. The first
+// receiver is fast.
 var takes = []time.Duration{0, 500 * time.Millisecond, 900 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 
-// slow makes stories, each by a request of its own, and says what receivers that take their
-// time have got of them by the end of the patience for it, all of them beside each other.
+// slow measures slow receivers, all at the same time. It creates stories with one request each.
+// Then it waits up to -drain and prints what each receiver got.
 func (b *bench) slow(ctx context.Context) error {
 	all := make([]*receiver, len(takes))
 	for i, d := range takes {
@@ -50,7 +51,8 @@ func (b *bench) slow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stories makes stories at the bench's rate and returns when each was answered, by its name.
+// stories creates stories at the rate of -rate and returns the time of each answer by name of
+// the story.
 func (b *bench) stories(ctx context.Context) (map[string]time.Time, error) {
 	answered := map[string]time.Time{}
 	tick := time.NewTicker(time.Second / time.Duration(b.o.rate))
@@ -70,7 +72,7 @@ func (b *bench) stories(ctx context.Context) (map[string]time.Time, error) {
 	return answered, nil
 }
 
-// newSlowReceiver answers after so long.
+// newSlowReceiver returns a receiver that records a request and answers after the given time.
 func newSlowReceiver(takes time.Duration) (*receiver, error) {
 	var r *receiver
 	answer := func(w http.ResponseWriter, req *http.Request) {
@@ -90,7 +92,7 @@ func newSlowReceiver(takes time.Duration) (*receiver, error) {
 	return r, err
 }
 
-// told says what a receiver got.
+// told describes the events that a receiver got.
 func (r *receiver) told(answered map[string]time.Time, began time.Time) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,21 +12,21 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// soakSettings let everything that ages do so within minutes. What waits for
-// a receiver that never answers 200 is kept until its subscription is disabled:
-// here after one delivery that failed in every attempt, which takes longer than
-// the receiver that comes and goes is away.
+// soakSettings make everything that expires do so within minutes. Deliveries to a receiver that
+// never answers 200 are kept until its subscription is disabled. Here this happens after one
+// delivery that failed in every attempt. These attempts take longer than the failing phase of
+// the receiver that flaps.
 var soakSettings = []string{
 	"ALDS_WEBHOOK_KEEP=1m", "ALDS_WEBHOOK_RETRY_SCHEDULE=2s,4s,8s", "ALDS_WEBHOOK_DISABLE_AFTER=1",
 }
 
-// flapping is how long the receiver that comes and goes takes for both.
+// flapping is the period of the receiver that fails half of the time.
 const flapping = 20 * time.Second
 
-// definitions are what every soak subscription asks for.
+// definitions are the event definitions of every soak subscription.
 var definitions = []map[string]any{created, {"type": "AssetChanged", "from": "Story", "select": []any{"Name", "Estimate"}}}
 
-// soak makes changes at a fixed rate and watches what must not grow.
+// soak makes changes at a fixed rate and checks that the measures in slack do not grow.
 func (b *bench) soak(ctx context.Context) error {
 	healthy, failing, err := b.soakReceivers()
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *bench) soak(ctx context.Context) error {
 	}
 }
 
-// soaked waits for the last events and judges.
+// soaked waits for the last events and then judges the samples.
 func (b *bench) soaked(w *watch, healthy []*receiver) error {
 	changes := w.changes.Load()
 	for _, r := range healthy {
@@ -83,9 +83,9 @@ func (b *bench) soaked(w *watch, healthy []*receiver) error {
 	return w.judge()
 }
 
-// soakReceivers subscribes two receivers that answer 200, one by one and in
-// batches, and two that fail at times and always. It returns the first two, and
-// the subscription of the last.
+// soakReceivers subscribes four receivers. Two of them answer 200: the first gets single
+// events, the second batches. The third fails half of the time and the fourth always. It
+// returns the first two, and the id of the last subscription.
 func (b *bench) soakReceivers() (healthy []*receiver, failing string, err error) {
 	fails := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
 	flaps := func(w http.ResponseWriter, r *http.Request) {
@@ -111,10 +111,11 @@ func (b *bench) soakReceivers() (healthy []*receiver, failing string, err error)
 	return healthy, failing, nil
 }
 
-// soakWriters share the rate, so that a slow answer does not lower it.
+// soakWriters is the number of writers that share the rate. With several writers, a slow answer
+// does not lower it.
 const soakWriters = 4
 
-// write makes changes at the rate until the time is over.
+// write makes changes at the rate until the given time.
 func (b *bench) write(ctx context.Context, w *watch, until time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -131,8 +132,8 @@ func (b *bench) write(ctx context.Context, w *watch, until time.Time) error {
 	return errors.Join(errs...)
 }
 
-// writeOn makes one change per tick: one in ten makes a story, the others
-// change one of the newest.
+// writeOn makes one change per tick. One in ten creates a story, the others change one of the
+// newest stories.
 func (b *bench) writeOn(ctx context.Context, w *watch, tick <-chan time.Time) error {
 	var newest []string
 	for i := 0; ; i++ {

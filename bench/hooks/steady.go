@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// steadily makes stories at the bench's rate and returns, for every receiver
-// and story, how long after the answer the event came.
+// steadily creates stories at the rate of -rate. For every receiver and story it returns the
+// time from the answer to the arrival of the event.
 func (b *bench) steadily(ctx context.Context, to []*receiver) ([]time.Duration, error) {
 	answered := map[string]time.Time{}
 	tick := time.NewTicker(time.Second / time.Duration(b.o.rate))
@@ -62,8 +62,8 @@ func (b *bench) latency(ctx context.Context) error {
 	return nil
 }
 
-// isolation compares eighteen receivers alone with the same eighteen beside
-// one that hangs and one that answers 500.
+// isolation measures eighteen receivers twice: alone, and together with one that hangs and one
+// that answers 500.
 func (b *bench) isolation(ctx context.Context) error {
 	alone, err := b.beside(ctx, nil)
 	if err != nil {

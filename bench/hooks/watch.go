@@ -16,22 +16,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// history are the tables that grow with every change, by design: they hold
-// what was, for ever.
+// history are the tables that grow with every change by design, because they store the history.
 var history = []string{"asset", "asset_version", "asset_text", "asset_link", "asset_value", "audit", "moment_stamp"}
 
-// watch samples what an installation uses.
+// watch samples the resources that an installation uses.
 type watch struct {
 	b       *bench
 	redis   *redis.Client
 	tables  []string
-	names   []string // what is measured, in the order it is shown
+	names   []string // measures in the order of the output
 	samples []sample
-	changes atomic.Int64 // made so far
-	refused atomic.Int64 // requests answered 503
+	changes atomic.Int64 // number of changes so far
+	refused atomic.Int64 // requests with status 503
 }
 
-// sample is the measures at one time.
+// sample has the measures at one time.
 type sample struct {
 	at      time.Duration
 	changes float64
@@ -61,7 +60,7 @@ func newWatch(b *bench) (*watch, error) {
 
 func (w *watch) close() { _ = w.redis.Close() }
 
-// processMetrics are the metrics of each process that are watched, and their units.
+// processMetrics are the metrics of each process that are sampled, with their units.
 var processMetrics = []struct {
 	metric, name string
 	unit         float64
@@ -109,8 +108,8 @@ func (w *watch) sample(ctx context.Context, at time.Duration) error {
 	return nil
 }
 
-// sampleTables counts the rows of every table and takes the sizes of their
-// files, which the server never makes smaller.
+// sampleTables reads the number of rows and the file size of every table. The server never
+// makes a file smaller.
 func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) error {
 	for _, table := range w.tables {
 		var n float64
@@ -154,10 +153,10 @@ func (w *watch) metrics(process string) (map[string]float64, error) {
 	return all, lines.Err()
 }
 
-// third is what one third of the samples comes to.
+// third summarizes one measure in one third of the samples.
 type third struct {
 	mean      float64 // of the values
-	perChange float64 // growth from the first to the last sample
+	perChange float64 // growth from the first to the last sample, per change
 }
 
 func (w *watch) third(n int, name string) third {
@@ -174,8 +173,8 @@ func (w *watch) third(n int, name string) third {
 	return t
 }
 
-// slack is how much more the last third may have than the second: a part of
-// it and something on top, for what is small and moves.
+// slack is the growth that is allowed from the second to the last third, as a part of the value
+// plus a constant. The constant is for small values that vary.
 var slack = []struct {
 	suffix string
 	part   float64
@@ -187,15 +186,15 @@ var slack = []struct {
 	{"connections", .20, 5},
 	{"keys", .20, 20},
 	{" rows", .20, 50},
-	{" MB", .20, 8}, // of a table's file, which grows in steps
+	{" MB", .20, 8}, // size of a table's file, which grows in steps
 }
 
-// growing is how many more rows per change the tables of history may take in
-// the last third than in the second. Their files are shown and not judged:
-// they grow in steps of megabytes.
+// growing is the part by which the rows per change of a history table may grow from the second
+// to the last third. Their file sizes are printed but not judged, because files grow in steps
+// of megabytes.
 const growing = .05
 
-// verdict returns what is wrong with one measure; empty: nothing.
+// verdict returns the problem of a measure, or "".
 func (w *watch) verdict(name string, second, last third) string {
 	table, what, _ := strings.Cut(name, " ")
 	if slices.Contains(history, table) {
@@ -215,7 +214,7 @@ func (w *watch) verdict(name string, second, last third) string {
 	return "HAS NO MARGIN"
 }
 
-// judge prints the table and fails when a measure grows that must not.
+// judge prints the table. It returns an error if a measure grew more than allowed.
 func (w *watch) judge() error {
 	if len(w.samples) < 6 {
 		return fmt.Errorf("%d samples are too few", len(w.samples))

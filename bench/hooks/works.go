@@ -22,7 +22,7 @@ type bench struct {
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
 
-// created is the definition that every story made here matches.
+// created is the event definition that matches every created story.
 var created = map[string]any{"type": "AssetCreated", "from": "Story", "select": []any{"Name", "Estimate", "Scope.Name"}}
 
 // round is the result of one bulk request.
@@ -30,14 +30,14 @@ type round struct {
 	events   int64
 	posts    int64
 	took     time.Duration // from the answer to the last event
-	whole    time.Duration // from the request
+	whole    time.Duration // from the request to the last event
 	perEvent time.Duration // processor time of all processes
 	bodies   [][]byte
 }
 
 func (r round) rate() float64 { return float64(r.events) / r.took.Seconds() }
 
-// send makes n stories by one request with subs subscriptions to one receiver.
+// send creates n stories with one request, while subs subscriptions to one receiver exist.
 func (b *bench) send(n, subs, maxBatch int) (round, error) {
 	var r round
 	to, err := newReceiver(nil, false)
@@ -53,7 +53,7 @@ func (b *bench) send(n, subs, maxBatch int) (round, error) {
 		}
 		defer func() { _ = remove() }()
 	}
-	if err := b.s.create(100); err != nil { // everything is warm afterwards
+	if err := b.s.create(100); err != nil { // warm-up
 		return r, err
 	}
 	if _, ok := to.await(int64(100 * subs)); !ok {
@@ -70,14 +70,14 @@ func (b *bench) send(n, subs, maxBatch int) (round, error) {
 	if !ok {
 		return r, fmt.Errorf("%d of %d events came", to.events.Load(), n*subs)
 	}
-	time.Sleep(300 * time.Millisecond) // receipts
+	time.Sleep(300 * time.Millisecond) // time to store the receipts
 	r.events, r.posts, r.bodies = to.events.Load(), to.posts.Load(), to.bodies
 	r.took, r.whole = max(last.Sub(answered), time.Millisecond), last.Sub(began)
 	r.perEvent = (b.s.CPU() - used) / time.Duration(r.events)
 	return r, nil
 }
 
-// median sends some rounds and returns the one in the middle by its rate.
+// median sends several rounds and returns the one with the median rate.
 func (b *bench) median(n, subs, maxBatch int) (round, error) {
 	var all []round
 	for range b.o.rounds {
@@ -91,8 +91,8 @@ func (b *bench) median(n, subs, maxBatch int) (round, error) {
 	return all[len(all)/2], nil
 }
 
-// bare posts bodies from a bare client, flights at a time, and returns events a
-// second.
+// bare posts bodies from a bare client with the given number of parallel requests. It returns
+// events per second.
 func bare(bodies [][]byte, flights int) (float64, error) {
 	to, err := newReceiver(nil, false)
 	if err != nil {
@@ -177,7 +177,7 @@ func (b *bench) unmatched(context.Context) error {
 			return map[string]any{"type": "AssetCreated", "from": "Story", "filter": []any{"Scope.Name='Project " + strconv.Itoa(i) + "'"}}
 		}},
 	} {
-		for i := range 999 { // the bound on enabled ones leaves room for one more
+		for i := range 999 { // at most 1,000 can be enabled
 			remove, err := b.s.subscribe("http://127.0.0.1:9", 0, kind.definition(i))
 			if err != nil {
 				return err
@@ -201,7 +201,7 @@ func (b *bench) unmatched(context.Context) error {
 	return nil
 }
 
-// touch makes the workers read the subscriptions anew.
+// touch makes the workers read the subscriptions again.
 func (b *bench) touch() error {
 	remove, err := b.s.subscribe("http://127.0.0.1:9", 0, created)
 	if err != nil {
@@ -239,7 +239,7 @@ func (b *bench) workers(context.Context) error {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// at is the value that so large a share of all does not exceed.
+// at returns the quantile of the values for a share.
 func at(all []time.Duration, share float64) time.Duration {
 	if len(all) == 0 {
 		return 0

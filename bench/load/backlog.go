@@ -18,11 +18,11 @@ type story struct {
 	points                           float64
 }
 
-// columns are the backlog's header.
+// columns are the header of the backlog.
 var columns = []string{"project", "key", "title", "description", "points"}
 
-// readBacklog reads the whole file. Text must be UTF-8, since JSON carries
-// nothing else unaltered.
+// readBacklog reads the whole file. Text that is not UTF-8 is an error, because JSON would
+// change it.
 func readBacklog(name string) ([]story, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -69,18 +69,18 @@ func newStory(row []string) (story, error) {
 	return story{project: row[0], key: row[1], title: row[2], description: row[3], points: points}, nil
 }
 
-// batch is what one request carries: stories of one project.
+// batch has the stories of one request, which are all of one project.
 type batch struct {
-	number  int // one-based
+	number  int // from 1
 	project string
 	stories []story
 }
 
-// overhead is what a create command takes beyond the texts of its story.
+// overhead is the size in bytes of a create command without the texts of its story.
 const overhead = 160
 
-// split cuts the backlog into requests. The order of projects and rows is the
-// file's, so that the same file gives the same requests.
+// split divides the backlog into requests. It keeps the order of projects and rows in the file,
+// so that the same file gives the same requests.
 func split(stories []story, perRequest, maxBytes int) []batch {
 	var order []string
 	byProject := map[string][]story{}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// client speaks to one service as one member.
+// client sends requests to one service as one member.
 type client struct {
 	http    *http.Client
 	options options
@@ -20,7 +20,7 @@ func newClient(o options) *client {
 	return &client{http: &http.Client{Timeout: 5 * time.Minute}, options: o}
 }
 
-// bulkAnswer is the part of the bulk response the load looks at.
+// bulkAnswer has the members of the bulk response that the load needs.
 type bulkAnswer struct {
 	AssetsCreated struct {
 		OIDTokens []string `json:"oidTokens"`
@@ -37,7 +37,8 @@ type bulkAnswer struct {
 	} `json:"commandFailures"`
 }
 
-// failures says in one line what a request answered 200 refused.
+// failures returns a one-line message about the failed commands of a request with status 200,
+// or "".
 func (a bulkAnswer) failures() string {
 	if a.CommandFailures.Count == 0 {
 		return ""
@@ -46,7 +47,7 @@ func (a bulkAnswer) failures() string {
 	return fmt.Sprintf("%d commands failed, the first being %d: %s", a.CommandFailures.Count, first.Index, first.Message)
 }
 
-// row is a story as query.v1 gives it back.
+// row is a story as query.v1 returns it.
 type row struct {
 	OID         string  `json:"_oid"`
 	Reference   *string `json:"Reference"`
@@ -62,7 +63,7 @@ func (c *client) bulk(ctx context.Context, commands any) (bulkAnswer, error) {
 	return a, err
 }
 
-// stories reads every story of a project.
+// stories reads all stories of a project.
 func (c *client) stories(ctx context.Context, scope string) ([]row, error) {
 	var sets [][]row
 	err := c.post(ctx, "/query.v1", map[string]any{
@@ -79,7 +80,7 @@ func (c *client) stories(ctx context.Context, scope string) ([]row, error) {
 	return sets[0], nil
 }
 
-// answers reports whether the service answers at all.
+// answers reports whether the service answers a query.
 func (c *client) answers(ctx context.Context) bool {
 	var a any
 	return c.post(ctx, "/query.v1", map[string]any{"from": c.options.parent}, &a) == nil

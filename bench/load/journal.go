@@ -9,30 +9,29 @@ import (
 	"time"
 )
 
-// entry is one line of the journal: a project that was made, or a request and
-// what came of it.
+// entry is one line of the journal: a created project, or a request with its result.
 type entry struct {
 	Project string        `json:"project"`
 	Scope   string        `json:"scope,omitempty"`
-	Request int           `json:"request,omitempty"` // one-based; 0 for a project
+	Request int           `json:"request,omitempty"` // from 1; 0 for a project
 	Count   int           `json:"count,omitempty"`   // stories in the request
 	Took    time.Duration `json:"took,omitempty"`    // nanoseconds until the answer
-	Error   string        `json:"error,omitempty"`   // empty: answered 200 and nothing failed
-	Found   bool          `json:"found,omitempty"`   // not answered, but found carried out when resuming
+	Error   string        `json:"error,omitempty"`   // empty: status 200 without failures
+	Found   bool          `json:"found,omitempty"`   // no answer, but -resume found that it was executed
 }
 
-// ok reports whether the request was answered 200 without failures.
+// ok reports whether the request got status 200 without failures.
 func (e entry) ok() bool { return e.Error == "" && !e.Found }
 
-// journal is what happened, kept line by line so that a load that was cut off
-// can be resumed and verified.
+// journal records the load line by line, so that an interrupted load can be resumed and
+// verified.
 type journal struct {
 	file     *os.File
 	scopes   map[string]string // by project
-	requests map[int]entry     // the last word on each request
+	requests map[int]entry     // the latest entry of each request
 }
 
-// openJournal reads the journal, or starts a new one.
+// openJournal reads the journal. If fresh is true, it starts an empty one.
 func openJournal(name string, fresh bool) (*journal, error) {
 	mode := os.O_RDWR | os.O_CREATE
 	if fresh {
@@ -62,7 +61,7 @@ func (j *journal) note(e entry) {
 	}
 }
 
-// add notes e and writes it through to the file.
+// add records e and appends it to the file.
 func (j *journal) add(e entry) error {
 	j.note(e)
 	line, err := json.Marshal(e)
@@ -73,7 +72,7 @@ func (j *journal) add(e entry) error {
 	return err
 }
 
-// done reports whether the request need not be sent any more.
+// done reports whether the request need not be sent again.
 func (j *journal) done(request int) bool {
 	e, known := j.requests[request]
 	return known && (e.ok() || e.Found)

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// large sends few requests of very many commands and tells what each took of
-// the api's time and memory.
+// large sends a few requests with very many commands and prints the time and memory that the
+// api needs for each.
 type large struct {
 	client   *client
 	commands int
-	pid      int // of the api, on this machine; 0: its memory is not looked at
+	pid      int // of the api, on this machine; 0: do not measure memory
 	out      io.Writer
 }
 
-// run makes a project, stories with two owners each in one request, and changes
-// all of them in another.
+// run creates a project, then creates all stories with two owners each in one request, and
+// changes all of them in another request.
 func (l large) run(ctx context.Context, parent string) error {
 	project, err := l.client.bulk(ctx, []map[string]any{
 		{"AssetType": "Scope", "Name": "Large requests", "Parent": parent, "BeginDate": "2026-01-01"},
@@ -55,11 +55,10 @@ func (l large) run(ctx context.Context, parent string) error {
 	return err
 }
 
-// measure sends one request and prints its time and the peak of the api's
-// memory while it ran.
+// measure sends one request and prints its time and the peak memory of the api meanwhile.
 func (l large) measure(ctx context.Context, what string, commands []map[string]any) (bulkAnswer, error) {
 	before, err := l.memory("VmRSS")
-	if err == nil && l.pid != 0 { // 5 sets the peak back to what is used now; see proc(5)
+	if err == nil && l.pid != 0 { // 5 resets the peak to the current use; see proc(5)
 		err = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", l.pid), []byte("5"), 0)
 	}
 	if err != nil {
@@ -86,7 +85,7 @@ func (l large) measure(ctx context.Context, what string, commands []map[string]a
 	return answer, nil
 }
 
-// memory reads a line of the api's status, in KiB.
+// memory reads a value of the api's process status, in KiB.
 func (l large) memory(line string) (int, error) {
 	if l.pid == 0 {
 		return 0, nil
@@ -98,7 +97,7 @@ func (l large) memory(line string) (int, error) {
 	return kibibytes(string(status), line)
 }
 
-// kibibytes finds "VmHWM:   123 kB" in a process's status.
+// kibibytes returns the number in a line of a process status, such as "VmHWM:   123 kB".
 func kibibytes(status, line string) (int, error) {
 	for l := range strings.Lines(status) {
 		if value, ok := strings.CutPrefix(l, line+":"); ok {

@@ -31,8 +31,8 @@ func (l *loader) run(ctx context.Context, batches []batch) error {
 	return nil
 }
 
-// send sends one batch and notes what came of it. Only the journal's own
-// failure is an error: a refused request is a fact to report.
+// send sends one batch and records its result. It returns an error only if the journal cannot
+// be written; a refused request is recorded and reported.
 func (l *loader) send(ctx context.Context, b batch) error {
 	scope, err := l.scope(ctx, b.project)
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *loader) send(ctx context.Context, b batch) error {
 	return l.journal.add(entry{Project: b.project, Request: b.number, Count: len(b.stories), Took: took})
 }
 
-// failed notes the failure and waits for the service to answer again.
+// failed records a failure and waits until the service answers again, or until -wait is over.
 func (l *loader) failed(ctx context.Context, b batch, took time.Duration, cause error) error {
 	fmt.Fprintf(l.out, "request %d (%s, %d stories) failed: %v\n", b.number, b.project, len(b.stories), cause)
 	err := l.journal.add(entry{Project: b.project, Request: b.number, Count: len(b.stories), Took: took, Error: cause.Error()})
@@ -84,7 +84,7 @@ func (l *loader) failed(ctx context.Context, b batch, took time.Duration, cause 
 	return nil
 }
 
-// scope returns the project's Oid, making the project when it is new.
+// scope returns the Oid of a project and creates the project if it is new.
 func (l *loader) scope(ctx context.Context, project string) (string, error) {
 	if scope := l.journal.scopes[project]; scope != "" {
 		return scope, nil
@@ -105,7 +105,7 @@ func (l *loader) scope(ctx context.Context, project string) (string, error) {
 	return scope, l.journal.add(entry{Project: project, Scope: scope})
 }
 
-// isThere reports whether the whole batch stands in the project already.
+// isThere reports whether the project already has all stories of the batch.
 func (l *loader) isThere(ctx context.Context, scope string, b batch) (bool, error) {
 	rows, err := l.client.stories(ctx, scope)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *loader) isThere(ctx context.Context, scope string, b batch) (bool, erro
 	return found.same == len(b.stories), nil
 }
 
-// commands are the create commands of one request.
+// commands returns the create commands of one request.
 func commands(scope string, stories []story) []map[string]any {
 	all := make([]map[string]any, 0, len(stories))
 	for _, s := range stories {
@@ -131,8 +131,8 @@ func commands(scope string, stories []story) []map[string]any {
 	return all
 }
 
-// report prints the times of the requests that were answered 200, and how many
-// were not.
+// report prints the times of the requests with status 200, and the number of the other
+// requests.
 func report(out io.Writer, batches []batch, j *journal) {
 	var took []time.Duration
 	var total time.Duration
@@ -156,7 +156,7 @@ func report(out io.Writer, batches []batch, j *journal) {
 	fmt.Fprintf(out, "; %d requests not answered 200\n", lost)
 }
 
-// rank is the nearest-rank percentile of sorted durations.
+// rank returns the nearest-rank percentile of ascending durations.
 func rank(sorted []time.Duration, percent int) time.Duration {
 	i := (len(sorted)*percent+99)/100 - 1
 	return sorted[max(i, 0)].Round(100 * time.Microsecond)

@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// service is as much of alds as the load needs, and can be told to fail.
+// service imitates the service as far as the load needs it, and can be made to fail.
 type service struct {
 	t        *testing.T
 	scopes   int
 	stories  map[string][]map[string]any // by Scope
 	requests int                         // bulk requests with stories
-	dropAt   int                         // this request is refused and not carried out
-	loseAt   int                         // this request is carried out, its answer lost
-	alterAt  int                         // this request's first story is altered
+	dropAt   int                         // this request is refused and not executed
+	loseAt   int                         // this request is executed, but its answer is lost
+	alterAt  int                         // the first story of this request is altered
 	answered int
 }
 
@@ -93,7 +93,7 @@ func (s *service) write(w http.ResponseWriter, v any) {
 	}
 }
 
-// sample is a generated backlog: 3 projects of 5 stories with awkward texts.
+// sample writes a backlog of 3 projects with 5 stories each, with unusual texts.
 func sample(t *testing.T) string {
 	t.Helper()
 	texts := []string{"plain", " spaces around ", "\"quotes\", 'too'", "two\nlines\n", "<b>&amp;</b> \u2028 日本語 🚀 \x01"}
@@ -120,7 +120,7 @@ func sample(t *testing.T) string {
 	return name
 }
 
-// start gives a run of the tool against a service of its own.
+// start returns a function that runs the load against a separate service.
 func start(t *testing.T, s *service) func(args ...string) (string, error) {
 	t.Helper()
 	s.t, s.stories = t, map[string][]map[string]any{}

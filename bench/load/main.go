@@ -1,22 +1,21 @@
-// Command load puts a backlog into alds by bulk requests and reads it back.
+// Command load loads a backlog into alds with bulk requests and reads it back.
 //
-// The backlog is a gzipped CSV with the columns project, key, title,
-// description and points. Each project becomes a Scope, each row a Story with
-// the title as Name, the key as Reference and the points as Estimate, 1,000
-// stories per POST api/asset. With -verify everything is read back through
-// query.v1 and compared byte for byte.
+// The backlog is a gzipped CSV file with the columns project, key, title, description and
+// points. Each project becomes a Scope. Each row becomes a Story with the title as Name, the
+// key as Reference and the points as Estimate. A POST to api/asset has 1,000 stories. With
+// -verify, all stories are read back through query.v1 and compared byte for byte.
 //
 //	go run ./bench/load -file backlog.csv.gz -verify
 //
-// What happened to each request is kept in a journal. A request that was not
-// answered 200 does not stop the load: it is reported, the load waits for the
-// service and goes on, and verification says of each request whether it is
-// wholly there or wholly absent. -resume sends what the journal lacks, looking
-// first whether an unanswered request was carried out after all.
+// The result of each request is recorded in a journal. The load continues after a request
+// without status 200: it reports the request and waits until the service answers again.
+// Verification then reports for each request whether all or none of its stories exist. With
+// -resume, the load sends the requests that the journal does not record as done. For a request
+// without an answer, it first checks whether the request was executed.
 //
-// In place of a backlog, -commands sends one request of so many creates and one
-// of so many updates, and -memory tells the peak of the api's memory, given its
-// process id on this machine:
+// With -commands instead of a backlog, it sends one request with that many creates and one with
+// that many updates. With -memory, the process id of an api on this machine, it also prints the
+// peak memory of the api:
 //
 //	go run ./bench/load -commands 50000 -memory $(pidof api)
 package main

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// comparison is what became of a batch.
+// comparison is the result of comparing a batch with the stories that were read back.
 type comparison struct {
-	same    int      // stories that came back byte for byte
-	missing int      // stories that are not there
-	altered []string // what differs, for stories that are there but not the same
+	same    int      // stories that are unchanged byte for byte
+	missing int      // stories that do not exist
+	altered []string // differences of the stories that exist but have changed
 }
 
-// verdict of a batch: whole, absent, or what a request must never be.
+// verdict returns "whole" or "absent", or "ALTERED" or "PART" for an invalid state.
 func (c comparison) verdict() string {
 	switch {
 	case len(c.altered) > 0:
@@ -28,8 +28,8 @@ func (c comparison) verdict() string {
 	}
 }
 
-// verify reads every project back and judges each request: one answered 200 is
-// wholly there, any other wholly there or wholly absent.
+// verify reads all projects and checks each request. After status 200, all of its stories must
+// exist. After any other result, all or none must exist.
 func verify(ctx context.Context, c *client, j *journal, batches []batch, out io.Writer) error {
 	there := map[string]map[string][]row{}
 	for project, scope := range j.scopes {
@@ -64,7 +64,7 @@ func verify(ctx context.Context, c *client, j *journal, batches []batch, out io.
 	return nil
 }
 
-// byReference groups rows by the key they were loaded under.
+// byReference groups rows by the key from which they were loaded.
 func byReference(rows []row) map[string][]row {
 	groups := map[string][]row{}
 	for _, r := range rows {
@@ -93,8 +93,8 @@ func compare(b batch, there map[string][]row) comparison {
 	return c
 }
 
-// difference names the first attribute that is not what was sent. An empty
-// description is sent as none.
+// difference returns the first difference between a story and its row, or "". An empty
+// description is not sent.
 func difference(s story, r row) string {
 	estimate, err := strconv.ParseFloat(text(r.Estimate), 64)
 	switch {
@@ -108,7 +108,7 @@ func difference(s story, r row) string {
 	return ""
 }
 
-// unexpected counts rows of the loaded projects that stand in no batch.
+// unexpected returns the number of rows in the loaded projects that are in no batch.
 func unexpected(batches []batch, there map[string]map[string][]row) int {
 	known := map[[2]string]bool{}
 	for _, b := range batches {

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// How the balancer asks for readiness, as those of clouds do.
+// Settings of the readiness probes. They are typical of load balancers in clouds.
 const (
 	probeEvery   = time.Second
 	probeTimeout = time.Second
-	fall         = 3 // probes in a row that fail take a target out
-	rise         = 2 // that pass take it in again
+	fall         = 3 // consecutive failed probes after which a target gets no requests
+	rise         = 2 // consecutive passed probes after which it gets requests again
 )
 
 // target is a process behind the balancer.
@@ -26,27 +26,27 @@ type target struct {
 	name, addr, admin string
 
 	out    atomic.Bool
-	row    int // probes in a row that say otherwise
+	row    int // consecutive probes that contradict out
 	mu     sync.Mutex
 	probes []time.Duration
 	failed int
-	taken  int // how often it was taken out
+	taken  int // number of times that it was taken out
 }
 
-// balancer sends requests to the targets in turn that are in.
+// balancer distributes requests in turn over the targets that are not out.
 type balancer struct {
 	net.Listener
 
 	targets []*target
 	next    atomic.Int64
-	nobody  atomic.Int64 // requests for which no target was in
-	broken  atomic.Int64 // requests whose target broke the connection
+	nobody  atomic.Int64 // requests when all targets were out
+	broken  atomic.Int64 // requests whose target closed the connection
 	server  *http.Server
 	ended   chan struct{}
 	probing sync.WaitGroup
 }
 
-// picked is the key of the target of a request.
+// picked is the context key for the target of a request.
 type picked struct{}
 
 func newBalancer(targets []*target) (*balancer, error) {
@@ -83,15 +83,15 @@ func newBalancer(targets []*target) (*balancer, error) {
 	return b, nil
 }
 
-// close stops serving and asking.
+// close stops serving and probing.
 func (b *balancer) close() {
 	close(b.ended)
 	b.probing.Wait()
 	_ = b.server.Close()
 }
 
-// probe asks a target for its readiness until the balancer is closed, each time on a
-// new connection.
+// probe probes the readiness of a target until the balancer is closed. Each probe uses a new
+// connection.
 func (b *balancer) probe(t *target) {
 	client := &http.Client{Timeout: probeTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	tick := time.NewTicker(probeEvery)
@@ -111,7 +111,7 @@ func (b *balancer) probe(t *target) {
 	}
 }
 
-// probed notes a probe, and takes the target out or in.
+// probed records a probe and updates whether the target is out.
 func (t *target) probed(ok bool, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +134,7 @@ func (t *target) probed(ok bool, took time.Duration) {
 	}
 }
 
-// pick returns the target of the next request; nil: none is in.
+// pick returns the target of the next request, or nil if all are out.
 func (b *balancer) pick() *target {
 	from := int(b.next.Add(1))
 	for i := range b.targets {
@@ -145,7 +145,7 @@ func (b *balancer) pick() *target {
 	return nil
 }
 
-// forget drops what was counted so far.
+// forget resets all counters.
 func (b *balancer) forget() {
 	for _, t := range b.targets {
 		t.mu.Lock()
@@ -156,7 +156,7 @@ func (b *balancer) forget() {
 	b.broken.Store(0)
 }
 
-// told tells what became of the probes.
+// told summarizes the probes.
 func (b *balancer) told() string {
 	var all []time.Duration
 	failed, taken := 0, 0

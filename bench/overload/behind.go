@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	goodRate  = 10                     // requests a second of the good client
-	goodConns = 50                     // which it may wait on
-	normal    = 100 * time.Millisecond // a 99th percentile that nobody calls slow
+	goodRate  = 10                     // requests per second of the good client
+	goodConns = 50                     // connections of the good client
+	normal    = 100 * time.Millisecond // a 99th percentile that is never considered slow
 )
 
-// pair is two apis behind a balancer, and who asks them.
+// pair has two apis behind a balancer, and their clients.
 type pair struct {
 	o    options
 	b    *balancer
 	all  *load // many clients
-	good *load // a member who asks for less than its share
+	good *load // a member that uses less than its share of the capacity
 	out  io.Writer
 }
 
 func (p *pair) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
 
-// behind measures two apis behind a balancer that asks for their readiness, while many
-// clients each send their next request once the last one is answered, beside a member
-// who sends ten a second.
+// behind measures two apis behind a balancer that probes their readiness. Many clients each
+// send their next request after the answer to the last one. At the same time, one member sends
+// ten requests per second.
 func behind(ctx context.Context, o options, s *site, w *world, out io.Writer) error {
 	second, err := s.second()
 	if err != nil {
@@ -49,7 +49,7 @@ func behind(ctx context.Context, o options, s *site, w *world, out io.Writer) er
 	p.all = &load{o: o, addr: b.Addr().String(), requests: newRequests(&others)}
 	p.good = newLoad(newRequests(&alone).withoutPasswords(), b.Addr().String(), few)
 	defer p.good.close()
-	if err := p.all.crowd(ctx, o.clients, o.step); err != nil { // everything is warm afterwards
+	if err := p.all.crowd(ctx, o.clients, o.step); err != nil { // warm-up
 		return err
 	}
 	time.Sleep(pause)
@@ -62,7 +62,8 @@ func behind(ctx context.Context, o options, s *site, w *world, out io.Writer) er
 	return p.run(ctx, summed(quiet, o.step))
 }
 
-// run lets the crowd in, beside the good client, who goes on when it has left.
+// run runs the many clients together with the good client. The good client continues after the
+// others have ended.
 func (p *pair) run(ctx context.Context, quiet result) error {
 	ended := make(chan error, 1)
 	go func() { ended <- p.all.crowd(ctx, p.o.clients, p.o.time) }()
@@ -107,7 +108,7 @@ func (p *pair) table(quiet, g result, probes, back string) {
 	p.say("load %s", rig.Load())
 }
 
-// second starts another api.
+// second starts a second api.
 func (s *site) second() (*target, error) {
 	addr, err := rig.FreeAddr()
 	if err != nil {
@@ -120,13 +121,14 @@ func (s *site) second() (*target, error) {
 	return &target{name: name, addr: addr, admin: s.AdminAddr(name)}, nil
 }
 
-// withoutPasswords leaves the sorts that bring a token.
+// withoutPasswords keeps only the sorts of requests that use a token.
 func (r *requests) withoutPasswords() *requests {
 	r.picks = slices.DeleteFunc(r.picks, func(i int) bool { return mix[i].password })
 	return r
 }
 
-// during offers the rate of the good client for a while and returns what became of it.
+// during sends requests at the rate of the good client for a duration and returns their
+// outcomes.
 func (l *load) during(ctx context.Context, d time.Duration) ([]outcome, error) {
 	if err := l.offer(ctx, goodRate, d); err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func (l *load) during(ctx context.Context, d time.Duration) ([]outcome, error) {
 	return l.take(), nil
 }
 
-// crowd is n clients for a while, each of which sends its next request once the last
-// one is answered.
+// crowd runs n clients for a duration. Each client sends its next request after the answer to
+// the last one.
 func (l *load) crowd(ctx context.Context, n int, d time.Duration) error {
 	until, end := context.WithTimeout(ctx, d)
 	defer end()

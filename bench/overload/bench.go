@@ -19,23 +19,24 @@ type bench struct {
 	load *load
 	out  io.Writer
 
-	best float64 // goodput of any step
+	best float64 // highest goodput of any step
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
 
-// growth is from one rate to the next, while the service keeps up.
+// growth is the factor between two rates while the service can keep up.
 const growth = 1.5
 
-// halvings is how often the span between the last rate that it kept up with and
-// the first that it did not is halved.
+// halvings is the number of times that climb halves the range between the last sustainable rate
+// and the first unsustainable rate.
 const halvings = 2
 
-// pause lets the service rest between two rates; no longer than one was offered.
+// pause is the time between two rates. It is shorter if the rate was offered for less than this
+// time.
 const pause = 2 * time.Second
 
 func (b *bench) run(ctx context.Context) error {
-	if _, err := b.offer(ctx, b.o.from, b.o.step); err != nil { // everything is warm afterwards
+	if _, err := b.offer(ctx, b.o.from, b.o.step); err != nil { // warm-up
 		return err
 	}
 	sustainable, err := b.o.rate, error(nil)
@@ -45,7 +46,7 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.offer(ctx, 2*sustainable, b.o.step); err != nil { // which may give the best goodput
+	if _, err := b.offer(ctx, 2*sustainable, b.o.step); err != nil { // this rate may have the best goodput
 		return err
 	}
 	best := b.best
@@ -90,8 +91,8 @@ func (b *bench) climb(ctx context.Context) (float64, error) {
 	return low, nil
 }
 
-// keepsUp reports whether the service keeps up with a rate, at the second try
-// where it did not at the first: the machine may have been busy with other work.
+// keepsUp reports whether the service can keep up with a rate. After a failure it tries once
+// more, because the machine may have been busy with other work.
 func (b *bench) keepsUp(ctx context.Context, rate float64) (bool, error) {
 	for range 2 {
 		r, err := b.offer(ctx, rate, b.o.step)
@@ -105,7 +106,7 @@ func (b *bench) keepsUp(ctx context.Context, rate float64) (bool, error) {
 	return false, nil
 }
 
-// offer offers a rate for a while and shows what became of it.
+// offer offers a rate for a duration and prints the result.
 func (b *bench) offer(ctx context.Context, rate float64, d time.Duration) (result, error) {
 	used := b.used(ctx)
 	if err := b.load.offer(ctx, rate, d); err != nil {
@@ -126,15 +127,15 @@ func (r result) String() string {
 		r.broken, r.unlike, r.offered-r.sent)
 }
 
-// base is what the overload is held against.
+// base has the values with which the overload is compared.
 type base struct {
-	sustainable float64 // requests a second
-	floor       float64 // goodput beside the flood
-	quiet       result  // of half the sustainable rate
-	memory      int64   // bytes, before
+	sustainable float64 // requests per second
+	floor       float64 // goodput during a flood that a bare server refuses
+	quiet       result  // at half the sustainable rate
+	memory      int64   // bytes before the overload
 }
 
-// overload offers many times the sustainable rate, and half of it afterwards.
+// overload offers a multiple of the sustainable rate, and then half of the sustainable rate.
 func (b *bench) overload(ctx context.Context, was base) error {
 	used := b.used(ctx)
 	peak := b.watchMemory()
@@ -179,7 +180,7 @@ func (b *bench) overload(ctx context.Context, was base) error {
 	return nil
 }
 
-// sorts shows what became of each sort of request.
+// sorts prints the result of each sort of request.
 func (b *bench) sorts(all []outcome) { sorts(all, b.o.time, b.say) }
 
 func sorts(all []outcome, d time.Duration, say func(format string, args ...any)) {
@@ -196,8 +197,8 @@ func sorts(all []outcome, d time.Duration, say func(format string, args ...any))
 	}
 }
 
-// watchMemory samples the memory of the process until peak is called, which
-// returns the largest sample in bytes.
+// watchMemory samples the memory of the process until peak is called. peak returns the largest
+// sample in bytes.
 func (b *bench) watchMemory() (peak func() int64) {
 	ended, largest := make(chan struct{}), make(chan int64)
 	go func() {
@@ -231,15 +232,15 @@ func (u use) since(v use) use {
 	return use{u.service - v.service, u.client - v.client, u.database - v.database, u.machine - v.machine}
 }
 
-// per tells how many processors were busy, and with what.
+// per returns the average number of busy processors over d, by consumer.
 func (u use) per(d time.Duration) string {
 	s := d.Seconds()
 	return fmt.Sprintf("service %.2f, database %.2f, client %.2f, all else %.2f", u.service.Seconds()/s, u.database.Seconds()/s,
 		u.client.Seconds()/s, max(0, u.machine-u.service-u.database-u.client).Seconds()/s)
 }
 
-// machineCPU is what all processes and the system have used so far, 0 where that
-// is not known.
+// machineCPU returns the processor time that the whole machine has used so far, or 0 if it is
+// not known.
 func machineCPU() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"net"
 )
 
-// bare is the least that a server does to refuse a request: it reads what came
-// and answers 503.
+// bare is a server with the least work to refuse a request: it reads the data and answers 503.
 type bare struct{ net.Listener }
 
 var refusal = []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
@@ -29,7 +28,8 @@ func newBare() (bare, error) {
 	return b, nil
 }
 
-// refuse answers every request of a connection; the client sends each at once.
+// refuse answers every request of a connection. It takes each read as one request, because the
+// client sends a request in one write.
 func refuse(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	b := make([]byte, 4<<10)
@@ -43,9 +43,9 @@ func refuse(c net.Conn) {
 	}
 }
 
-// floor is the goodput of the service at twice the sustainable rate while the
-// flood goes to a bare server on the same machine: what the flood costs whoever
-// refuses it.
+// floor returns the goodput of the service at twice the sustainable rate, while a bare server
+// on the same machine receives the flood. So it includes the cost of the flood that does not
+// depend on the service.
 func (b *bench) floor(ctx context.Context, sustainable float64) (float64, error) {
 	server, err := newBare()
 	if err != nil {

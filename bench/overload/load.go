@@ -13,30 +13,30 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// What became of a request that was not answered, in place of a status.
+// Values of status for a request without an answer.
 const (
-	unsent  = 0 // all connections were busy
-	broken  = 1 // the connection ended
-	overdue = 2 // the client did not wait any longer
+	unsent  = 0 // no connection was free
+	broken  = 1 // the connection was closed
+	overdue = 2 // the client stopped waiting
 )
 
-// outcome is what became of one request.
+// outcome is the result of one request.
 type outcome struct {
 	due    time.Time
-	took   time.Duration // from when it was due to its answer
+	took   time.Duration // from due to the answer
 	sort   int
-	status int // of the answer, or one of the above
+	status int // status of the answer, or one of the constants above
 	right  bool
 }
 
-// sending is a request on its way to a connection.
+// sending is a request to be sent on a connection.
 type sending struct {
 	outcome
 
 	request []byte
 }
 
-// clients is how many addresses the connections come from.
+// clients is the number of local addresses of the connections.
 const clients = 8
 
 // load sends requests.
@@ -44,7 +44,7 @@ type load struct {
 	o        options
 	addr     string
 	requests *requests
-	idle     atomic.Int64 // connections
+	idle     atomic.Int64 // free connections
 	due      chan sending
 	workers  sync.WaitGroup
 
@@ -66,7 +66,7 @@ func (l *load) close() {
 	l.workers.Wait()
 }
 
-// work sends requests on one connection, opened anew when it has ended.
+// work sends requests on one connection. It opens a new one after the connection has ended.
 func (l *load) work(from string) {
 	var c *rig.Conn
 	for one := range l.due {
@@ -89,7 +89,7 @@ func (l *load) work(from string) {
 	}
 }
 
-// ask sends the request and notes what became of it.
+// ask sends the request and sets its outcome.
 func (s *sending) ask(c *rig.Conn, timeout time.Duration) {
 	_ = c.SetDeadline(time.Now().Add(timeout))
 	status, body, err := c.Do(s.request)
@@ -108,8 +108,8 @@ func (l *load) keep(o outcome) {
 	l.all = append(l.all, o)
 }
 
-// offer offers a rate for a while: each request at a time of its own, as from
-// many clients who know nothing of each other.
+// offer sends requests at a rate for a duration. Their times are random and independent of each
+// other, as with many separate clients.
 func (l *load) offer(ctx context.Context, rate float64, d time.Duration) error {
 	began := time.Now()
 	for at := time.Duration(0); ; at += time.Duration(rand.ExpFloat64() / rate * float64(time.Second)) {
@@ -120,14 +120,14 @@ func (l *load) offer(ctx context.Context, rate float64, d time.Duration) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(max(early, time.Millisecond)): // a few at a time, where the rate is high
+			case <-time.After(max(early, time.Millisecond)): // at a high rate, several requests are due after one wait
 			}
 		}
 		l.send(began.Add(at))
 	}
 }
 
-// send hands a request to a connection that is idle.
+// send passes a request to a free connection.
 func (l *load) send(due time.Time) {
 	of, request := l.requests.pick()
 	one := sending{outcome{due: due, sort: of}, request}
@@ -139,14 +139,14 @@ func (l *load) send(due time.Time) {
 	l.due <- one
 }
 
-// settle waits until every request is answered or given up.
+// settle waits until every request has an outcome.
 func (l *load) settle() {
 	for l.idle.Load() < int64(l.o.conns) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// take returns what became of the requests since it was called the last time.
+// take returns the outcomes since the last call.
 func (l *load) take() []outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,30 +1,30 @@
-// Command overload measures what is left of the service when it is asked for
-// ten times what it can do, with the real api on MariaDB and Redis.
+// Command overload measures how well the service works when it receives ten times more requests
+// than it can handle. It uses the real api on MariaDB and Redis.
 //
 //	go run ./bench/overload                  about five minutes
 //	go run ./bench/overload -sqlite          standalone on SQLite
 //	go run ./bench/overload -balancer        two apis behind a balancer, two minutes
 //
-// It makes an installation of its own, with projects, members with different
-// rights and stories, and drops it at the end. Requests come as life sends them
-// (see mix), each at its own time whatever became of those before it, from many
-// connections. The rate rises until the service no longer answers 99 of 100
-// rightly with a 99th percentile under a bound; the rate before is the
-// sustainable one. Then ten times that rate is offered for a minute, and half of
-// it afterwards, which tells how soon the service is itself again.
+// It makes a separate installation with projects, stories and members with different rights,
+// and drops it at the end. The requests are a realistic mix, see mix. Each request is sent at
+// its time, whether or not earlier requests are answered, on many connections. The rate rises
+// until one of two limits is exceeded: 99 of 100 requests get the right answer, and the 99th
+// percentile is within a bound. The last rate before that is the sustainable rate. Then the
+// bench offers ten times that rate for a minute, and afterwards half of it, to measure the time
+// until the service has recovered.
 //
-// What the flood costs a machine whoever refuses it is taken in the same run: the
-// service is offered twice the sustainable rate while a bare server that answers
-// 503 gets the rest.
+// The same run measures the cost of the flood itself: the service is offered twice the
+// sustainable rate, while a bare server that answers 503 receives the rest.
 //
-// Behind the balancer, a round-robin proxy in this process that asks each api for its
-// readiness every second, waits for a second and takes it out after three failures, 600
-// clients for a minute each send their next request once the last one is answered, and
-// one member sends ten a second, who is watched afterwards, too.
+// With -balancer, a round-robin proxy in this process probes the readiness of two apis every
+// second. A probe fails after a second without an answer. After three failures, an api gets no
+// requests. For a minute, 600 clients each send their next request after the answer to the last
+// one. At the same time one member sends ten requests per second, and continues after the
+// minute.
 //
-// An arrival for which all connections are busy is not sent and counts as not
-// answered. Client, service and database share the machine; the table tells what
-// each of them used.
+// A request for which no connection is free is not sent and counts as not answered. Client,
+// service and database share the machine. The table shows how much processor time each of them
+// used.
 package main
 
 import (

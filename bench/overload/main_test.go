@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun offers little for a moment: it shows that every sort of request
-// is answered as it should be, and that every row comes out.
+// TestSmallRun offers a low rate for a short time. It checks that every sort of request gets
+// the right answer and that every row is printed.
 func TestSmallRun(t *testing.T) {
 	testdb.Address(t, "127.0.0.8")
 	u, err := url.Parse(testdb.URL(t, "mysql"))
@@ -51,12 +51,12 @@ func TestSharesAreAHundred(t *testing.T) {
 	}
 }
 
-// TestRecovery: the first good second counts, and of the 31 that begin from then
-// on the 21 that are good, too.
+// TestRecovery checks that the first good second is found. Of the 31 windows from then on, 21
+// are good.
 func TestRecovery(t *testing.T) {
 	began := time.Unix(1_000_000, 0)
 	var all []outcome
-	for i := range 600 { // a hundred a second, the first two seconds and the last one bad
+	for i := range 600 { // a hundred per second; the first two seconds and the last one are bad
 		at := time.Duration(i) * 10 * time.Millisecond
 		one := outcome{due: began.Add(at), took: 5 * time.Millisecond, status: http.StatusOK, right: true}
 		switch {

@@ -16,16 +16,15 @@ type sort struct {
 	name     string
 	share    int    // of 100 requests
 	status   int    // of the right answer
-	holds    string // what the right answer contains
+	holds    string // text in the right answer
 	make     func(w *world, p person) []byte
-	password bool // it brings a password in place of a token
-	fresh    bool // each by a member of its own who has not logged in yet
+	password bool // uses a password instead of a token
+	fresh    bool // each request is from another member, who has not logged in yet
 }
 
-// mix is what life asks for: seven in ten requests read, two write, one brings a
-// password. Of those passwords seven in ten were verified before, as a program's
-// are that sends its own with every request; two are the first of their member,
-// which cost a hash, and one is wrong.
+// mix is a realistic mix of requests: seven of ten read, two write, one uses a password. Seven
+// of ten such passwords were already verified, as with a program that sends its password with
+// every request. Two of ten are the first login of a member, which costs a hash. One is wrong.
 var mix = []sort{
 	{name: "page of 50, filtered and sorted", share: 35, status: http.StatusOK, holds: `"_oid"`, make: page},
 	{name: "one asset by path", share: 25, status: http.StatusOK, holds: `"_type":"Asset"`, make: point},
@@ -79,15 +78,15 @@ func wrong(w *world, p person) []byte {
 	return rig.GetAs(pathOf(w, p), p.username, "not "+strconv.Itoa(rand.N(1_000_000)))
 }
 
-// requests are made before they are needed, so that making them costs nothing
-// while others are measured.
+// requests has requests that are built in advance, so that building them takes no processor
+// time from the measurement.
 type requests struct {
 	made  [][][]byte // by sort
 	next  []atomic.Int64
-	picks []int // a sort for each of 100
+	picks []int // index of the sort, for each of 100 requests
 }
 
-// variants is how many requests of a sort there are whose members may repeat.
+// variants is the number of different requests of a sort whose members may repeat.
 const variants = 4_000
 
 func newRequests(w *world) *requests {
@@ -112,8 +111,8 @@ func newRequests(w *world) *requests {
 	return r
 }
 
-// pick returns some request of some sort. Those of a sort come one after the
-// other, so that a member who logged in comes again as late as may be.
+// pick returns a request of a random sort. It goes through the requests of a sort in order, so
+// that the same member logs in again as late as possible.
 func (r *requests) pick() (of int, request []byte) {
 	of = r.picks[rand.N(len(r.picks))]
 	n := int(r.next[of].Add(1))

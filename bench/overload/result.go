@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// result is what became of the requests of a time.
+// result summarizes the requests of a period.
 type result struct {
 	offered, sent                      int
-	ok, right, refused, broken, unlike int // unlike: answered in another way than right or refused
+	ok, right, refused, broken, unlike int // unlike: neither right nor refused
 	took                               time.Duration
 
-	good, turned []time.Duration // latencies of what was answered 200, and of what was refused, ascending
+	good, turned []time.Duration // ascending latencies of right answers with status 200, and of refusals
 }
 
-// summed sums up what was offered within d.
+// summed summarizes the requests that were offered within d.
 func summed(all []outcome, d time.Duration) result {
 	r := result{offered: len(all), took: d}
 	for _, o := range all {
@@ -44,16 +44,16 @@ func summed(all []outcome, d time.Duration) result {
 	return r
 }
 
-// goodput is how many requests a second were answered 200 as they should be.
+// goodput returns the right answers with status 200, per second.
 func (r result) goodput() float64 { return float64(r.ok) / r.took.Seconds() }
 
-// share is how many of the requests were answered rightly, of 1.
+// share returns the part of requests with the right answer, from 0 to 1.
 func (r result) share() float64 { return float64(r.right) / float64(max(1, r.offered)) }
 
-// rate is how many requests a second were due.
+// rate returns the requests that were due, per second.
 func (r result) rate() float64 { return float64(r.offered) / r.took.Seconds() }
 
-// at is a quantile of ascending latencies, 0 of none.
+// at returns a quantile of ascending latencies, or 0 if there are none.
 func at(all []time.Duration, q float64) time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -63,15 +63,15 @@ func at(all []time.Duration, q float64) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// window is a second of requests.
+// window is the length of a period for which recovery is judged.
 const window = time.Second
 
-// windowStep is how far the next window begins.
+// windowStep is the distance between the starts of two windows.
 const windowStep = 100 * time.Millisecond
 
-// recovery is when, from began on, the first second begins in which 99 of 100
-// requests are answered rightly, with a 99th percentile of at most limit. It
-// also tells the share of the windows after that which are so.
+// recovery returns the time from began to the start of the first good window. A window is good
+// if 99 of 100 requests get the right answer and the 99th percentile is at most limit. steady
+// is the part of good windows from then on. ok is false if no window is good.
 func recovery(all []outcome, began time.Time, d, limit time.Duration) (after time.Duration, steady float64, ok bool) {
 	slices.SortFunc(all, func(a, b outcome) int { return a.due.Compare(b.due) })
 	good, seen := 0, 0
@@ -90,7 +90,7 @@ func recovery(all []outcome, began time.Time, d, limit time.Duration) (after tim
 	return after, float64(good) / float64(max(1, seen)), ok
 }
 
-// between returns those of ascending outcomes that were due within a time.
+// between returns the outcomes that were due in a period. all must be ascending.
 func between(all []outcome, from, to time.Time) []outcome {
 	find := func(t time.Time) int {
 		i, _ := slices.BinarySearchFunc(all, t, func(o outcome, t time.Time) int { return o.due.Compare(t) })

@@ -10,11 +10,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// What is there beside the stories and logins that the flags say.
+// Numbers of the installation, in addition to the stories and logins of the flags.
 const (
 	projects = 8
-	people   = 200 // members that work: with a token, and a password that was verified
-	everyone = 20  // one in so many of them sees all projects, the others one or two
+	people   = 200 // working members: they have a token, and a password that becomes known during the run
+	everyone = 20  // one in this many working members sees all projects, the others one or two
 
 	password = "a password of a member"
 	chunk    = 1_000 // commands of one bulk request
@@ -43,22 +43,22 @@ func newSite(ctx context.Context, o options) (*site, error) {
 	return s, err
 }
 
-// person is a member that works.
+// person is a member that sends requests.
 type person struct {
 	oid, username, token string
-	project              int // the first of theirs
+	project              int // the member's first project
 }
 
-// world is what requests are about.
+// world has the data for the requests.
 type world struct {
 	scopes  []string   // Oid tokens
-	stories [][]string // of each project
+	stories [][]string // by project
 	people  []person
-	logins  []person // the project is the only one
+	logins  []person // members with one project, for first logins
 }
 
-// fill makes projects, members and stories through the interface, and starts
-// the process anew, so that nothing is remembered of it.
+// fill creates projects, members and stories through the interface. Then it restarts the
+// process, so that its caches are empty.
 func (s *site) fill(ctx context.Context) (*world, error) {
 	w := &world{}
 	var err error
@@ -92,8 +92,7 @@ func (s *site) fill(ctx context.Context) (*world, error) {
 	return w, s.Await(ctx)
 }
 
-// analyze gives the database's planner what it knows of tables that have been
-// there for a while.
+// analyze updates the planner statistics of the database, which a database in use has.
 func (s *site) analyze(ctx context.Context) error {
 	if s.Admin == nil {
 		return nil
@@ -124,7 +123,7 @@ func (s *site) members(name string, n, projects int) ([]person, error) {
 	return all, nil
 }
 
-// assign gives everybody their projects.
+// assign gives the members their roles in projects.
 func (s *site) assign(w *world) error {
 	of := map[string][]any{}
 	give := func(p person, scope string) {
@@ -155,8 +154,8 @@ func (s *site) assign(w *world) error {
 	return nil
 }
 
-// addStories makes the stories: half of them in the first two projects, each
-// with an owner who sees its project.
+// addStories creates the stories. About half of them are in the first two projects. The owner
+// of each story sees its project.
 func (s *site) addStories(w *world) error {
 	at := make([]int, s.o.stories)
 	oids, err := s.Many(len(at), func(i int) any {
@@ -179,8 +178,8 @@ func (s *site) addStories(w *world) error {
 	return nil
 }
 
-// letIn gives people tokens, and everybody the same password, of which one is
-// set and its hash copied: each one set would cost what a login costs.
+// letIn creates tokens for the working members and sets the same password for all members. It
+// sets one password and copies the hash, because each hash costs as much as a login.
 func (s *site) letIn(ctx context.Context, w *world) error {
 	if _, err := s.Bulk(map[string]any{"from": w.people[0].oid, "update": map[string]any{"Password": password}}); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// age spreads what was written over the year that ends now, by its moments: the stories
-// were there when it began. Versions are of the instants of their stamps, as they were.
+// age distributes all changes over the last year, in the order of their moments. Stories exist
+// from the start of that year. Each version gets the time of its stamp.
 func (b *bench) age(ctx context.Context) error {
 	var first, last int64
 	err := b.db.QueryRow(ctx, "SELECT MAX(created_moment), MAX(moment) FROM asset WHERE type = 4").Scan(&first, &last)
@@ -51,7 +51,7 @@ func (b *bench) age(ctx context.Context) error {
 	return nil
 }
 
-// ageStamp gives the moments of a stamp another instant.
+// ageStamp sets the time of all moments of a stamp.
 func ageStamp(ctx context.Context, tx *db.Tx, before, last, at int64) error {
 	for update, args := range map[string][]any{
 		"UPDATE moment_stamp SET at = ? WHERE last_moment = ?":                     {at, last},

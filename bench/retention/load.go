@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// text is a text of about some length, another one for each number.
+// text returns a text of about this length. It is different for each n.
 func text(n, length int) string {
 	words := strings.Fields("as a member I want to know what was planned changed and done in a project so that all of us can decide")
 	var b strings.Builder
@@ -20,8 +20,8 @@ func text(n, length int) string {
 	return b.String()
 }
 
-// changed is one change as a command: in turn of the estimate, the status, the name, who
-// owns it, and the description.
+// changed returns the command of one change. Changes alternate between estimate, status, name,
+// owners and description.
 func changed(id int64, n int) map[string]any {
 	c := map[string]any{"from": fmt.Sprintf("Story:%d", id)}
 	update := map[string]any{}
@@ -42,7 +42,7 @@ func changed(id int64, n int) map[string]any {
 	return c
 }
 
-// write makes the changes of some numbers, each as a write of its own.
+// write makes the changes from..to (exclusive). Each change is a separate write.
 func (b *bench) write(ctx context.Context, ids []int64, from, to int) error {
 	next := make(chan int)
 	errs := make(chan error, b.writers)
@@ -70,10 +70,11 @@ func (b *bench) write(ctx context.Context, ids []int64, from, to int) error {
 	return nil
 }
 
-// pace is how long lies between two writes, and between two reads, whose time is taken.
+// pace is the interval between measured writes, and between measured reads.
 const pace = 50 * time.Millisecond
 
-// beside takes the time of single writes and reads, one of each at a time, until a signal.
+// beside measures single writes and reads until a signal, with one request of each kind at a
+// time.
 func (b *bench) beside(ctx context.Context, when string, until <-chan time.Time) error {
 	ended := make(chan struct{})
 	go func() { <-until; close(ended) }()
@@ -115,7 +116,7 @@ func (b *bench) beside(ctx context.Context, when string, until <-chan time.Time)
 	return ctx.Err()
 }
 
-// times asks at a pace and prints how long it took.
+// times sends requests at the pace and prints their times.
 func (b *bench) times(when, name string, ended <-chan struct{}, ask func(n int) error) error {
 	var took []time.Duration
 	tick := time.NewTicker(pace)

@@ -1,14 +1,15 @@
-// Command retention measures what history takes and what it is to remove it, with real
-// processes on MariaDB or MySQL: a year of changes, whose instants are set after they
-// were written, of which the scheduler keeps the last part.
+// Command retention measures the size of history and the cost of its removal, with real
+// processes on MariaDB or MySQL. It writes changes and then sets their times, so that they are
+// distributed over a year. The scheduler then removes all history except for the last part.
 //
 //	go run ./bench/retention                       20,000 stories with 10 changes each
 //	go run ./bench/retention -assets 2000 -quiet 5s
 //
-// It prints rows and bytes of each table after the creation, after the changes, when the
-// history is removed, and when the tables are made anew; bytes for each asset, change
-// and delivered event; how long the removal took; and how long single writes and reads
-// took beside it, and without it. It makes a database and drops it at the end.
+// It prints the rows and bytes of each table at four stages: after the stories are created,
+// after the changes, after the removal, and after the tables are rebuilt. It also prints the
+// bytes per asset, change and delivered event, and the duration of the removal. Single writes
+// and reads are measured during the removal and without it. It makes a database and drops it at
+// the end.
 package main
 
 import (
@@ -94,7 +95,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return err
 }
 
-// create makes the stories, a hundred by each write.
+// create creates the stories, a hundred per write.
 func (b *bench) create(ctx context.Context) error {
 	if err := b.size(ctx, "empty"); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (b *bench) create(ctx context.Context) error {
 	return b.size(ctx, "created")
 }
 
-// change changes all stories in turn, and delivers the last changes.
+// change changes all stories in turn. The last -events changes are delivered to a receiver.
 func (b *bench) change(ctx context.Context) error {
 	ids, err := db.Column[int64](ctx, b.db, "SELECT id FROM asset WHERE type = 4 ORDER BY id")
 	if err != nil {
@@ -151,12 +152,12 @@ func (b *bench) change(ctx context.Context) error {
 	return b.size(ctx, "changed")
 }
 
-// fanned waits until no write waits for its fan-out.
+// fanned waits until all writes are fanned out.
 func (b *bench) fanned(ctx context.Context) error {
 	return b.settled(ctx, "SELECT COUNT(*) FROM audit WHERE fan_state = 0")
 }
 
-// settled waits until a query counts nothing.
+// settled waits until the count of a query is 0.
 func (b *bench) settled(ctx context.Context, query string) error {
 	for until := time.Now().Add(b.patience); ; {
 		var n int
@@ -170,7 +171,7 @@ func (b *bench) settled(ctx context.Context, query string) error {
 	}
 }
 
-// remove measures writes and reads without the removal, beside it, and without it again.
+// remove measures writes and reads three times: before, during and after the removal.
 func (b *bench) remove(ctx context.Context) error {
 	if err := b.beside(ctx, "before", time.After(b.quiet)); err != nil {
 		return err
@@ -197,7 +198,7 @@ func (b *bench) remove(ctx context.Context) error {
 	return b.size(ctx, "removed")
 }
 
-// pruned waits until the horizon is where it has to be and all before it is removed.
+// pruned waits until the horizon has moved and everything before it is removed.
 func (b *bench) pruned(ctx context.Context) error {
 	const target = "(SELECT MAX(last_moment) FROM moment_stamp WHERE at <= UNIX_TIMESTAMP(NOW(6)) * 1000000 - %d)"
 	const value = "(SELECT value FROM sequence WHERE name = '%s')"
@@ -206,7 +207,7 @@ func (b *bench) pruned(ctx context.Context) error {
 		fmt.Sprintf(value, "pruned")+" < "+horizon+") + EXISTS (SELECT 1 FROM moment_stamp WHERE last_moment < "+horizon+")")
 }
 
-// anew makes the tables anew, which gives the space back to the disk.
+// anew rebuilds the tables, which returns unused space to the disk.
 func (b *bench) anew(ctx context.Context) error {
 	b.site.Stop("scheduler")
 	for _, table := range []string{"asset_version", "asset_text", "asset_link", "audit", "moment_stamp"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// sizes are the rows and bytes of the tables at a stage of the run.
+// sizes has the size of all tables at one stage of the run.
 type sizes struct {
 	stage  string
 	tables map[string]size
@@ -17,7 +17,7 @@ type sizes struct {
 
 type size struct{ rows, bytes int64 }
 
-// of is what some tables take together.
+// of returns the total bytes of some tables.
 func (s sizes) of(tables ...string) (bytes int64) {
 	for _, t := range tables {
 		bytes += s.tables[t].bytes
@@ -25,7 +25,7 @@ func (s sizes) of(tables ...string) (bytes int64) {
 	return bytes
 }
 
-// size notes what the tables take, their keys included. Free pages do not count.
+// size records the sizes of all tables, including indexes. Free pages do not count.
 func (b *bench) size(ctx context.Context, stage string) error {
 	s := sizes{stage, map[string]size{}}
 	names, err := db.Column[string](ctx, b.db, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", b.site.Name)
@@ -52,7 +52,8 @@ func (b *bench) size(ctx context.Context, stage string) error {
 	return nil
 }
 
-// tell prints the sizes of the tables that have grown, and what one of each kind takes.
+// tell prints the sizes of the tables that have grown, and the bytes per asset, change and
+// event.
 func (b *bench) tell() {
 	head := fmt.Sprintf("%-18s", "rows and MB")
 	for _, s := range b.sizes {

@@ -13,11 +13,11 @@ import (
 	"strconv"
 )
 
-// Conn is one keep-alive connection. It does little more than copy bytes, so that its own cost
-// does not hide the difference between the sides.
+// Conn is one keep-alive connection. It does little more than copy bytes, so that its cost does
+// not hide the difference between the measured sides.
 type Conn struct {
 	net.Conn
-	Ended bool // the other side closes it after the last answer
+	Ended bool // the server closes the connection after the last answer
 
 	in   *bufio.Reader
 	body []byte
@@ -26,7 +26,8 @@ type Conn struct {
 // Dial connects to a server.
 func Dial(addr string) (*Conn, error) { return DialFrom("", addr) }
 
-// DialFrom connects to a server from an address of this machine; empty: any.
+// DialFrom connects to a server from a local address. With an empty address the system chooses
+// it.
 func DialFrom(from, addr string) (*Conn, error) {
 	var d net.Dialer
 	if from != "" {
@@ -45,7 +46,7 @@ var (
 )
 
 // Ask sends a request and returns the body of the answer, which is valid until the next
-// request. An answer other than 200 is an error.
+// request. A status other than 200 is an error.
 func (c *Conn) Ask(request []byte) ([]byte, error) {
 	status, body, err := c.Do(request)
 	if err != nil {
@@ -90,7 +91,7 @@ func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
 	return status, body, err
 }
 
-// headers reads up to the body. The size is -1 without Content-Length.
+// headers reads the headers. The size is -1 without Content-Length.
 func (c *Conn) headers() (size int, chunked bool, err error) {
 	for size = -1; ; {
 		line, err := c.in.ReadSlice('\n')

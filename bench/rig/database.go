@@ -11,20 +11,20 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Public is the address of the service in its answers, for any port.
+// Public is the URL of the service in its answers. It does not depend on the port.
 const Public = "http://bench.example/alds"
 
 // Database is the database of a run.
 type Database struct {
-	Admin *db.DB // the MariaDB or MySQL server; nil for a file
+	Admin *db.DB // server connection of MariaDB or MySQL; nil for SQLite
 	DB    *db.DB
 
 	name, url, redis string
 	keep             bool
 }
 
-// Open makes a migrated database, or opens one that an earlier run kept. redis is the queue of
-// the service.
+// Open creates and migrates a database, or opens one that an earlier run kept. redis is the URL
+// of the queue.
 func Open(ctx context.Context, server, redis, name string, keep bool) (*Database, error) {
 	d := &Database{name: name, url: server + "/" + name, redis: redis, keep: keep}
 	var err error
@@ -37,7 +37,7 @@ func Open(ctx context.Context, server, redis, name string, keep bool) (*Database
 	return d, nil
 }
 
-// OpenFile makes a migrated SQLite database, which stays after it is closed.
+// OpenFile creates and migrates a SQLite database. Close does not delete it.
 func OpenFile(ctx context.Context, path, redis string) (*Database, error) {
 	d := &Database{url: "sqlite:" + path, redis: redis, keep: true}
 	if err := d.prepare(ctx); err != nil {
@@ -57,12 +57,12 @@ func (d *Database) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	// 8 of the connections are for the single statements of a floor.
+	// The floors use 8 of these connections for single statements.
 	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80})
 	return err
 }
 
-// getenv returns the settings of the service.
+// getenv returns a function that returns the settings of the service.
 func (d *Database) getenv(addr string) func(string) string {
 	settings := map[string]string{
 		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,
@@ -71,7 +71,7 @@ func (d *Database) getenv(addr string) func(string) string {
 	return func(name string) string { return settings[name] }
 }
 
-// Token makes an access token of a member.
+// Token creates an access token for a member.
 func (d *Database) Token(ctx context.Context, username string) (string, error) {
 	logins, err := auth.New(d.DB, meta.Default(), auth.Options{})
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Database) Token(ctx context.Context, username string) (string, error) {
 	return logins.CreateToken(ctx, username, auth.TokenOptions{Name: "bench"})
 }
 
-// Close drops the database, unless it should be kept.
+// Close drops the database unless keep is set. It does not delete a SQLite file.
 func (d *Database) Close() error {
 	var errs []error
 	if d.DB != nil {

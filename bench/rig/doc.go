@@ -1,4 +1,4 @@
-// Package rig has what benches share: how they start and end. Benches against a floor also
-// share their own database, the whole service in the process of the bench, and a client with
-// little overhead.
+// Package rig has the code that benches share: their main function and the installation that
+// they measure. For benches that compare with a floor, it has a database, the service in the
+// same process, and a client with little overhead.
 package rig

@@ -8,9 +8,9 @@ import (
 	"os/signal"
 )
 
-// Main is the main function of a bench. It runs until it is done or interrupted. If run fails,
-// it prints the error on stderr and exits with 1. args are the command-line arguments without
-// the program's name.
+// Main is the main function of a bench. It calls run with the command-line arguments, without
+// the name of the program. An interrupt cancels the context. If run fails, Main prints the
+// error on stderr and exits with 1.
 func Main(name string, run func(ctx context.Context, args []string, out io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout)

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/app"
 )
 
-// Service is the api in this process, as its own program would run it.
+// Service is the api, running in this process.
 type Service struct {
 	Addr string
 	Stop func()

@@ -22,8 +22,8 @@ import (
 // Password is the password of a Site's administrator.
 const Password = "a password for benches"
 
-// Site is a separate installation: a database, the built commands, and the processes started
-// from them.
+// Site is a separate installation: a database, the compiled commands, and the processes that
+// run them.
 type Site struct {
 	Admin *db.DB // the database server; nil on SQLite
 	Name  string // of the database
@@ -35,7 +35,7 @@ type Site struct {
 	env     []string
 	stderr  *os.File
 	running map[string]*exec.Cmd
-	watched map[string]string // addresses of their metrics
+	watched map[string]string // addresses of their metrics, by name
 	client  *http.Client
 }
 
@@ -44,14 +44,14 @@ type SiteOptions struct {
 	Name     string   // of the bench
 	MySQL    string   // URL of the server; empty: standalone on SQLite
 	Redis    string   // URL of the queue
-	Commands []string // below cmd, to be started
+	Commands []string // commands below cmd to start
 	Settings []string // NAME=value
-	Silent   bool     // the logs of the commands are written and dropped
-	Dir      string   // of another tree whose commands are built; empty: this tree
+	Silent   bool     // discard the logs of the commands
+	Dir      string   // folder of another source tree to build; empty: this one
 }
 
-// NewSite builds the commands, makes a database and starts each command under its own name.
-// The caller closes the Site.
+// NewSite builds the commands, creates a database and starts each command under the command's
+// name. The caller must close the Site.
 func NewSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	s = &Site{
 		Name: "alds_bench_" + o.Name + "_" + strconv.Itoa(os.Getpid()), running: map[string]*exec.Cmd{},
@@ -103,7 +103,8 @@ func (s *Site) build(ctx context.Context, o SiteOptions) error {
 	return nil
 }
 
-// prepare makes the database. Standalone makes its own in its folder.
+// prepare creates and migrates the database. The command standalone creates its database
+// itself.
 func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
 	if o.MySQL == "" {
 		s.URL = "sqlite:" + filepath.Join(s.dir, "data", "alds.db")
@@ -128,7 +129,7 @@ func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
 	return nil
 }
 
-// Start starts a command under a name. settings are more settings, NAME=value.
+// Start starts a command under a name. settings are additional settings in the form NAME=value.
 func (s *Site) Start(name, command string, settings ...string) error {
 	addr, err := FreeAddr()
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *Site) Start(name, command string, settings ...string) error {
 	return cmd.Start()
 }
 
-// Stop ends the process with a name.
+// Stop interrupts a process by its name and waits for its end.
 func (s *Site) Stop(name string) {
 	cmd := s.running[name]
 	delete(s.running, name)
@@ -150,7 +151,7 @@ func (s *Site) Stop(name string) {
 	_ = cmd.Wait()
 }
 
-// Close ends everything and drops the database.
+// Close stops all processes and drops the database.
 func (s *Site) Close() error {
 	for name := range s.running {
 		s.Stop(name)
@@ -178,7 +179,7 @@ func (s *Site) Await(ctx context.Context) error {
 	return errors.New("the api does not answer")
 }
 
-// AdminAddr returns the address where the process with a name serves its metrics.
+// AdminAddr returns the address at which a process serves its metrics.
 func (s *Site) AdminAddr(name string) string { return s.watched[name] }
 
 // CPU returns the processor time that all processes have used so far.
@@ -190,8 +191,8 @@ func (s *Site) CPU() time.Duration {
 	return all
 }
 
-// DatabaseCPU returns the processor time that the database server has used so far; 0 if the
-// system does not report it.
+// DatabaseCPU returns the processor time that the database server has used so far, or 0 if it
+// is not known.
 func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
 	var file string
 	if s.Admin == nil || s.Admin.QueryRow(ctx, "SELECT @@pid_file").Scan(&file) != nil {
@@ -208,8 +209,8 @@ func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
 	return CPU(pid)
 }
 
-// CPU returns the processor time that a process of this machine has used so far; 0 if the
-// system does not report it.
+// CPU returns the processor time that a process of this machine has used so far, or 0 if it is
+// not known.
 func CPU(pid int) time.Duration {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -225,8 +226,8 @@ func CPU(pid int) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// Memory returns a line of /proc/PID/status of the process with a name, such as VmRSS or
-// VmHWM, in bytes; 0 if the system does not report it.
+// Memory returns a value of /proc/PID/status for a process, such as VmRSS or VmHWM, in bytes.
+// It returns 0 if the value is not known.
 func (s *Site) Memory(name, line string) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(s.running[name].Process.Pid) + "/status")
 	if err != nil {
@@ -238,7 +239,7 @@ func (s *Site) Memory(name, line string) int64 {
 	return kib << 10
 }
 
-// ErrBusy means a 503: nothing was done, and the request may be sent again.
+// ErrBusy means status 503: the request had no effect and can be sent again.
 var ErrBusy = errors.New("answered 503")
 
 // Post sends a request as the administrator and decodes the answer.
@@ -288,10 +289,10 @@ func (s *Site) Bulk(commands any) ([]string, error) {
 	return answer.AssetsCreated.OIDTokens, nil
 }
 
-// many is how many assets Many creates with one request.
+// many is the number of assets that Many creates with one request.
 const many = 1_000
 
-// Many creates n assets, many at a time, and returns their Oid tokens.
+// Many creates n assets in several requests and returns their Oid tokens.
 func (s *Site) Many(n int, command func(i int) any) (oids []string, err error) {
 	for from := 0; from < n; from += many {
 		var all []any

@@ -13,8 +13,8 @@ import (
 // Text is the name and the description of a story.
 type Text struct{ Name, Description string }
 
-// Texts reads texts from a CSV file with the columns title and description. Without a file it
-// makes them up. Several may be the same.
+// Texts reads texts from a CSV file with the columns title and description. Without a file, it
+// returns generated texts. The list can contain duplicates.
 func Texts(file string) ([]Text, error) {
 	if file == "" {
 		return worded(), nil
@@ -46,8 +46,8 @@ func Texts(file string) ([]Text, error) {
 	}
 }
 
-// worded returns texts of the length of real backlogs: names of 55 bytes, descriptions of 250
-// bytes in the median and 570 on average.
+// worded returns generated texts with the lengths of real backlogs: names of 55 bytes on
+// average, descriptions with a median of 250 bytes and a mean of 570.
 func worded() []Text {
 	words := strings.Fields("as a member I want to know what was planned changed and done in a project so that all of us can decide")
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time

@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// The shape of the data, which keeps its proportions as it grows: projects of so many
-// stories that filled one after the other, and for so many stories a member, of whom
-// few own much, and a sprint.
+// The proportions of the data, which are the same for every size. Projects are filled one after
+// another. The number of members and sprints grows with the number of stories; a few members
+// own most of the stories.
 const (
 	storiesOfProject = 2000
 	storiesOfMember  = 250
@@ -22,7 +22,7 @@ const (
 // object is a JSON object.
 type object = map[string]any
 
-// fill makes the data by requests: the same on every server.
+// fill creates the data with requests. The data is the same on every server.
 func fill(site *rig.Site, stories int) error {
 	random := rand.New(rand.NewPCG(1, uint64(stories)))
 	var members []object
@@ -47,7 +47,7 @@ func fill(site *rig.Site, stories int) error {
 
 func memberName(i int) string { return fmt.Sprintf("Member %d", i) }
 
-// project makes one project and its stories.
+// project creates one project and its stories.
 func project(site *rig.Site, random *rand.Rand, n int, people []string, schedule string) error {
 	made, err := site.Bulk([]object{{"AssetType": "Scope", "Name": fmt.Sprintf("Project %d", n), "Parent": "Scope:0", "BeginDate": "2025-01-01", "Schedule": schedule}})
 	if err != nil {
@@ -98,7 +98,7 @@ func project(site *rig.Site, random *rand.Rand, n int, people []string, schedule
 
 func day(n int) string { return time.Date(2025, 1, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
 
-// owners are one or two members; the first ones own most.
+// owners returns one or two members. The first members in the list are chosen most often.
 func owners(random *rand.Rand, people []string) []string {
 	pick := func() string {
 		x := random.Float64()

@@ -1,15 +1,14 @@
-// Command shapes measures queries whose work a database may repeat for every row:
-// conditions, sums and orders that hang on something many rows share.
+// Command shapes measures queries for which a database may repeat work on every row:
+// conditions, sums and sort orders over something that many rows share.
 //
 //	go run ./bench/shapes                        20,000 and 200,000 stories on SQLite and MariaDB
 //	go run ./bench/shapes -servers sqlite -sizes 20000
 //	go run ./bench/shapes -servers mysql://root@127.0.0.1:3307 -only Owners
 //
-// Each row of the table is a query, each column a server with so many stories in
-// projects that filled one after the other. A cell is the best of a few runs over HTTP
-// in seconds; "growth" is the time of the largest size as a multiple of that of the
-// smallest. All servers are asked the same and have to give the same number of rows and
-// the same first row.
+// Each row of the table is a query. Each column is a server with a number of stories, in
+// projects that were filled one after another. A cell is the best time of a few runs over HTTP,
+// in seconds. "growth" is the time of the largest size divided by that of the smallest. All
+// servers run the same queries and must return the same number of rows and the same first row.
 package main
 
 import (
@@ -65,7 +64,7 @@ func parseFlags(args []string) (options, error) {
 	return o, nil
 }
 
-// result is what a shape did on one server with one size.
+// result is the result of one shape on one server with one size.
 type result struct {
 	took  time.Duration
 	rows  int
@@ -79,7 +78,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	servers := strings.Split(o.servers, ",")
-	results := map[string][][]result{} // of a shape: by server and size
+	results := map[string][][]result{} // by name of the shape, then server, then size
 	for _, size := range o.sizes {
 		for i, server := range servers {
 			if err := one(ctx, o, server, size, func(name string, r result) {
@@ -104,7 +103,7 @@ func errorText(err error) string {
 	return fmt.Sprintf("%.150s", err)
 }
 
-// nameOf is what a server is called in the table.
+// nameOf returns the name of a server in the table.
 func nameOf(server string) string {
 	if server == sqlite {
 		return server
@@ -112,10 +111,10 @@ func nameOf(server string) string {
 	return server[strings.LastIndex(server, ":"):]
 }
 
-// sqlite stands for a file among the servers.
+// sqlite is the entry in -servers for a SQLite file.
 const sqlite = "sqlite"
 
-// one measures all shapes on a server with so many stories.
+// one measures all shapes on a server with this number of stories.
 func one(ctx context.Context, o options, server string, stories int, done func(name string, r result)) (err error) {
 	site, err := rig.NewSite(ctx, siteOptions(o, server))
 	if err != nil {
@@ -145,8 +144,8 @@ func siteOptions(o options, server string) rig.SiteOptions {
 	return rig.SiteOptions{Name: "shapes", MySQL: server, Redis: o.redis, Commands: []string{"api"}, Settings: settings, Silent: true}
 }
 
-// analyze gives a server's planner what it knows of tables that have been in use for a
-// while. SQLite does that by itself.
+// analyze updates the planner statistics of a server, which a server in use has. SQLite does
+// this by itself.
 func analyze(ctx context.Context, site *rig.Site) error {
 	if site.Admin == nil {
 		return nil
@@ -159,11 +158,12 @@ func analyze(ctx context.Context, site *rig.Site) error {
 	return nil
 }
 
-// own is what differs between servers: the numbers of assets, and when they were written.
+// own matches the values that differ between servers: the numbers of assets and the times of
+// their changes.
 var own = regexp.MustCompile(`"(_oid|CreateDate|ChangeDate)":"[^"]*",?`)
 
-// measure asks a query a few times and returns the best time. One that takes long is
-// asked once.
+// measure runs a query a few times and returns the best time. A query of more than two seconds
+// is not repeated.
 func measure(site *rig.Site, s shape, o options) result {
 	var best result
 	for i := range o.runs {
@@ -217,7 +217,7 @@ func print(o options, servers []string, results map[string][][]result, out io.Wr
 	}
 }
 
-// compare returns an error when a query was refused, or servers answered differently.
+// compare returns an error if a query was refused or the servers returned different answers.
 func compare(results map[string][][]result, sizes int) error {
 	for name, of := range results {
 		for size := range sizes {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// shape is one query and what it is called in the table.
+// shape is a query with its name in the table.
 type shape struct {
 	name  string
 	query object
 }
 
-// shapes are the rows of the table.
+// shapes returns the rows of the table.
 func shapes() []shape {
 	stories := func(more object) object {
 		q := object{"from": "Story", "select": []any{"Name"}}
@@ -63,7 +63,7 @@ func names() []string {
 	return list
 }
 
-// wide are 42 attributes of a story, a third of them aggregates.
+// wide returns 42 attributes of a story, a third of them aggregates.
 func wide() []any {
 	list := []any{
 		"Name", "Number", "Description", "Estimate", "Status.Name", "Priority.Name", "Scope.Name", "Timebox.Name", "Super.Name",
