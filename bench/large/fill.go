@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	ofProgram = 20   // projects
-	ofProject = 1700 // stories, with two tasks each on average; a tenth are defects
-	atOnce    = 850  // of a request
-	epics     = 25   // of a project
+	ofProgram = 20   // projects in a program
+	ofProject = 1700 // stories of a project, with two tasks each on average; a tenth are defects
+	atOnce    = 850  // stories in one request
+	epics     = 25   // in a project
 	members   = 200
 	teams     = 40
 	clients   = 2
 )
 
-// project is what the works need to know of one.
+// project is the part of a project that the works need.
 type project struct {
 	token, program, epic string
-	stories, tasks       []string // some
+	stories, tasks       []string // some of them
 	defect               string
 }
 
-// world is an installation and what is in it.
+// world is an installation and its contents.
 type world struct {
 	*rig.Site
 
@@ -38,19 +38,19 @@ type world struct {
 	texts   []rig.Text
 	members []string
 	teams   []string
-	token   string // of an administrator
-	reader  string // of a member of thirty projects
+	token   string // access token of an administrator
+	reader  string // access token of a member of thirty projects
 
 	mu       sync.Mutex
 	random   *rand.Rand
 	programs []string
 	projects []project
 	assets   int
-	middle   time.Time // when half of what is there was
+	middle   time.Time // time at which half of the first size was filled
 	filling  time.Duration
 }
 
-// begin makes what all projects share.
+// begin creates the members and teams, which all projects share.
 func (w *world) begin() (err error) {
 	w.random = rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	if w.members, err = w.Many(members, func(i int) any {
@@ -63,7 +63,7 @@ func (w *world) begin() (err error) {
 	return err
 }
 
-// fill adds projects until there are so many assets, and says how fast that was.
+// fill adds projects until there are this many assets, and prints the rate.
 func (w *world) fill(ctx context.Context, assets int, out io.Writer) error {
 	began, had := time.Now(), w.assets
 	said, before := began, had
@@ -102,7 +102,7 @@ func (w *world) fill(ctx context.Context, assets int, out io.Writer) error {
 	return ctx.Err()
 }
 
-// project makes a project with all that is in it.
+// project creates a project with its contents.
 func (w *world) project() error {
 	w.mu.Lock()
 	r := rand.New(rand.NewPCG(w.random.Uint64(), w.random.Uint64())) //nolint:gosec // the same each time
@@ -135,7 +135,7 @@ func (w *world) project() error {
 	return nil
 }
 
-// place makes the project itself, and its program where it is the first of that.
+// place creates the project itself, and its program if it is the first project of the program.
 func (w *world) place(n int) (p project, made int, err error) {
 	scope := func(name, parent string) (string, error) {
 		oids, err := w.Bulk([]any{map[string]any{"AssetType": "Scope", "Name": name, "Parent": parent, "BeginDate": "2026-01-01"}})
@@ -159,7 +159,7 @@ func (w *world) place(n int) (p project, made int, err error) {
 	return p, made, err
 }
 
-// item is a command that creates a story with its tasks, or a defect.
+// item returns a command that creates a story with its tasks, or a defect.
 func (w *world) item(r *rand.Rand, scope string, epics []string) any {
 	t := w.texts[r.IntN(len(w.texts))]
 	c := map[string]any{
@@ -188,11 +188,11 @@ func list(n int, of func(i int) any) []any {
 	return all
 }
 
-// keep notes some of what was made.
+// keep stores the Oids of some of the created assets.
 func (p *project) keep(oids []string) {
 	for i, o := range oids {
 		typ, id, _ := strings.Cut(o, ":")
-		id, _, _ = strings.Cut(id, ":") // without a moment
+		id, _, _ = strings.Cut(id, ":") // drop the moment
 		o = typ + ":" + id
 		switch {
 		case typ == "Story" && len(p.stories) < 20 && i%40 < 5:
@@ -205,7 +205,7 @@ func (p *project) keep(oids []string) {
 	}
 }
 
-// sizes says what the tables take.
+// sizes prints the sizes of the tables.
 func (w *world) sizes(ctx context.Context, out io.Writer) error {
 	var text strings.Builder
 	var all int64
@@ -222,8 +222,8 @@ func (w *world) sizes(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// settle waits until no more than a tenth of the pages that the server holds is still to
-// be written, or the most time has passed.
+// settle waits until at most a tenth of the pages in the server's memory must still be written
+// to disk, or until the time most is over.
 func (w *world) settle(ctx context.Context, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(time.Second) {
 		pages := map[string]int64{}

@@ -1,17 +1,17 @@
-// Command large measures what is asked most and written most at several sizes of one
-// installation, and how much longer it takes at the last than at the first.
+// Command large measures the most frequent reads and writes at several sizes of one
+// installation. It also shows how much slower they are at the last size than at the first.
 //
 //	go run ./bench/large -at 1000000,10000000 -csv backlog.csv
 //	go run ./bench/large -at 20000,200000                       a small one
 //
-// It makes an installation on MariaDB or MySQL and fills it by bulk requests of two
-// clients, as an import would: projects of some 5,000 assets each, twenty to a program,
-// that fill one after the other; stories with the texts of a backlog, with their tasks,
-// defects and epics, with owners, statuses, teams. Where a size is reached it tells the
-// rate and what the tables take. Then the server writes what it holds of it, as one does that
-// was not just filled, and each of the works is done by one client in turn:
-// each time for another project, story or member of all that are there. The median and
-// the slowest of twenty are shown. It drops its database at the end.
+// It makes an installation on MariaDB or MySQL and fills it with bulk requests of two clients,
+// like an import. Projects have about 5,000 assets each and fill one after another; twenty form
+// a program. Stories have the texts of a backlog, and tasks, owners, statuses and teams. There
+// are also defects and epics. At each size, the bench prints the rate and the sizes of the
+// tables. Then it waits until the server has written most of its data to disk, so that it is
+// like a server that was not just filled. After that, one client does each work in turn, each
+// time for another random project, story or member. The table shows the median and the slowest
+// of twenty. It drops its database at the end.
 package main
 
 import (

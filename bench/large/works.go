@@ -16,11 +16,11 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// work is one request, each time of another project.
+// work is one request, each time for another project.
 type work struct {
 	name  string
 	ask   func(w *world, r *rand.Rand, p *project) []byte
-	every int // it is done once for so many others; 0: each time
+	every int // done only once in this many repetitions; 0: every time
 }
 
 const columns = `"select": ["Name", "Number", "Estimate", "Status.Name", "Owners.Name"]`
@@ -32,13 +32,13 @@ func query(body string) func(w *world, _ *rand.Rand, p *project) []byte {
 }
 
 func bulk(w *world, command any) []byte {
-	text, _ := json.Marshal(command) // of maps and texts
+	text, _ := json.Marshal(command) // cannot fail: the command has only maps and strings
 	return rig.Post("/alds/api/asset", w.token, string(text))
 }
 
 func story(r *rand.Rand, p *project) string { return p.stories[r.IntN(len(p.stories))] }
 
-// works are the twenty queries that clients ask most, and the writes.
+// works are the most frequent queries of clients, and the writes.
 var works = []work{
 	{name: "page of 50 of a project", ask: query(`{"from": "Story", ` + columns + `, "where": {"Scope": "{project}"}, "sort": ["Order"], "page": {"start": 0, "size": 50}}`)},
 	{name: "the tenth page of it", ask: query(`{"from": "Story", ` + columns + `, "where": {"Scope": "{project}"}, "sort": ["Order"], "page": {"start": 450, "size": 50}}`)},
@@ -122,10 +122,10 @@ var works = []work{
 	}},
 }
 
-// result is the median and the slowest twentieth of each work, in ms.
+// result has the median and the 95th percentile of each work, in ms.
 type result []struct{ median, slow float64 }
 
-// measure does each work some times.
+// measure does each work several times.
 func (w *world) measure(ctx context.Context, goes int) (result, error) {
 	var err error
 	if w.token, w.reader, err = w.readers(ctx); err != nil {
@@ -152,14 +152,14 @@ func (w *world) measure(ctx context.Context, goes int) (result, error) {
 			}
 			took = append(took, float64(time.Since(began).Microseconds())/1000)
 		}
-		took = took[1:] // the first prepares its statements
+		took = took[1:] // the first request prepares statements
 		slices.Sort(took)
 		all[i].median, all[i].slow = took[len(took)/2], took[len(took)*19/20]
 	}
 	return all, nil
 }
 
-// readers returns tokens of an administrator and of a member of thirty projects.
+// readers returns access tokens of an administrator and of a member of thirty projects.
 func (w *world) readers(ctx context.Context) (admin, reader string, err error) {
 	if w.token != "" {
 		return w.token, w.reader, nil
@@ -181,7 +181,7 @@ func (w *world) readers(ctx context.Context) (admin, reader string, err error) {
 	return admin, reader, err
 }
 
-// table prints what was measured, with the growth from the first size to the last.
+// table prints the results, with the growth from the first to the last size.
 func table(out io.Writer, at []int, results []result) {
 	head, line := "| work |", "|---|"
 	for _, n := range at {

@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// browser asks for pages as a browser does, with a session, and sends requests as a
-// program does, with the same token.
+// browser requests pages like a browser, with a session. It also sends requests like a program,
+// with the same token.
 type browser struct {
 	origin, base, session string
 	client                http.Client
@@ -31,14 +31,14 @@ func newBrowser(site *rig.Site) (*browser, error) {
 	return &browser{origin: "http://" + site.Addr, base: site.Base, session: made.Token}, err
 }
 
-// got is a page as it came.
+// got is a received page.
 type got struct {
 	text      string
 	bytes     int // as transferred
 	firstByte time.Duration
 }
 
-// get asks for a page below the instance.
+// get requests a page below the instance.
 func (b *browser) get(path string) (got, error) {
 	req, err := http.NewRequest(http.MethodGet, b.base+path, nil)
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *browser) get(path string) (got, error) {
 	return g, nil
 }
 
-// request is one that a page names at its end.
+// request is a request in the footer of a page.
 type request struct{ method, path, body string }
 
 var (
@@ -86,7 +86,7 @@ var (
 	forms  = regexp.MustCompile(`(?s)Its forms send.*`)
 )
 
-// requestsOf reads the requests that a page names, without those of its forms.
+// requestsOf returns the requests in the footer of a page, without the requests of its forms.
 func requestsOf(page string) (all []request) {
 	for _, m := range named.FindAllStringSubmatch(forms.ReplaceAllString(footer.FindString(page), ""), -1) {
 		all = append(all, request{m[1], html.UnescapeString(m[2]), strings.TrimSpace(html.UnescapeString(m[3]))})
@@ -94,8 +94,8 @@ func requestsOf(page string) (all []request) {
 	return all
 }
 
-// send sends requests one after the other, reads their answers as a program does, and
-// returns the time of them all.
+// send sends requests one after another, decodes their answers like a program, and returns the
+// total time.
 func (b *browser) send(requests []request) (time.Duration, error) {
 	began := time.Now()
 	for _, r := range requests {

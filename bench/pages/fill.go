@@ -8,15 +8,15 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// Shape of the data: eight projects of as many stories each, with sprints, owners and
-// tasks, as teams have them.
+// The size of the data: eight projects with equal numbers of stories, with sprints, owners and
+// tasks.
 const (
 	projects   = 8
 	inOneWrite = 1000
 	sprints    = 6
 )
 
-// filled is what has been made.
+// filled has Oids of the created assets.
 type filled struct {
 	project, sprint, story string // Oids
 }
@@ -48,7 +48,7 @@ func (f filled) pages() []page {
 // object is a JSON object.
 type object = map[string]any
 
-// fill makes projects with stories by requests.
+// fill creates projects with stories through the interface.
 func fill(site *rig.Site, stories int) (f filled, err error) {
 	now := time.Now().UTC()
 	day := func(n int) string { return now.AddDate(0, 0, n).Format(time.DateOnly) }
@@ -82,8 +82,7 @@ func fill(site *rig.Site, stories int) (f filled, err error) {
 	return f, nil
 }
 
-// analyze gives the database's planner what it knows of tables that have been in use
-// for a while.
+// analyze updates the planner statistics of the database, which a database in use has.
 func analyze(ctx context.Context, site *rig.Site) error {
 	for _, table := range []string{"asset", "asset_link", "asset_version"} {
 		if _, err := site.Admin.Exec(ctx, "ANALYZE TABLE `"+site.Name+"`.`"+table+"`"); err != nil {
@@ -93,10 +92,10 @@ func analyze(ctx context.Context, site *rig.Site) error {
 	return nil
 }
 
-// words make names of stories.
+// words occur in the names of stories.
 var words = []string{"card", "invoice", "search", "basket", "account", "receipt", "catalogue", "voucher", "address", "delivery", "return"}
 
-// fillProject makes the stories of a project, in requests of a thousand, and returns the
+// fillProject creates the stories of a project, in requests of a thousand, and returns the
 // first one.
 func fillProject(site *rig.Site, project string, timeboxes []string, stories int) (first string, err error) {
 	for from := 0; from < stories; from += inOneWrite {

@@ -1,12 +1,13 @@
-// Command pages measures the pages for people against the requests they stand for.
+// Command pages compares the pages for people with the requests that they send to the
+// interface.
 //
 //	go run ./bench/pages                    100,000 stories on MariaDB
-//	go run ./bench/pages -only backlog      the rows whose name holds this text
+//	go run ./bench/pages -only backlog      the rows whose name contains this text
 //
-// Each row is a page, asked by one client again and again: the time to its first byte
-// and its bytes as a browser gets them, packed. The floor are the requests that the page
-// names at its end, sent by the same client as a program sends them, in turn with the
-// page. So the ratio is what it costs to make HTML for people of what programs get.
+// Each row is a page that one client requests repeatedly. It has the time to the first byte,
+// and the compressed size in bytes. The floor is the requests in the footer of the page. The
+// same client sends them like a program, in turn with the page. So the ratio shows the cost of
+// HTML for people, compared with the same data for programs.
 package main
 
 import (
@@ -68,13 +69,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return nil
 }
 
-// measure asks for a page and for its requests in turn, and prints the medians.
+// measure requests a page and the requests in its footer in turn, and prints the medians.
 func measure(b *browser, p page, times int, out io.Writer) error {
 	first, err := b.get(p.path)
 	if err != nil {
 		return err
 	}
-	requests := requestsOf(first.text) // none: its requests are the same for every page
+	requests := requestsOf(first.text) // may be empty: the footer omits requests that are the same on every page
 	var pages, floors []time.Duration
 	for range times {
 		got, err := b.get(p.path)

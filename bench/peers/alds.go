@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// alds is the product of this repository, its commands running as processes of their
-// own: standalone on SQLite, or api and worker on MariaDB or MySQL.
+// alds is the service of this repository. Its commands run as separate processes: standalone on
+// SQLite, or api and worker on MariaDB or MySQL.
 type alds struct {
 	*rig.Site
 
@@ -26,14 +26,14 @@ type alds struct {
 	stories  []string
 }
 
-// statusOIDs are those of the statuses.
+// statusOIDs has the Oid of each entry in statuses.
 var statusOIDs = []string{"StoryStatus:133", "StoryStatus:134", "StoryStatus:135", "StoryStatus:137"}
 
 // object is a JSON object.
 type object = map[string]any
 
-// startALDS makes an installation and loads the data by bulk requests. Without mysql,
-// the URL of a server, it is on SQLite.
+// startALDS starts an installation and loads the data with bulk requests. mysql is the URL of a
+// server; if it is empty, the installation uses SQLite.
 func startALDS(ctx context.Context, mysql, redis string, d *data) (*alds, error) {
 	commands := []string{"standalone"}
 	if mysql != "" {
@@ -55,8 +55,8 @@ func startALDS(ctx context.Context, mysql, redis string, d *data) (*alds, error)
 	return a, nil
 }
 
-// firstPart is how many stories a new database takes before its planner is told of them:
-// on SQLite a story is moved ahead of another one by sorting all until it is.
+// firstPart is the number of stories that are loaded before the planner statistics are updated.
+// Without statistics, SQLite sorts all stories whenever one story is ranked before another.
 const firstPart = 10_000
 
 func (a *alds) load(ctx context.Context) (err error) {
@@ -94,7 +94,7 @@ func (a *alds) load(ctx context.Context) (err error) {
 	return nil
 }
 
-// story is the command that makes a story.
+// story returns the command that creates a story.
 func (a *alds) story(s story) object {
 	o := object{
 		"AssetType": "Story", "Name": s.name, "Description": s.description, "Scope": a.projects[s.project], "Status": statusOIDs[s.status],
@@ -134,7 +134,7 @@ func (a *alds) restart(ctx context.Context) error {
 	return a.Await(ctx)
 }
 
-// analyze gives the planner what it knows of tables that have been in use for a while.
+// analyze updates the planner statistics, which a database in use has.
 func (a *alds) analyze(ctx context.Context) error {
 	if a.Admin == nil {
 		return analyzeFile(ctx, strings.TrimPrefix(a.URL, "sqlite:"))
@@ -147,7 +147,7 @@ func (a *alds) analyze(ctx context.Context) error {
 	return nil
 }
 
-// analyzeFile does so for all tables of a database of SQLite.
+// analyzeFile updates the planner statistics of a SQLite database.
 func analyzeFile(ctx context.Context, path string) error {
 	d, err := db.Open(ctx, "sqlite:"+filepath.ToSlash(path), db.Options{MaxConns: 1})
 	if err != nil {
@@ -183,10 +183,10 @@ func (a *alds) ask(q question) []byte {
 	return rig.Post("/alds/query.v1", a.token, body)
 }
 
-// storyCount counts the stories of a project that are not deleted.
+// storyCount is the token for the number of stories of a project that are not deleted.
 const storyCount = "Workitems:Story[AssetState!='Dead'].@Count"
 
-// sumToken is, of a status, the sum of the estimates of a project's stories.
+// sumToken returns the token, of a status, for the sum of the estimates of a project's stories.
 func sumToken(project string) string {
 	return "PrimaryWorkitems:Story[Scope='" + project + "';AssetState!='Dead'].Estimate.@Sum"
 }
@@ -244,7 +244,7 @@ func (a *alds) read(q question, body []byte) (answer, error) {
 	return got, nil
 }
 
-// bulk is a bulk request, with settings before the creations.
+// bulk returns a bulk request that has the settings before the creates.
 func (a *alds) bulk(stories []story, settings ...object) []byte {
 	commands := settings
 	for _, s := range stories {
@@ -253,7 +253,7 @@ func (a *alds) bulk(stories []story, settings ...object) []byte {
 	return rig.Post("/alds/api/asset", a.token, encode(commands))
 }
 
-// encode is a value that always can be JSON.
+// encode returns the JSON of a value. It panics if the value cannot be encoded.
 func encode(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -288,7 +288,7 @@ func (a *alds) created(body []byte, _ int) ([]string, error) {
 	return d.AssetsCreated.OidTokens, err
 }
 
-// file gives each story dates of its own, as an import does.
+// file returns an import request. Each story has its dates and author, as in a real import.
 func (a *alds) file(stories []story) []byte {
 	commands := []object{{"config": "import"}}
 	for _, s := range stories {

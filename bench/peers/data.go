@@ -8,39 +8,39 @@ import (
 	"strings"
 )
 
-// The parts of the data that do not grow with -stories.
+// The parts of the data that do not depend on -stories.
 const (
 	members  = 200
 	teamSize = 9
-	inOneAsk = 1000 // stories of one request of a load, and of a bulk creation
+	inOneAsk = 1000 // stories in one request, in a load and in a bulk creation
 	gap      = 1024 // between the positions of two stories
 )
 
-// statuses are those that alds has from the start; the peers get the same.
+// statuses are those that alds has from the start. The peers get the same statuses.
 var statuses = []string{"Future", "In Progress", "Done", "Accepted"}
 
-// data are the assets that every side holds. A relation is an index.
+// data are the assets that every side stores. A relation is an index into the other list.
 type data struct {
-	projects []string // the last is empty: what is made meanwhile goes there
+	projects []string // the last project is empty and gets the stories that the bench creates
 	members  []string
-	stories  []story // as they were made
-	of       [][]int // the stories of each project by position
+	stories  []story // in the order of creation
+	of       [][]int // the stories of each project in the order of position
 }
 
-// story is a story of any side. Its estimate is 0 where it has none.
+// story is a story on any side. Estimate 0 means no estimate.
 type story struct {
 	name, description string
 	estimate          int
 	project, status   int
 	owners            []int
 	position          int
-	before            int // the story that it was moved before, -1: none
+	before            int // the story before which it was moved; -1: not moved
 }
 
-// newData returns n stories, the same for the same n. Projects are of four sizes and
-// fill one after another, the next beginning before the last is done; old ones are
-// nearly all accepted. Some members own much more than others, words of names are
-// skewed as well, and one story in twenty-five was moved ahead of an older one.
+// newData returns n stories, which are always the same for the same n. Projects have four sizes
+// and fill one after another, but each one begins before the previous one is complete. Old
+// stories are nearly all accepted. Some members own many more stories than others, and some
+// words occur more often in names. One story in twenty-five was moved before an older one.
 func newData(n int) *data {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	d := &data{}
@@ -75,7 +75,7 @@ func newData(n int) *data {
 	return d
 }
 
-// skewed is an index below n, the lower ones more often.
+// skewed returns a random index below n. Lower indexes are more frequent.
 func skewed(random *rand.Rand, n int) int {
 	u := random.Float64()
 	return int(float64(n) * u * u)
@@ -104,7 +104,7 @@ func newStory(random *rand.Rand, i, project int, age float64, team []int) story 
 	s := story{name: name, project: project, position: (i + 1) * gap, before: -1}
 	s.description = strings.Repeat(sentence, 1+random.IntN(3))
 	s.estimate = []int{0, 1, 1, 2, 2, 3, 3, 5, 8, 13}[random.IntN(10)]
-	share := [...]int{7, 1, 6, 86} // of the statuses, in per cent
+	share := [...]int{7, 1, 6, 86} // weights of the statuses, in percent
 	if age >= 0.85 {
 		share = [...]int{35, 15, 15, 35}
 	}
@@ -120,8 +120,8 @@ func newStory(random *rand.Rand, i, project int, age float64, team []int) story 
 	return s
 }
 
-// move gives one story in twenty-five a place just before an older one of its project,
-// which is there by the time it is made.
+// move gives one story in twenty-five a position just before an older story of its project. The
+// older story is in an earlier request of the load.
 func (d *data) move(random *rand.Rand) {
 	older := make([][]int, len(d.projects))
 	added := 0
@@ -136,7 +136,7 @@ func (d *data) move(random *rand.Rand) {
 			at := random.IntN(len(choice))
 			s.before = choice[at]
 			s.position = d.stories[s.before].position - gap/2
-			older[s.project] = slices.Delete(choice, at, at+1) // one for each place
+			older[s.project] = slices.Delete(choice, at, at+1) // each position is used only once
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (d *data) sort() {
 
 func (d *data) inbox() int { return len(d.projects) - 1 }
 
-// made is the nth story that is made while the bench runs.
+// made returns the nth story that the bench creates.
 func (d *data) made(n int) story {
 	return story{
 		name: fmt.Sprintf("Made while others read, number %d", n), description: sentence, estimate: 1 + n%13,
@@ -161,7 +161,7 @@ func (d *data) made(n int) story {
 	}
 }
 
-// many are made(first) to made(first+n-1).
+// many returns the stories made(first) to made(first+n-1).
 func (d *data) many(first, n int) []story {
 	all := make([]story, n)
 	for i := range all {

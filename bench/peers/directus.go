@@ -18,7 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// directus is Directus on MariaDB or MySQL, as npm installed it into a folder.
+// directus is Directus on MariaDB or MySQL, installed into a folder with npm.
 type directus struct {
 	process
 
@@ -26,15 +26,15 @@ type directus struct {
 	scratch  string
 	version  string
 	database string
-	admin    *db.DB // the server
-	url      string // of the server
+	admin    *db.DB // connection to the server
+	url      string // URL of the server
 	stories  []string
 }
 
 const directusToken = "a-static-token-for-benches"
 
-// startDirectus makes a database, starts Directus of the folder installed on it, makes
-// collections, relations and indexes and fills the tables.
+// startDirectus creates a database and starts the Directus that is installed in the folder.
+// Then it creates the collections, relations and indexes, and fills the tables.
 func startDirectus(ctx context.Context, installed, mysql string, d *data) (p *directus, err error) {
 	p = &directus{data: d, url: mysql, database: "alds_bench_directus_" + strconv.Itoa(os.Getpid())}
 	defer func() {
@@ -73,7 +73,7 @@ func directusVersion(installed string) (string, error) {
 	return pkg.Version, err
 }
 
-// prepare makes folder and database, and says how the process is started.
+// prepare creates the folder and the database, and sets how the process is started.
 func (p *directus) prepare(ctx context.Context, installed string) (err error) {
 	if p.scratch, err = os.MkdirTemp("", "alds-bench"); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (p *directus) prepare(ctx context.Context, installed string) (err error) {
 		"DB_CLIENT=mysql", "DB_HOST=" + server.Hostname(), "DB_PORT=" + server.Port(), "DB_USER=" + server.User.Username(), "DB_PASSWORD=" + password,
 		"DB_DATABASE=" + p.database, "HOST=127.0.0.1", "PORT=" + portOf(p.process.addr), "PUBLIC_URL=http://" + p.process.addr,
 		"SECRET=a-secret-for-benches-of-32-letters", "ADMIN_EMAIL=admin@example.com", "ADMIN_PASSWORD=" + rig.Password, "ADMIN_TOKEN=" + directusToken,
-		// the rows of an answer cannot come from a cache, no request is refused for its
-		// size or rate or because of load, and nothing is sent to anybody
+		// Answers must not come from a cache. No request is refused because of size, rate or
+		// load. No telemetry is sent.
 		"CACHE_ENABLED=false", "RATE_LIMITER_ENABLED=false", "PRESSURE_LIMITER_ENABLED=false", "MAX_PAYLOAD_SIZE=64mb", "TELEMETRY=false", "WEBSOCKETS_ENABLED=false",
 		"NODE_ENV=production", "LOG_LEVEL=error",
 	}
@@ -278,7 +278,7 @@ func (p *directus) created(body []byte, n int) ([]string, error) {
 	return ids, err
 }
 
-// file is a file of JSON for the import of a collection.
+// file returns a request that imports a JSON file into the collection.
 func (p *directus) file(stories []story) []byte {
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -289,12 +289,13 @@ func (p *directus) file(stories []story) []byte {
 		_, err = part.Write([]byte(p.all(stories)))
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // a buffer returns no error
 	}
 	return httpRequest(http.MethodPost, "/utils/import/story", directusToken, w.FormDataContentType(), body.String())
 }
 
-// taken: an import is answered by nothing at all; what is there is counted later.
+// taken accepts only an empty answer, because Directus answers an import with no content. The
+// number of stories is checked later.
 func (p *directus) taken(body []byte, _ int) error {
 	if len(body) != 0 {
 		return errors.New("an import was answered by something")

@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// run runs a command of Directus to its end.
+// run runs a command of Directus and waits until it ends.
 func (p *directus) run(ctx context.Context, command string) error {
 	cmd := exec.CommandContext(ctx, p.program, p.args[0], command)
 	cmd.Dir, cmd.Env = p.dir, append(cmd.Environ(), p.env...)
@@ -21,7 +21,7 @@ func (p *directus) run(ctx context.Context, command string) error {
 	return nil
 }
 
-// model makes the collections and relations by the interface.
+// model creates the collections and relations through the interface.
 func (p *directus) model() error {
 	c, err := rig.Dial(p.process.addr)
 	if err != nil {
@@ -62,9 +62,9 @@ func (p *directus) model() error {
 	return nil
 }
 
-// load fills the tables and adds the indexes that the queries need, beside those that
-// relations have. By its interface a load would take some minutes, and leave the same
-// rows in these tables.
+// load fills the tables and creates the indexes that the queries need, in addition to the
+// indexes of relations. A load through the interface would take some minutes and leave the same
+// rows.
 func (p *directus) load(ctx context.Context) error {
 	d, err := db.Open(ctx, p.url+"/"+p.database, db.Options{MaxConns: 2})
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *directus) fill(ctx context.Context, d *db.DB) error {
 	return insert(ctx, d, "story_member", []string{"story_id", "member_id"}, len(owners), func(i int) []any { return owners[i] })
 }
 
-// insert writes n rows in transactions of a bounded size.
+// insert writes n rows in transactions of limited size.
 func insert(ctx context.Context, d *db.DB, table string, columns []string, n int, row func(int) []any) error {
 	const most = 20_000
 	for from := 0; from < n; from += most {

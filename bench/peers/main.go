@@ -1,15 +1,15 @@
-// Command peers measures alds beside two other services that keep items with relations
-// and serve them over HTTP: PocketBase on SQLite, and Directus on MariaDB.
+// Command peers compares alds with two other services that store items with relations and serve
+// them over HTTP: PocketBase on SQLite, and Directus on MariaDB.
 //
-//	go run ./bench/peers                            alds and PocketBase on SQLite; alds alone on MariaDB
-//	go run ./bench/peers -directus DIR              and Directus, which npm installed into DIR
+//	go run ./bench/peers                            alds and PocketBase on SQLite; only alds on MariaDB
+//	go run ./bench/peers -directus DIR              also Directus, installed into DIR with npm
 //	go run ./bench/peers -peer PocketBase -only page
 //
-// It is run from the root of the repository. Each service is started as its own
-// processes, holds the same 100,000 stories and is asked by the same clients over HTTP,
-// in windows that alternate between alds and the peer. Each answer is compared with the
-// data, by ids and values; what was written is read back. README.md tells what each
-// service has and guarantees, how to install it, and what was measured.
+// Run it from the root of the repository. Each service runs as separate processes and stores
+// the same 100,000 stories. The same clients send requests over HTTP, in time windows that
+// alternate between alds and the peer. Each answer is compared with the data, by ids and
+// values. Written stories are read back. README.md describes the features and guarantees of
+// each service, its installation, and the results.
 package main
 
 import (
@@ -63,8 +63,8 @@ func parseFlags(args []string) (options, error) {
 // pair is alds and a peer on the same database system.
 type pair struct {
 	peer, system string
-	installed    string // a folder; empty: it is not
-	mysql        string // the server of alds; empty: SQLite
+	installed    string // folder of the peer; empty: not installed
+	mysql        string // server of alds; empty: SQLite
 	start        func(ctx context.Context, d *data) (product, string, error)
 }
 
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// measure starts both sides, measures and ends them.
+// measure starts both sides, measures them and stops them.
 func (p pair) measure(ctx context.Context, o options, d *data, out io.Writer) (err error) {
 	start := time.Now()
 	a, err := startALDS(ctx, p.mysql, o.redis, d)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSmallRun measures for a moment only, on SQLite and without the peer: it shows that
-// alds answers by the data and that every row comes out.
+// TestSmallRun measures for a short time on SQLite, without the peer. It checks that the
+// answers of alds agree with the data and that every row is printed.
 func TestSmallRun(t *testing.T) {
 	var out bytes.Buffer
 	args := []string{"-peer", "PocketBase", "-pocketbase", "", "-stories", "4000", "-rounds", "1", "-window", "1ms", "-bulk", "10", "-import", "10"}
@@ -80,7 +80,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// inForm writes an answer as one of the products does.
+// inForm formats answers in the form of one product.
 type inForm struct {
 	product product
 	page    func(rows []row) string
@@ -90,7 +90,7 @@ type inForm struct {
 	set     func(id string, estimate int) string
 }
 
-// listed are rows as one makes objects of them.
+// listed converts each row to a JSON object.
 func listed(rows []row, one func(row) object) []object {
 	var all []object
 	for _, r := range rows {
@@ -101,7 +101,7 @@ func listed(rows []row, one func(row) object) []object {
 
 func named(name string) object { return object{"name": name} }
 
-// names are the owners of a row.
+// names returns the owners of a row.
 func names(r row) []string {
 	if r.owners == "" {
 		return nil
@@ -199,7 +199,8 @@ func directusForm(d *data, ids []string) inForm {
 	}
 }
 
-// smallSides are sides that hold 4000 stories, with the forms of their answers.
+// smallSides calls each with a side of every product, with 4000 stories, and with the form of
+// its answers.
 func smallSides(d *data, each func(s *side, f inForm)) {
 	ids := make([]string, len(d.stories))
 	for i := range ids {
@@ -211,7 +212,7 @@ func smallSides(d *data, each func(s *side, f inForm)) {
 	}
 }
 
-// TestWrongReads: an answer that is not by the data is found out, whatever is wrong.
+// TestWrongReads checks that every kind of wrong answer to a read is detected.
 func TestWrongReads(t *testing.T) {
 	d := newData(4000)
 	smallSides(d, func(s *side, f inForm) {
@@ -252,7 +253,7 @@ func TestWrongReads(t *testing.T) {
 	})
 }
 
-// TestWrongWrites: so is an answer to a write.
+// TestWrongWrites checks that wrong answers to writes are detected.
 func TestWrongWrites(t *testing.T) {
 	d := newData(4000)
 	smallSides(d, func(s *side, f inForm) {
@@ -267,7 +268,7 @@ func TestWrongWrites(t *testing.T) {
 		check("one of two", s.wasMade(4, 2, []byte(f.made("5004"))), false)
 		check("an update", s.wasSet("17", 8, []byte(f.set("17", 8))), true)
 		check("an update of another", s.wasSet("18", 8, []byte(f.set("17", 8))), false)
-		if s.name() != "alds" { // its answer does not repeat values: they are read back
+		if s.name() != "alds" { // the answer of alds has no values; they are read back
 			check("another value", s.wasSet("17", 8, []byte(f.set("17", 7))), false)
 		}
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// result is what one side took for a row: the rates of its windows and the times of all
-// requests, sorted.
+// result is the result of one side in a row: the rates of its windows and the times of all
+// requests. Both are sorted after the last window.
 type result struct {
 	rates []float64
 	times []time.Duration
@@ -27,8 +27,8 @@ func (r *result) at(percent int) time.Duration {
 	return r.times[max(0, (len(r.times)*percent+99)/100-1)]
 }
 
-// measure measures and prints row by row. The second side is nil where the peer is not
-// installed. A row that goes wrong has no numbers; the others are measured all the same.
+// measure measures and prints row by row. peer is nil if the peer is not installed. If a row
+// fails, it has no numbers, and the other rows are still measured.
 func measure(ctx context.Context, o options, own, peer *side, peerName string, out io.Writer) error {
 	fmt.Fprintf(out, "| Work | clients | alds req/s | p50 ms | p99 ms | %[1]s req/s | p50 ms | p99 ms | alds / %[1]s, req/s | goal | load |\n", peerName)
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
@@ -89,8 +89,8 @@ func rate(r float64) string {
 	return fmt.Sprintf("%.0f", r)
 }
 
-// windows lets the sides do the same work in turn; who is first alternates. Of reads a
-// first window of each side does not count: it brings the data into memory.
+// windows lets the sides do the same work in turn; the side that comes first alternates. For
+// reads, the first window of each side does not count, because it loads the data into memory.
 func windows(ctx context.Context, o options, w work, clients int, sides []*side) ([]*result, error) {
 	results := make([]*result, len(sides))
 	first := 0
@@ -126,8 +126,9 @@ func windows(ctx context.Context, o options, w work, clients int, sides []*side)
 	return results, nil
 }
 
-// window lets clients ask one side, each again as soon as it is answered, and each once
-// at least. Answers are checked after their time was taken.
+// window runs the clients against one side. Each client sends its next request after the answer
+// to the last one, and at least one request. The check of an answer does not count as request
+// time.
 func window(ctx context.Context, length time.Duration, s *side, w work, clients int) (*result, error) {
 	conns := make([]*rig.Conn, clients)
 	for k := range conns {
@@ -138,7 +139,7 @@ func window(ctx context.Context, length time.Duration, s *side, w work, clients 
 		defer c.Close()
 		conns[k] = c
 	}
-	// an interrupted run does not wait for answers, which may take minutes
+	// After an interrupt, do not wait for answers, which can take minutes.
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range conns {
 			_ = c.Close()
@@ -177,7 +178,7 @@ func window(ctx context.Context, length time.Duration, s *side, w work, clients 
 	return r, nil
 }
 
-// one asks once, and returns how long the answer took.
+// one sends one request, checks the answer, and returns the time until the answer.
 func one(s *side, w work, c *rig.Conn, k, n int) (time.Duration, error) {
 	request, check := s.request(w, k, n)
 	start := time.Now()

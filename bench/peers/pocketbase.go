@@ -30,8 +30,8 @@ type pocketBase struct {
 	stories  []string
 }
 
-// startPocketBase builds the program in source, starts it and loads the data by its
-// batches. With durable its commits wait for the disk, which is not its default.
+// startPocketBase builds the program in source, starts it and loads the data with batches. If
+// durable is true, each commit waits for the disk. This is not the default of PocketBase.
 func startPocketBase(ctx context.Context, source string, durable bool, d *data) (p *pocketBase, err error) {
 	p = &pocketBase{data: d}
 	defer func() {
@@ -129,7 +129,7 @@ func (p *pocketBase) add(c *rig.Conn, collection string, records []object) ([]st
 	return p.created(body, len(records))
 }
 
-// batch is a request that makes records, in one transaction.
+// batch returns a request that creates records in one transaction.
 func (p *pocketBase) batch(collection string, records []object) []byte {
 	requests := make([]object, len(records))
 	for i, r := range records {
@@ -157,7 +157,7 @@ func (p *pocketBase) name() string  { return "PocketBase" }
 func (p *pocketBase) addr() string  { return p.process.addr }
 func (p *pocketBase) ids() []string { return p.stories }
 
-// lacks: records are imported by batches alone.
+// lacks returns true for imports, because PocketBase imports records only with batches.
 func (p *pocketBase) lacks(k kind) bool { return k == imports }
 
 func (p *pocketBase) restart(ctx context.Context) error {
@@ -199,7 +199,7 @@ func (p *pocketBase) ask(q question) []byte {
 	return rig.Get(path, p.token)
 }
 
-// record is a story, or a row of the view of sums.
+// record is a story, or a row of the view with sums.
 type record struct {
 	ID       string
 	Name     string

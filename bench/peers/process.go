@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// process is a peer as a process of its own.
+// process is a peer that runs as a separate process.
 type process struct {
 	addr string
 
@@ -21,14 +21,14 @@ type process struct {
 	args    []string
 	dir     string
 	env     []string
-	ready   string // a path that is answered 200 once it serves
+	ready   string // path that answers 200 when the process is ready
 	running *exec.Cmd
 }
 
-// patience is how long a process may take to serve, and to end.
+// patience limits the time until a process is ready, and until it has ended.
 const patience = 2 * time.Minute
 
-// start starts it and waits until it serves. What it prints goes to the file output.log
+// start starts the process and waits until it is ready. Its output goes to the file output.log
 // in its folder.
 func (p *process) start(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(p.dir, "output.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -62,7 +62,7 @@ func (p *process) start(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("%s does not serve: %s", filepath.Base(p.program), p.printed()), p.stop())
 }
 
-// printed is the end of what the process printed.
+// printed returns the end of the output.
 func (p *process) printed() string {
 	text, err := os.ReadFile(filepath.Join(p.dir, "output.log"))
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *process) printed() string {
 	return strings.TrimSpace(string(text[max(0, len(text)-600):]))
 }
 
-// stop asks it to end, and ends it if it does not.
+// stop interrupts the process. After patience it kills the process.
 func (p *process) stop() error {
 	if p.running == nil {
 		return nil
@@ -83,7 +83,7 @@ func (p *process) stop() error {
 	}
 	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	_ = cmd.Wait() // an interrupted process fails
+	_ = cmd.Wait() // an interrupted process returns an error
 	return nil
 }
 
@@ -95,7 +95,7 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// httpRequest is a request of any kind with a bearer token.
+// httpRequest returns a request of any method with a bearer token.
 func httpRequest(method, path, token, contentType, body string) []byte {
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		method, path, token, contentType, len(body), body)

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// kind is what is asked or done.
+// kind is the kind of a request.
 type kind int
 
 const (
-	point    kind = iota // one story with the names of project, status and owners
+	point    kind = iota // one story with the names of its project, status and owners
 	page                 // 50 stories of a project and status by position, with the same names
-	count                // of the stories of a project
+	count                // number of stories in a project
 	begins               // 50 stories of a project by position whose name begins with a text
-	contains             // or has it somewhere
-	sums                 // of the estimates in a project by status
-	create               // one story
-	update               // one estimate
-	bulk                 // many creations in one request
-	imports              // a file of stories
+	contains             // 50 stories of a project by position whose name contains a text
+	sums                 // sums of the estimates in a project by status
+	create               // create one story
+	update               // change one estimate
+	bulk                 // create many stories in one request
+	imports              // import a file of stories
 )
 
-// pageSize is how many rows a page has.
+// pageSize is the number of rows on a page.
 const pageSize = 50
 
-// question is a read. Project, status and text are used by the kinds that need them.
+// question is a read. Not all kinds use project, status and text.
 type question struct {
 	kind            kind
 	id              string // of the story, for point
@@ -34,22 +34,21 @@ type question struct {
 	text            string
 }
 
-// row is a story as a side shows it. Rows that are found by text have no more than id
-// and name.
+// row is a story in an answer. Rows that are found by text have only id and name.
 type row struct {
 	id, name, project, status string
-	owners                    string // their names in the order of text, with commas
+	owners                    string // names in alphabetical order, separated by commas
 	estimate                  float64
 }
 
-// answer is what a question is answered, in a form that all sides share.
+// answer is the content of an answer, in a form that is the same for all sides.
 type answer struct {
 	rows  []row
 	count int
-	sums  map[string]float64 // by status; those of 0 are left out
+	sums  map[string]float64 // by status; sums of 0 are left out
 }
 
-// addSum adds the sum of a status, as JSON has it, unless it is 0.
+// addSum adds the sum of a status, given as JSON, unless it is 0.
 func (a *answer) addSum(status string, raw []byte) error {
 	sum, err := number(raw)
 	if sum == 0 || err != nil {
@@ -62,7 +61,7 @@ func (a *answer) addSum(status string, raw []byte) error {
 	return nil
 }
 
-// differs returns an error that says what is not as wanted, nil where all is.
+// differs returns an error that describes the first difference, or nil.
 func (a answer) differs(want answer) error {
 	if a.count != want.count {
 		return fmt.Errorf("counted %d, want %d", a.count, want.count)
@@ -81,8 +80,8 @@ func (a answer) differs(want answer) error {
 	return nil
 }
 
-// expected is the right answer by the data alone. ids are those that the side gave to
-// the stories.
+// expected returns the right answer to a question, computed from the data. ids are the ids of
+// the stories on the side.
 func (d *data) expected(q question, ids []string) answer {
 	var a answer
 	for _, i := range d.of[q.project] {
@@ -118,7 +117,7 @@ func (d *data) expected(q question, ids []string) answer {
 	return a
 }
 
-// row is how a side shows a story in full.
+// row returns a story as a full row.
 func (d *data) row(id string, s story) row {
 	var owners []string
 	for _, m := range s.owners {

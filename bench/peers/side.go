@@ -12,64 +12,64 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// product is what a side is, in its own interface. It is running and holds the data.
+// product is the interface of a side. It is running and stores the data.
 type product interface {
 	name() string
 	addr() string
 
-	// ids are those of the stories of the data, in their order.
+	// ids returns the ids of the stories of the data, in their order.
 	ids() []string
 
-	// lacks reports that the product has no request of a kind.
+	// lacks reports whether the product has no request of this kind.
 	lacks(k kind) bool
 
-	// ask is the request of a question, and read what its answer says.
+	// ask returns the request of a question. read decodes its answer.
 	ask(q question) []byte
 	read(q question, body []byte) (answer, error)
 
-	// create is the request that makes stories, one alone or many at once, and created
-	// returns the ids in its answer, in the order of the stories.
+	// create returns a request that creates one or many stories. created returns the ids in its
+	// answer, in the order of the stories.
 	create(stories []story) []byte
 	created(body []byte, n int) ([]string, error)
 
-	// file is the request that imports stories, and taken fails where the answer says
-	// that not all were.
+	// file returns a request that imports stories. taken returns an error if the answer reports
+	// that some were not imported.
 	file(stories []story) []byte
 	taken(body []byte, n int) error
 
-	// change is the request that gives a story an estimate, and changed fails where the
-	// answer does not say so.
+	// change returns a request that sets the estimate of a story. changed returns an error if
+	// the answer does not confirm it.
 	change(id string, estimate int) []byte
 	changed(body []byte, id string, estimate int) error
 
-	// restart ends the processes and starts them again on the same data, of which the
-	// planner of the database knows the shape from then on.
+	// restart updates the planner statistics of the database and restarts the processes on the
+	// same data.
 	restart(ctx context.Context) error
 	close() error
 }
 
-// side is a product with what is known of it.
+// side is a product with the state of the bench.
 type side struct {
 	product
 	data *data
 
-	questions []question   // of the work that is measured
-	next      atomic.Int64 // numbers of stories to be made
-	turns     atomic.Int64 // of updates
+	questions []question   // of the current row
+	next      atomic.Int64 // number of the next story to create
+	turns     atomic.Int64 // number of updates
 
 	mu       sync.Mutex
-	right    map[question][]byte // answers that were read and found right
-	made     map[string]int      // numbers of the stories made, by id
-	imported int                 // how many more were imported
-	set      map[string]int      // estimates that were changed, by id
+	right    map[question][]byte // answers that were checked and are right
+	made     map[string]int      // number of each created story, by id
+	imported int                 // number of imported stories
+	set      map[string]int      // changed estimates, by id
 }
 
 func newSide(p product, d *data) *side {
 	return &side{product: p, data: d, right: map[question][]byte{}, made: map[string]int{}, set: map[string]int{}}
 }
 
-// check compares an answer with the data. One of the same bytes as an answer that was
-// right is right.
+// check compares an answer with the data. An answer with the same bytes as an earlier right
+// answer is right.
 func (s *side) check(q question, body []byte) error {
 	s.mu.Lock()
 	known := s.right[q]
@@ -90,11 +90,10 @@ func (s *side) check(q question, body []byte) error {
 	return nil
 }
 
-// sample is how many of the stories that were written are read again.
+// sample limits the written stories that are read back.
 const sample = 20
 
-// settled reads back what was written: how many stories there are now, and some of
-// them.
+// settled checks the written stories: their number, and the values of some of them.
 func (s *side) settled() error {
 	c, err := rig.Dial(s.addr())
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *side) settled() error {
 	return nil
 }
 
-// holds fails where a side does not show a story as it should be.
+// holds returns an error if the side does not return the story with its values.
 func (s *side) holds(c *rig.Conn, id string, want story) error {
 	got, err := s.answer(c, question{kind: point, id: id})
 	if err != nil {
@@ -148,8 +147,8 @@ func (s *side) answer(c *rig.Conn, q question) (answer, error) {
 	return s.read(q, body)
 }
 
-// request is the next request of a work, and what checks its answer. k is the client,
-// n its turn.
+// request returns the next request of a row and a function that checks its answer. k is the
+// number of the client, n counts its requests.
 func (s *side) request(w work, k, n int) ([]byte, func([]byte) error) {
 	switch w.kind {
 	case create, bulk:
@@ -206,7 +205,7 @@ func (s *side) wasSet(id string, estimate int, body []byte) error {
 	return nil
 }
 
-// number reads a number that JSON has as a number or a text.
+// number parses a JSON number, which may be a string. An empty value or null is 0.
 func number(text []byte) (float64, error) {
 	text = bytes.Trim(text, `"`)
 	if len(text) == 0 || string(text) == "null" {

@@ -6,17 +6,18 @@ import "strings"
 type work struct {
 	name    string
 	kind    kind
-	stories int // made by one request
+	stories int // created by one request
 	clients []int
-	goals   map[string]float64 // by the peer: how many times its requests per second; elsewhere 1
+	goals   map[string]float64 // goal for the ratio of the request rates, alds to the peer, by peer; default 1
 
 	questions func(d *data, ids []string) []question
 }
 
-// variants is how many questions a row has at most.
+// variants limits the different questions of a row.
 const variants = 200
 
-// works lists the table. Reads come first, since they expect the data as it was loaded.
+// works returns the rows of the table. Reads come first, because they expect the loaded data
+// without changes.
 func works(o options) []work {
 	both := []int{1, 16}
 	return []work{
@@ -33,7 +34,7 @@ func works(o options) []work {
 	}
 }
 
-// selected keeps the rows whose name holds text.
+// selected returns the rows whose name contains text.
 func selected(all []work, text string) []work {
 	var some []work
 	for _, w := range all {
@@ -44,7 +45,7 @@ func selected(all []work, text string) []work {
 	return some
 }
 
-// points ask for stories of all ages.
+// points returns questions for stories of all ages.
 func points(d *data, ids []string) []question {
 	var all []question
 	for k := range variants {
@@ -54,7 +55,7 @@ func points(d *data, ids []string) []question {
 	return all
 }
 
-// pages ask for every project and status that fill a page.
+// pages returns a question for each project and status with enough stories for a page.
 func pages(d *data, _ []string) []question {
 	var all []question
 	for p, list := range d.of {
@@ -71,7 +72,8 @@ func pages(d *data, _ []string) []question {
 	return all
 }
 
-// usual are the projects of the size that most stories are in, a fiftieth of them all.
+// usual returns the projects of the most common size, which have a fiftieth of all stories
+// each.
 func usual(d *data) []int {
 	var all []int
 	for p, list := range d.of {
@@ -94,7 +96,7 @@ func ofProjects(d *data, k kind) []question {
 	return all
 }
 
-// beginnings ask for the first words of stories that are there.
+// beginnings returns questions with the first words of existing names.
 func beginnings(d *data, _ []string) []question {
 	return byText(d, begins, func(name string) string {
 		first, _, _ := strings.Cut(name, " of a")
@@ -102,7 +104,7 @@ func beginnings(d *data, _ []string) []question {
 	})
 }
 
-// parts ask for a word out of the midst of their names.
+// parts returns questions with a word from the middle of existing names.
 func parts(d *data, _ []string) []question {
 	return byText(d, contains, func(name string) string { return strings.Fields(name)[2] })
 }

@@ -16,17 +16,19 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// peers are attributes that have the same value on every story. One is built in, one is
-// custom in a column or in links, and one is custom in the JSON. Built-in columns have no
-// index, unless what says so.
+// peers are attributes that have equal values on every story: one built-in attribute, one
+// custom attribute that is stored in a column or in links, and one custom attribute that is
+// stored in JSON. The columns of built-in attributes have no index, except in rows with
+// "(index)".
 type peers struct {
 	what  string
 	names []string
-	// filter returns the filter of a variant, for a hundredth or a thousandth of the stories.
+	// filter returns the filter of a variant. It matches a hundredth or a thousandth of the
+	// stories.
 	filter func(name string, n int) string
 }
 
-// customPeers lists the comparisons.
+// customPeers returns the comparisons.
 func customPeers() []peers {
 	number, date := []string{"Estimate", "Custom_Number", "Custom_NumberJSON"}, []string{"CreateDate", "Custom_Date", "Custom_DateJSON"}
 	text := []string{"Name", "Custom_Text", "Custom_TextJSON"}
@@ -49,8 +51,8 @@ func customPeers() []peers {
 	}
 }
 
-// query returns the query of a variant with one of the peers. It is for all stories that
-// satisfy a filter, or for the first 50 of all, sorted by the attribute.
+// query returns the query of a variant with one of the peers: all stories that match the
+// filter, or the first 50 of all stories, sorted by the attribute.
 func (p *peers) query(name string, n int) string {
 	if p.filter == nil {
 		return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "sort": ["%s"], "page": {"start": 0, "size": 50}}`, name)
@@ -58,8 +60,8 @@ func (p *peers) query(name string, n int) string {
 	return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "filter": ["%s"]}`, p.filter(name, n))
 }
 
-// custom compares queries by custom attributes with the same queries by built-in ones, on the
-// server and on a SQLite file.
+// custom compares queries with custom attributes and the same queries with built-in attributes,
+// on the server and on a SQLite file.
 func custom(ctx context.Context, o options, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "alds-bench")
 	if err != nil {
@@ -127,8 +129,8 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 	return nil
 }
 
-// ratio returns the median of the ratios of a to b in the same turn. The load of the machine
-// changes from turn to turn.
+// ratio returns the median of the ratios of a to b in the same turn. It compares within a turn,
+// because the load of the machine changes between turns.
 func ratio(a, b []time.Duration) float64 {
 	all := make([]float64, len(a))
 	for i := range a {
@@ -141,8 +143,8 @@ func middle[T cmp.Ordered](list []T) T {
 	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
-// measure runs the query of each peer in turn; the answers must be the same. The peer that
-// comes first changes. It returns the size of the last answer.
+// measure runs the query of each peer in turn. The answers must be equal. The peer that comes
+// first changes with each turn. It returns the size of the last answer.
 func (p *peers) measure(ctx context.Context, o options, c *rig.Conn, token string, took [][]time.Duration) (size int, err error) {
 	start := time.Now()
 	for i := 0; i < 2+3*o.rounds || time.Since(start) < o.budget; i++ {

@@ -30,7 +30,7 @@ func customValue(relation string, n int) string {
 	return fmt.Sprintf("Custom_OriginType:%d", firstOrigin+n)
 }
 
-// customDay and customText return one of a thousand values.
+// customDay and customText return one of a thousand different values.
 func customDay(n int) time.Time { return began.AddDate(0, 0, n) }
 
 func customText(n int) string { return fmt.Sprintf("Let the gardener order seeds of kind %d", n) }
@@ -38,7 +38,7 @@ func customText(n int) string { return fmt.Sprintf("Let the gardener order seeds
 var customColumns = strings.Fields(`id type state moment audit_id created_moment created_at created_by changed_at changed_by
 	name number description scope_id parent_id status_id source_id category_id order_key estimate attrs custom_number_1 custom_date_1 custom_text_1`)
 
-// fillCustom writes definitions, lists and n stories.
+// fillCustom writes the definitions, the lists and n stories.
 func fillCustom(ctx context.Context, d *db.DB, n int) error {
 	types := map[string]int64{}
 	for _, name := range []string{"Story", "List"} {

@@ -39,7 +39,7 @@ func (e *explainer) QueryRow(ctx context.Context, query string, args ...any) *db
 	return e.Querier.QueryRow(ctx, query, args...)
 }
 
-// explain prints the statements of both sides and the server's plans for them.
+// explain prints the statements of both sides and their query plans.
 func explain(ctx context.Context, d *db.DB, rows []work, out io.Writer) error {
 	finder := find.New(d, meta.Default())
 	for _, w := range rows {
@@ -67,7 +67,7 @@ func explain(ctx context.Context, d *db.DB, rows []work, out io.Writer) error {
 	return nil
 }
 
-// find runs the first variant as the service does.
+// find runs the first variant in the same way as the service.
 func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
 	who := auth.System
 	if w.reader {
@@ -108,8 +108,8 @@ func (e *explainer) print(ctx context.Context, out io.Writer, who string) error 
 	return nil
 }
 
-// plan prints the rows of EXPLAIN, without columns that are NULL. MySQL returns rows only for
-// FORMAT=TRADITIONAL.
+// plan prints the rows of EXPLAIN, without columns that are NULL. It needs FORMAT=TRADITIONAL,
+// because MySQL otherwise does not return rows.
 func (e *explainer) plan(ctx context.Context, out io.Writer, s statement) error {
 	rows, err := e.Querier.Query(ctx, "EXPLAIN FORMAT=TRADITIONAL "+s.sql, s.args...)
 	if err != nil {

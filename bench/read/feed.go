@@ -8,11 +8,11 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// feedPage is the default page of the feed.
+// feedPage is the default page size of the feed.
 const feedPage = 100
 
-// position lets the service give the audits their positions, which it does at the first
-// request for the feed.
+// position sends a request for the feed. The first one makes the service assign positions to
+// all audits.
 func position(s *sides) error {
 	c, err := rig.Dial(s.service)
 	if err != nil {
@@ -24,8 +24,8 @@ func position(s *sides) error {
 }
 
 // feedWorks returns the rows about the feed of all changes. They read the stories with many
-// versions, each of which has its own audit and position. The positions of the audits are
-// their moments, since there were none before.
+// versions; each version has a separate audit and position. The position of an audit equals its
+// moment, because no positions were assigned before.
 func feedWorks(l *layout) []work {
 	last := l.wave(l.versions) + int64(l.streams()*streamVersions) - 1
 	middle := func(n int) int64 { return l.streamMoment(n%l.streams(), streamVersions/4+n%100) }

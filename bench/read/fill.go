@@ -10,7 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// filledAudit is the audit written last. It shows that a kept database is complete.
+// filledAudit is the id of the audit that is written last. If it exists, a kept database is
+// complete.
 const filledAudit = 1000
 
 var assetColumns = strings.Fields(`id type state moment audit_id created_moment created_at created_by changed_at changed_by
@@ -18,7 +19,7 @@ var assetColumns = strings.Fields(`id type state moment audit_id created_moment 
 
 var description = strings.Repeat("as a member I want to know what was changed ", 5)
 
-// fill writes all rows and analyzes the tables, unless that is done.
+// fill writes all rows and analyzes the tables, unless an earlier run has done so.
 func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	done, err := s.filled(ctx)
 	if err != nil || done {
@@ -37,12 +38,12 @@ func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	return nil
 }
 
-// insert is insertRows for the database of the run.
+// insert is insertRows on the database of the run.
 func (s *store) insert(ctx context.Context, table string, columns []string, n int, row func(int) []any) error {
 	return insertRows(ctx, s.DB, table, columns, n, row)
 }
 
-// insertRows writes n rows in transactions of a bounded size.
+// insertRows writes n rows in transactions of limited size.
 func insertRows(ctx context.Context, d *db.DB, table string, columns []string, n int, row func(int) []any) error {
 	const most = 20_000
 	for from := 0; from < n; from += most {
@@ -56,8 +57,8 @@ func insertRows(ctx context.Context, d *db.DB, table string, columns []string, n
 	return nil
 }
 
-// asset returns a row of the asset table: the values that every asset has, then values in the
-// order of the columns from name on.
+// asset returns a row of the table asset: the values that every asset has, then the given
+// values for the columns from name on.
 func (l *layout) asset(id int64, typ, state int, values ...any) []any {
 	made := began.UnixMicro()
 	changed := at(l.versions - 1).UnixMicro()
@@ -75,11 +76,11 @@ func (s *store) people(ctx context.Context, l *layout) error {
 	})
 }
 
-// roleTeamMember is the stored id of Role:4, which may read.
+// roleTeamMember is the stored id of Role:4, which includes the right to read.
 const roleTeamMember = 4 - 1000
 
-// reader lets the first member log in and read a part of the tree. It gives each other member
-// a role in a scope that the reader sees.
+// reader gives the first member a login, and roles in a part of the tree. It gives most other
+// members a role in a scope that the reader sees.
 func (s *store) reader(ctx context.Context, l *layout) error {
 	_, err := s.DB.Exec(ctx, "INSERT INTO credential (member_id, username, folded, version, disabled) VALUES (?, ?, ?, 1, 0)", firstMember, readerName, readerName)
 	if err != nil {
@@ -141,7 +142,7 @@ func (s *store) calendar(ctx context.Context, l *layout) error {
 
 var prefixes = map[int]string{typeStory: "S", typeDefect: "D", typeTask: "TK", typeTest: "AT", typeEpic: "E"}
 
-// rare is in the name of one of needle items.
+// rare occurs in the name of one in needle items.
 const (
 	rare   = "zeppelin"
 	needle = 1999
@@ -187,8 +188,8 @@ func (s *store) links(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "asset_link", columns, len(rows), func(i int) []any { return rows[i] })
 }
 
-// versions copies the assets into their versions, since the server is faster at that than a
-// client. Older versions differ in name and estimate.
+// versions copies the assets into their versions on the server, which is faster than sending
+// them. Older versions have another name and estimate.
 func (s *store) versions(ctx context.Context, l *layout) error {
 	const most = 5_000
 	step := int64(l.assets + firstItem)
@@ -213,7 +214,7 @@ func (s *store) versions(ctx context.Context, l *layout) error {
 	return nil
 }
 
-// stamps writes when each wave ended.
+// stamps writes the time at which each wave ended.
 func (s *store) stamps(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "moment_stamp", []string{"last_moment", "at"}, l.versions, func(v int) []any {
 		return []any{l.wave(v+1) - 1, at(v).UnixMicro()}

@@ -13,11 +13,12 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// others are the requests besides the first one of the feed: points and updates.
+// others is the number of clients of each kind that run besides the first request of the feed.
+// They read stories or update stories.
 const others = 2 // clients of each kind
 
-// first measures the very first request of the feed, and how it slows other requests. Each
-// turn removes the positions of all audits again.
+// first measures the very first request of the feed, and how much it slows other requests. Each
+// turn first removes the positions of all audits.
 func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) error {
 	if err := d.moveOn(ctx, l); err != nil {
 		return err
@@ -55,7 +56,7 @@ func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) e
 	return nil
 }
 
-// moveOn moves the sequences behind the filled data, so that the service can write.
+// moveOn moves the sequences past the filled data, so that the service can write.
 func (s *store) moveOn(ctx context.Context, l *layout) error {
 	total := int64(l.streams() * streamVersions)
 	for name, value := range map[string]int64{"id": l.streamStory(l.streams()), "moment": l.wave(l.versions) + total, "audit": firstAudit + total} {
@@ -75,8 +76,8 @@ func (s *store) forget(ctx context.Context) error {
 	return err
 }
 
-// beside returns the times of other requests, reads and updates, while do runs, and how long
-// do took.
+// beside runs do together with other requests. It returns the times of these reads and updates,
+// and the duration of do.
 func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]side, took time.Duration, err error) {
 	stories := l.stories()
 	ask := [2]func(n int) []byte{

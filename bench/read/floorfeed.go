@@ -40,8 +40,8 @@ const feedOwners = `SELECT l.from_id, v.moment, m.name FROM asset_version v
 	JOIN asset_version m ON m.id = l.to_id AND m.moment <= v.moment AND m.until_moment > v.moment
 	WHERE v.moment BETWEEN ? AND ? AND v.id IN `
 
-// shown are the columns whose values a change shows, with their attributes, in order. To-many
-// relations come at the place of Owners.
+// shown are the columns that a change shows, with their attributes, in the order of the answer.
+// The entry without a column is for relations to many.
 var shown = []struct{ column, attribute string }{
 	{"state", "AssetState"},
 	{"name", "Name"},
@@ -54,7 +54,7 @@ var shown = []struct{ column, attribute string }{
 	{"estimate", "Estimate"},
 }
 
-// feedRow is a change before its relations are known.
+// feedRow is a change. Its relations are read later.
 type feedRow struct {
 	streamRow
 	audit      int64
@@ -69,7 +69,7 @@ type feedAudit struct {
 	request             string
 }
 
-// floorFeed answers with a page of changes behind a position.
+// floorFeed answers with a page of changes after a position.
 func floorFeed(after func(n int) int64, values bool) answer {
 	return func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
 		audits, ids, first, last, err := feedBehind(ctx, q, after(n))
@@ -121,7 +121,7 @@ func feedBehind(ctx context.Context, q db.Querier, after int64) (audits map[int6
 	return audits, ids, first, last, err
 }
 
-// floorFeedEnd answers that there is nothing new behind a position.
+// floorFeedEnd answers that there is nothing new after a position.
 func floorFeedEnd(last int64) answer {
 	return func(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 		var head int64

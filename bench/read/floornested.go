@@ -7,14 +7,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// node is an asset with the assets below it.
+// node is an asset with its children in the answer.
 type node struct {
 	id    int64
 	name  []byte
 	below []*node
 }
 
-// level is how one depth of the tree is read and shown.
+// level describes how one depth of the tree is read and shown.
 type level struct{ typ, key, query string }
 
 var levels = []level{
@@ -28,7 +28,7 @@ var levels = []level{
 		AND l.from_id IN %s ORDER BY m.name, m.id`},
 }
 
-// floorNested reads each level for the whole level above at once.
+// floorNested reads each level with one statement for all parents.
 func floorNested(ctx context.Context, q db.Querier, scope int64, w []byte) ([]byte, error) {
 	top := &node{}
 	err := readNodes(ctx, q, `SELECT id, 0, name FROM asset WHERE scope_id = ? AND type = 9 AND state <> 255

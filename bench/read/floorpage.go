@@ -49,7 +49,7 @@ func floorStories(ctx context.Context, q db.Querier, w []byte, where, order stri
 	return appendStories(w, list, owners, false), nil
 }
 
-// floorAsOf reads the page of a moment from the versions.
+// floorAsOf reads the page as of a moment from the versions.
 func floorAsOf(moment int64) answer {
 	return func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
 		list, err := readStories(ctx, q, `SELECT `+storyColumns+` FROM asset_version a
@@ -85,7 +85,7 @@ func readStories(ctx context.Context, q db.Querier, query string, args ...any) (
 	return list, rows.Err()
 }
 
-// ownerNames has the names of owners, and the id of the story of each.
+// ownerNames has the names of owners, and for each name the id of the story.
 type ownerNames struct {
 	of    []int64
 	names [][]byte

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// The places of the changes of a story, of its parts and of its relations that other assets
-// change, and those of a project.
+// Queries for the changes in the stream of a story, including its parts and relations that
+// other assets change, and in the stream of a project.
 const (
 	ofStory = `SELECT * FROM (SELECT id, moment FROM asset_version WHERE id = ? ORDER BY moment DESC LIMIT 25) a
 		UNION ALL SELECT * FROM (SELECT id, moment FROM asset_version WHERE parent_id = ? ORDER BY moment DESC LIMIT 25) b
@@ -32,7 +32,7 @@ const (
 	ofProject = `SELECT id, moment FROM asset_version WHERE scope_id = ? ORDER BY moment DESC LIMIT 25`
 )
 
-// The assets that left a story or a project since a moment.
+// Queries for the assets that left a story or a project after a moment.
 const (
 	leftStory = `SELECT n.id FROM asset_version k JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment
 		WHERE k.parent_id = ? AND k.until_moment BETWEEN ? AND 9223372036854775806 AND (n.parent_id IS NULL OR n.parent_id <> ?)
@@ -42,8 +42,8 @@ const (
 		JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment WHERE k.until_moment >= ? AND n.scope_id <> ?`
 )
 
-// compared are the columns of a version whose changes are shown. Here only the first two
-// change.
+// compared are the columns whose changes are shown. In the data of this bench, only the first
+// two change.
 var compared = strings.Fields(`name estimate state number description scope_id parent_id super_id timebox_id team_id status_id priority_id source_id
 	category_id order_key todo detail_estimate value begin_date end_date attrs`)
 
@@ -64,7 +64,7 @@ const streamJoins = `) k JOIN asset_version v ON v.id = k.id AND v.moment = k.mo
 	JOIN audit u ON u.id = v.audit_id JOIN asset o ON o.id = v.id LEFT JOIN asset s ON s.id = o.scope_id LEFT JOIN asset m ON m.id = u.actor_id
 	ORDER BY v.moment DESC LIMIT 25`
 
-// streamRow is an item before its relations are known.
+// streamRow is an item of the stream. Its relations are read later.
 type streamRow struct {
 	id, moment, at, scope, actor                                 int64
 	request, name, number, scopeName, actorName, username, email string

@@ -34,14 +34,14 @@ const (
 	bigScope = firstScope // has a twentieth of all work
 )
 
-// layout describes the data of the database. The flags determine all of it, so a kept database
-// matches.
+// layout describes the data of the database. It depends only on the flags, so that a kept
+// database matches.
 type layout struct {
 	assets, versions int
 	items            []item // work, by id from firstItem on
 }
 
-// item is one asset of work. A zero reference is null.
+// item is one workitem. A reference of 0 means null.
 type item struct {
 	typ, state, status            int
 	scope, parent, super, timebox int64
@@ -52,12 +52,12 @@ type item struct {
 
 func (l *layout) id(i int) int64 { return firstItem + int64(i) }
 
-// shares is how many of a thousand items have a type, as running totals.
+// shares has the part of each type in a thousand items, as running totals.
 var shares = []struct{ typ, upTo int }{
 	{typeStory, 350}, {typeDefect, 500}, {typeTask, 805}, {typeTest, 970}, {typeEpic, 1000},
 }
 
-// newLayout draws the assets. They are the same every time.
+// newLayout chooses the assets with a fixed random seed, so that they are always the same.
 func newLayout(o options) *layout {
 	l := &layout{assets: o.assets, versions: o.versions}
 	n := o.assets - members - scopes - timeboxes
@@ -74,9 +74,9 @@ func newLayout(o options) *layout {
 	return l
 }
 
-// drawScope gives a twentieth of the work to one scope, most to the busy ones, and the rest to
-// any. The busy ones fill one after the other. so is the share of the data written so far,
-// from 0 to 1.
+// drawScope returns the scope for a new item. A twentieth of the work is in one scope, most of
+// the rest in the busy scopes, and the remainder in any scope. The busy scopes fill one after
+// another. so is the part of the data that was written before, from 0 to 1.
 func drawScope(r *rand.Rand, so float64) int64 {
 	switch n := r.IntN(100); {
 	case n < 5:
@@ -88,7 +88,7 @@ func drawScope(r *rand.Rand, so float64) int64 {
 	return bigScope + 1 + busy + r.Int64N(scopes-busy-1)
 }
 
-// branch has the assets that new work of a scope may be below.
+// branch has the assets of a scope that can be parents of new items.
 type branch struct {
 	epics, backlog []int64
 	timebox        map[int64]int64
@@ -113,7 +113,7 @@ func (b *branch) draw(r *rand.Rand, i int, scope int64, n int) item {
 	case s < 15:
 		it.state = closed
 	}
-	switch s := r.IntN(100); { // most is done
+	switch s := r.IntN(100); { // most items are done
 	case s < 60:
 		it.status = 3
 	case s < 80:
@@ -121,14 +121,14 @@ func (b *branch) draw(r *rand.Rand, i int, scope int64, n int) item {
 	case s < 95:
 		it.status = 1
 	}
-	// New work ranks last, until it is moved.
+	// New items are ranked last until they are moved.
 	it.order = (int64(i)+r.Int64N(int64(n/5)))<<20 + id
 	b.hang(r, id, &it)
 	it.own(r)
 	return it
 }
 
-// hang sets the parents and the timebox of an item.
+// hang sets the parent and the timebox of an item.
 func (b *branch) hang(r *rand.Rand, id int64, it *item) {
 	switch it.typ {
 	case typeEpic:
@@ -151,10 +151,11 @@ func (b *branch) hang(r *rand.Rand, id int64, it *item) {
 	}
 }
 
-// own draws owners. Three in five items have one or two; a quarter had another one before.
+// own sets the owners. Three in five items have one or two owners. A quarter had another owner
+// before.
 func (it *item) own(r *rand.Rand) {
 	part := r.Float64()
-	member := firstMember + int64((members-5)*part*part*part) // some own much
+	member := firstMember + int64((members-5)*part*part*part) // some members own many items
 	switch n := r.IntN(100); {
 	case n < 40:
 		it.owners = []int64{member}
@@ -166,8 +167,8 @@ func (it *item) own(r *rand.Rand) {
 	}
 }
 
-// Every asset is made in the first wave and changed once in each later one, in the order of
-// the ids.
+// Every asset is created in the first wave and changed once in each later wave, in the order of
+// ids.
 const firstMoment = 2000
 
 func (l *layout) wave(version int) int64 {
@@ -179,10 +180,10 @@ func (l *layout) moment(id int64, version int) int64 { return l.wave(version) + 
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at returns the instant that ends a wave.
+// at returns the time at which a wave ended.
 func at(version int) time.Time { return began.AddDate(0, 0, version) }
 
-// asOf returns an instant at which every asset has its second to last version.
+// asOf returns a time at which every asset has its second to last version.
 func (l *layout) asOf() time.Time { return at(max(0, l.versions-2)).Add(time.Hour) }
 
 // asOfMoment returns the moment of asOf.
@@ -191,7 +192,7 @@ func (l *layout) asOfMoment() int64 { return l.wave(max(0, l.versions-2)+1) - 1 
 // busyScope returns a scope with much work, a different one for each n.
 func busyScope(n int) int64 { return bigScope + 1 + int64(n%busy) }
 
-// scopeParent makes a tree of about four levels.
+// scopeParent returns the parent of a scope, in a tree of about four levels.
 func scopeParent(i int) int64 {
 	if i < 30 {
 		return 0

@@ -1,19 +1,20 @@
-// Command read measures the reads of alds against a floor written by hand.
+// Command read compares the reads of alds with a floor of hand-written SQL.
 //
 //	go run ./bench/read                     100,000 assets, five versions each
 //	go run ./bench/read -assets 1000000     the same at ten times the size
-//	go run ./bench/read -only page -explain the statements of one row, and their plans
-//	go run ./bench/read -custom             custom attributes against built-in ones
-//	go run ./bench/read -first              the first use of the feed of changes ever
+//	go run ./bench/read -only page -explain the statements of some rows, and their plans
+//	go run ./bench/read -custom             custom attributes compared with built-in attributes
+//	go run ./bench/read -first              the very first request of the feed of changes
 //
 // It makes a database on MariaDB or MySQL and fills its tables directly. Each row of the table
-// is one piece of work done twice on the same data. The whole service does it over HTTP. The
-// floor does it with hand-written SQL and hand-appended JSON in a bare fiber handler.
+// is one piece of work that both sides do on the same data. One side is the whole service, over
+// HTTP. The other side is the floor: hand-written SQL and hand-appended JSON in a bare fiber
+// handler.
 //
-// Both sides answer the same bytes, which is checked before anything is measured. They run in
-// one process and get requests from one client in turn, so other load of the machine affects
-// both. With one client, requests alternate between the sides. With eight clients, each side
-// has the machine to itself in alternating windows, and the median window counts.
+// Before the measurement, the bench checks that both sides answer the same bytes. Both run in
+// one process, so other load of the machine affects both. With one client, requests alternate
+// between the sides. With eight clients, the sides have the machine to themselves in
+// alternating windows; the table has the median window.
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun measures only for a moment. It checks that both sides still answer the same and
-// that every row is printed.
+// TestSmallRun measures for a short time. It checks that both sides answer the same and that
+// every row is printed.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
@@ -32,8 +32,8 @@ func TestSmallRun(t *testing.T) {
 	}
 }
 
-// TestSmallCustomRun checks that custom attributes give the same answers as built-in ones, on
-// both databases.
+// TestSmallCustomRun checks that custom attributes get the same answers as built-in attributes,
+// on both databases.
 func TestSmallCustomRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills two databases; TestSmallRun does the works of the table")
@@ -55,7 +55,7 @@ func TestSmallCustomRun(t *testing.T) {
 	}
 }
 
-// TestSmallFirstUse checks that every turn begins without positions and is printed.
+// TestSmallFirstUse checks that every turn starts without positions and is printed.
 func TestSmallFirstUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills a database; TestSmallRun does the works of the table")

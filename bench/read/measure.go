@@ -44,7 +44,7 @@ func agree(s *sides, rows []work) error {
 	return nil
 }
 
-// around returns the part of text where it begins to differ from other.
+// around returns the part of text around the first difference from other.
 func around(text, other []byte) []byte {
 	i := 0
 	for i < len(text) && i < len(other) && text[i] == other[i] {
@@ -79,8 +79,8 @@ type result struct {
 	service, floor side
 }
 
-// side has the sorted times of one side with one client, and its requests per second with
-// eight, one figure for each window.
+// side has the sorted times of one side with one client, and its requests per second with eight
+// clients, one number per window.
 type side struct {
 	times []time.Duration
 	rates []float64
@@ -114,11 +114,11 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
-// least is how many times a row runs at least, even if it is slow.
+// least is the minimum number of repetitions of a row, even if it is slow.
 const least = 7
 
-// alone sends requests to both sides in turn. The side that comes first alternates, since the
-// second finds the pages of the first in memory.
+// alone sends requests to both sides in turn. The side that comes first alternates, because the
+// second side finds the pages of the first in memory.
 func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
 	service, floor, err := dialBoth(s, w.compares())
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *side) time(c *rig.Conn, request []byte, keep bool, size *int) error {
 
 const clients = 8
 
-// crowd lets eight clients send requests to one side, then to the other, in alternating
+// crowd lets eight clients send requests to one side and then to the other, in alternating
 // windows.
 func crowd(ctx context.Context, o options, s *sides, w work, r *result) error {
 	if o.profile != "" {

@@ -6,10 +6,10 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// readerName is the login of the member who sees only some of the scopes.
+// readerName is the username of the member who sees only some of the scopes.
 const readerName = "reader"
 
-// sides are the two servers that do the same work.
+// sides has the two servers that do the same work.
 type sides struct {
 	service, floor string // addresses
 	token, reader  string // access tokens of the administrator and the reader

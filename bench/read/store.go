@@ -17,7 +17,7 @@ type store struct {
 	pool int64 // size of the buffer pool before it was changed; 0: unchanged
 }
 
-// openStore makes the database, or opens one that an earlier run kept.
+// openStore creates the database, or opens one that an earlier run kept.
 func openStore(ctx context.Context, o options, out io.Writer) (*store, error) {
 	name := fmt.Sprintf("alds_bench_read_%d_%d", o.assets, o.versions)
 	if !o.keep {
@@ -34,7 +34,8 @@ func openStore(ctx context.Context, o options, out io.Writer) (*store, error) {
 	return s, nil
 }
 
-// tune reports the server's memory, and changes it for the run if megabytes is not 0.
+// tune prints the size of the server's buffer pool, and changes it for the run if megabytes is
+// not 0.
 func (s *store) tune(ctx context.Context, megabytes int64, out io.Writer) error {
 	var version string
 	var size int64
@@ -69,7 +70,7 @@ func (s *store) filled(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// close restores the server's memory, and drops the database unless it should be kept.
+// close restores the size of the buffer pool, and drops the database unless -keep is set.
 func (s *store) close(out io.Writer) error {
 	var err error
 	if s.pool != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// The data for activity streams: stories with 500 versions each, all in one project that has
-// all of their changes. Only administrators see it.
+// The data for activity streams: stories with 500 versions each, all in one project. Only
+// administrators see it.
 const (
 	streamScope    = 9000
 	streamVersions = 500
@@ -24,7 +24,8 @@ func (l *layout) streams() int { return min(l.assets/500, 200) }
 
 func (l *layout) streamStory(n int) int64 { return l.id(len(l.items)) + int64(n) }
 
-// change returns the number of a change of the stories. Their versions are made in turn.
+// change returns the number of a change among all changes of these stories. The stories are
+// changed in turn.
 func (l *layout) change(n, version int) int64 { return int64(version*l.streams() + n) }
 
 func (l *layout) streamMoment(n, version int) int64 {
@@ -38,8 +39,8 @@ func (l *layout) streamAt(n, version int) time.Time {
 	return at(l.versions).Add(time.Duration(l.change(n, version)) * time.Second)
 }
 
-// Every version has a new estimate, and every third a new name. An owner is added with each
-// version whose number ends in 5, and removed with the next one whose number ends in 0.
+// Every version has a new estimate, and every third version a new name. Each version whose
+// number ends in 5 adds an owner, and the next version whose number ends in 0 removes it.
 func streamName(n, version int) string {
 	return fmt.Sprintf("Let the gardener order seeds of kind %d, draft %d", n, version/3)
 }
@@ -48,7 +49,7 @@ func streamOwner(version int) int64 { return firstMember + int64(version/10) }
 
 func streamLinked(version int) bool { return version%10 == 5 || version > 0 && version%10 == 0 }
 
-// streamColumns are the columns from name on in which a version has values.
+// streamColumns are the columns from name on that have values in these versions.
 var streamColumns = strings.Fields("name number description scope_id order_key estimate attrs")
 
 func streamValues(n, version int) []any {

@@ -11,31 +11,30 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// work is one row of the table: the same work done by both sides, in variants that differ in
-// their assets.
+// work is one row of the table. Both sides do the same work, in variants with different assets.
 type work struct {
 	name     string
 	variants int
 	reader   bool // sent as the member who sees only some of the scopes
 
-	url   func(n int) string // the whole URL, or
+	url   func(n int) string // the whole path, or
 	path  func(n int) string // the path below rest-1.v1/Data, or
 	body  func(n int) string // the body for query.v1
-	floor answer             // the same by hand, or
-	// other is another body for query.v1 to compare with, sent as the administrator.
+	floor answer             // the same with hand-written SQL, or
+	// other is another body for query.v1 to compare with, as the administrator.
 	other func(n int) string
-	xml   bool // path in XML, compared with itself in JSON
+	xml   bool // path as XML, compared with the same path as JSON
 }
 
 // compares reports whether the service is compared with itself.
 func (w work) compares() bool { return w.other != nil || w.xml }
 
-// answer appends the answer of a variant of some work.
+// answer appends the answer to a variant of a work.
 type answer func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error)
 
 const pageSelect = `"select": ["Name", "Estimate", "Status.Name", "Timebox.Name", "Owners.Name"]`
 
-// works lists the table.
+// works returns the rows of the table.
 func works(l *layout) []work {
 	stories, withEpics := l.stories(), l.scopesWithEpics()
 	page := func(more string) func(n int) string {
@@ -121,8 +120,8 @@ func byID(scope func(int) int64) func(int) string {
 	}
 }
 
-// branchScope returns a scope with some hundred scopes below it, one of the thirty at the top
-// of the tree.
+// branchScope returns one of the thirty scopes at the top of the tree. Each has about a hundred
+// scopes below it.
 func branchScope(n int) int64 { return firstScope + int64(n) }
 
 func treeBody(scope func(int) int64) func(int) string {

@@ -1,7 +1,7 @@
 // Command receiver prints the events that webhooks deliver to it.
 //
 //	go run ./bench/receiver            listens on 127.0.0.1:9000
-//	go run ./bench/receiver -json      prints whole bodies in place of lines
+//	go run ./bench/receiver -json      prints whole bodies instead of lines
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// maxBody bounds what is read of one delivery.
+// maxBody limits the bytes of one delivery.
 const maxBody = 16 << 20
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 	os.Exit(1)
 }
 
-// delivery is the part of a delivered body that is printed.
+// delivery has the members of a delivered body that are printed.
 type delivery struct {
 	Events []struct {
 		WebhookID  string `json:"webhookId"`

@@ -1,9 +1,8 @@
-// Package storage holds the measurement behind one decision: asset_version
-// keeps every version, the current one included, rather than only those that
-// were superseded.
+// Package storage has the benchmarks for one decision: asset_version stores every version
+// including the current one, not only superseded versions.
 //
 //	go test ./bench/storage -run '^$' -bench . -benchtime 5x
 //
-// Each benchmark writes or reads the real tables on MySQL or MariaDB by
-// hand-written SQL, so the figures are floors, not those of the engines.
+// Each benchmark reads or writes the real tables on MySQL or MariaDB with hand-written SQL. So
+// the results are floors, not results of the engines.
 package storage

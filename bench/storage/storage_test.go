@@ -26,7 +26,7 @@ const (
 
 var description = strings.Repeat("as a member I want to know what changed ", 10)
 
-// row is one story; the moment is also its id's place in time.
+// row returns the columns of one story. The moment is also used as its time.
 func row(id, moment int64) []any {
 	return []any{
 		id, story, 64, moment, 1, moment, moment, 20, moment, 20,
@@ -73,8 +73,9 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkPage reads a page of 50 of one scope, ordered, of 100,000 stories
-// with five versions each: now, and as of a moment in the middle of them.
+// BenchmarkPage reads a sorted page of 50 stories in one scope, out of 100,000 stories with
+// five versions each. It reads the current versions, and the versions as of a moment between
+// them.
 func BenchmarkPage(b *testing.B) {
 	const assets, versions = 100_000, 5
 	load := func(b *testing.B, all bool) *db.DB {

@@ -11,14 +11,14 @@ import (
 
 const (
 	projects = 12
-	atOnce   = 500 // commands of a request
+	atOnce   = 500 // commands of one request
 )
 
-// world is what a side has.
+// world has the contents of a side.
 type world struct {
 	scopes, teams, epics, members []string // Oid tokens
 	stories                       []string
-	instants                      []time.Time // while the stories were changed
+	instants                      []time.Time // times at which the stories were being changed
 }
 
 func (s *side) fill(o options, texts []rig.Text) error {
@@ -62,7 +62,7 @@ func (s *side) fill(o options, texts []rig.Text) error {
 	return nil
 }
 
-// more creates some stories.
+// more creates some stories and returns all stories so far.
 func (s *side) more(r *rand.Rand, texts []rig.Text) ([]string, error) {
 	var all []any
 	for range atOnce {
@@ -72,7 +72,7 @@ func (s *side) more(r *rand.Rand, texts []rig.Text) ([]string, error) {
 	return append(s.stories, made...), err
 }
 
-// story is a command that creates one.
+// story returns a command that creates a story.
 func (s *side) story(r *rand.Rand, texts []rig.Text) map[string]any {
 	scope, t := r.IntN(projects), texts[r.IntN(len(texts))]
 	c := map[string]any{
@@ -85,8 +85,8 @@ func (s *side) story(r *rand.Rand, texts []rig.Text) map[string]any {
 	return c
 }
 
-// changes are changes of one or two small attributes, each of another story: of the newer
-// ones more than of others.
+// changes returns commands that change one or two small attributes, each of another story.
+// Newer stories are changed more often.
 func (s *side) changes(r *rand.Rand, n int) []any {
 	var all []any
 	taken := map[int]bool{}

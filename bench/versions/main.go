@@ -1,14 +1,14 @@
-// Command versions measures what a version of an asset takes on MariaDB or MySQL, and
-// what that costs: by this tree, and by another one on the same server.
+// Command versions measures the size of a version of an asset on MariaDB or MySQL, and its cost
+// in time. It can compare this source tree with another tree on the same server.
 //
-//	go run ./bench/versions                          bytes alone
-//	go run ./bench/versions -against ../alds-before  both, and times as ratios
-//	go run ./bench/versions -csv backlog.csv         names and descriptions of a file
+//	go run ./bench/versions                          only bytes
+//	go run ./bench/versions -against ../alds-before  both trees, and ratios of their times
+//	go run ./bench/versions -csv backlog.csv         names and descriptions from a file
 //
-// Stories are created and changed by bulk requests in an order like life: each is new for
-// a while, and most changes are of the newer ones, of one or two small attributes. Then
-// the sides do each work in turn: pages as of an instant, with descriptions and without,
-// creates and changes. It makes a database for each side and drops it at the end.
+// Stories are created and changed with bulk requests in a realistic order: most changes are of
+// newer stories, and of one or two small attributes. Then the sides do each work in turn: pages
+// as of an instant with and without descriptions, creates and changes. It makes a database for
+// each side and drops it at the end.
 package main
 
 import (
@@ -44,7 +44,7 @@ func parseFlags(args []string) (o options, err error) {
 	return o, f.Parse(args)
 }
 
-// side is a tree whose service is measured.
+// side is a source tree whose service is measured.
 type side struct {
 	*rig.Site
 

@@ -13,13 +13,13 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// tables are those that a version has its part of.
+// tables are the tables to whose size a version contributes.
 var tables = []string{"asset_version", "asset_text", "asset", "asset_link", "moment_stamp", "audit"}
 
-// settle is for how long the server may write what it holds before files are looked at.
+// settle is the time for the server to write its data to disk before file sizes are read.
 const settle = 20 * time.Second
 
-// sizes prints the bytes of each table for each version.
+// sizes prints the bytes of each table per version.
 func (s *side) sizes(ctx context.Context, out io.Writer) error {
 	time.Sleep(settle)
 	var versions int64
@@ -53,8 +53,7 @@ func (s *side) sizes(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// onDisk is what the file of a table takes of its disk, as far as it is written; 0 where
-// the server does not say.
+// onDisk returns the disk space of a table's file, or 0 if the server does not report it.
 func (s *side) onDisk(ctx context.Context, table string) (bytes int64) {
 	for _, spaces := range []string{"innodb_sys_tablespaces", "innodb_tablespaces"} { // of MariaDB, of MySQL
 		err := s.db.QueryRow(ctx, "SELECT allocated_size FROM information_schema."+spaces+" WHERE name = CONCAT(DATABASE(), '/"+table+"')").Scan(&bytes)
@@ -65,7 +64,7 @@ func (s *side) onDisk(ctx context.Context, table string) (bytes int64) {
 	return bytes
 }
 
-// work is what the sides do in turn.
+// work is one row of the table, which the sides do in turn.
 type work struct {
 	name string
 	ask  func(s *side, r *rand.Rand) error
@@ -107,8 +106,8 @@ func works(texts []rig.Text) []work {
 	}
 }
 
-// times lets the sides do each work in turn, and prints medians: of the times, and of how
-// many times as long this tree took as the other right before or behind it.
+// times lets the sides do each work in turn. It prints the median times, the median ratio of
+// the two sides in the same turn, and the ratio of processor time.
 func times(ctx context.Context, o options, sides []*side, texts []rig.Text, out io.Writer) error {
 	fmt.Fprint(out, "\n| work | goes | now ms | before ms | ratio | ratio of processor time |\n|---|---|---|---|---|---|\n")
 	for _, w := range works(texts) {
@@ -123,9 +122,9 @@ func times(ctx context.Context, o options, sides []*side, texts []rig.Text, out 
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				i := (k + n) % len(sides) // who is first alternates
+				i := (k + n) % len(sides) // the side that comes first alternates
 				s := sides[i]
-				r := rand.New(rand.NewPCG(uint64(n), uint64(len(w.name)))) //nolint:gosec // both do the same
+				r := rand.New(rand.NewPCG(uint64(n), uint64(len(w.name)))) //nolint:gosec // both sides do the same
 				began, before := time.Now(), s.CPU()+s.DatabaseCPU(ctx)
 				if err := w.ask(s, r); err != nil {
 					return fmt.Errorf("%s, %s: %w", s.name, w.name, err)

@@ -1,15 +1,14 @@
-// Command words measures what an index for find would cost the writes, and how
-// fast it would answer.
+// Command words measures how much an index for find would cost writes, and how fast it would
+// answer.
 //
 //	go run ./bench/words
 //	go run ./bench/words -stories 1000000 -engine sqlite
 //
-// The service creates stories, a thousand in a request; then each index is filled
-// with their names and Numbers, a thousand in a transaction, as the write that
-// creates them would have to do. Its price is that time by the time of the service
-// for the same stories. Find asks for a text anywhere in an attribute, so that only
-// an index of all runs of three characters gives its answers; those of whole words
-// are measured for comparison.
+// The service creates stories, a thousand per request. Then each index is filled with their
+// names and Numbers, a thousand per transaction, as the write would have to do. The cost of an
+// index is this time, as a part of the time of the service for the same stories. Find searches
+// for a text anywhere in an attribute, so only an index of all sequences of three characters
+// can answer it. Indexes of whole words are measured for comparison.
 package main
 
 import (
@@ -60,7 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// open makes an empty database of an engine.
+// open creates an empty database of an engine.
 func open(ctx context.Context, o options, engine string) (d *rig.Database, drop func(), err error) {
 	if engine == "mysql" {
 		d, err = rig.Open(ctx, o.mysql, o.redis, fmt.Sprintf("alds_bench_words_%d", os.Getpid()), false)
@@ -74,7 +73,7 @@ func open(ctx context.Context, o options, engine string) (d *rig.Database, drop 
 	return d, func() { _ = d.Close(); _ = os.RemoveAll(dir) }, err
 }
 
-// batch is how many stories a request creates, and a transaction indexes.
+// batch is the number of stories in a request, and in a transaction of an index.
 const batch = 1000
 
 // measure prints the rows of an engine.
@@ -134,8 +133,7 @@ func printRow(out io.Writer, engine, name string, took, service time.Duration, s
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// create creates the stories and returns the time for each, the median of the
-// requests.
+// create creates the stories and returns the median time per story.
 func create(c *rig.Conn, token string, names []string) (time.Duration, error) {
 	var times []time.Duration
 	for some := range slices.Chunk(names, batch) {
@@ -163,7 +161,7 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-// goes is how often a word is looked for.
+// goes is the number of searches for a word.
 const goes = 7
 
 func fastest(do func() error) (time.Duration, error) {
@@ -189,10 +187,10 @@ func ask(c *rig.Conn, token, word string) error {
 	return err
 }
 
-// rareWord is in one name.
+// rareWord occurs in only one name.
 const rareWord = "quixotic"
 
-// wordOf is the nth commonest word.
+// wordOf returns the nth most frequent word.
 func wordOf(n int) string {
 	const consonants, vowels = "bcdfghklmnprstvwz", "aeiou"
 	var w strings.Builder
@@ -203,8 +201,8 @@ func wordOf(n int) string {
 	return w.String() + "n"
 }
 
-// namesOf makes names of five to nine words, of 20,000 that are the rarer the
-// later they come.
+// namesOf returns names of five to nine words. There are 20,000 words, and those with a higher
+// number are less frequent.
 func namesOf(n int) []string {
 	random := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(random, 1.1, 20, 20_000)
@@ -224,10 +222,10 @@ func namesOf(n int) []string {
 type index struct {
 	engine, name string
 	create       []string
-	rows         func(id int, text string) [][]any // of one story
+	rows         func(id int, text string) [][]any // rows of one story
 	table        string
 	columns      []string
-	find         string // of the ids with a word
+	find         string // selects the ids with a word
 	word         func(string) []any
 	size         string
 }
@@ -236,7 +234,7 @@ func text(id int, text string) [][]any { return [][]any{{id, text}} }
 
 func quoted(word string) []any { return []any{`"` + word + `"`} }
 
-// grams are all runs of three characters, each once.
+// grams returns a row for each distinct sequence of three characters.
 func grams(id int, text string) [][]any {
 	seen := map[string]bool{}
 	var rows [][]any
@@ -277,7 +275,7 @@ var indexes = []index{
 	},
 }
 
-// measure fills an index, asks it and drops it.
+// measure fills an index, searches it and drops it.
 func (x *index) measure(ctx context.Context, d *db.DB, names []string, service time.Duration, rare, common string, out io.Writer) (err error) {
 	for _, statement := range x.create {
 		if _, err := d.Exec(ctx, statement); err != nil {

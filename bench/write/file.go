@@ -16,11 +16,12 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// crowd is how many clients write to a file at once, in turn with one.
+// crowd is the number of clients that write to a file at the same time, in turn with a single
+// client.
 const crowd = 16
 
-// measureFile measures single writes on a SQLite file, which stays. One client and many
-// clients write in turn; each creates one story after another over HTTP.
+// measureFile measures single writes on a SQLite file and does not delete the file. One client
+// and many clients write in turn. Each client creates one story after another over HTTP.
 func measureFile(ctx context.Context, o options, out io.Writer) error {
 	d, err := rig.OpenFile(ctx, o.sqlite, o.redis)
 	if err != nil {
@@ -61,7 +62,7 @@ func measureFile(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// crowdOf lets n clients write for a time, and prints a row.
+// crowdOf lets n clients write for the window and prints a row.
 func crowdOf(n int, window time.Duration, addr string, request []byte, out io.Writer) error {
 	conns := make([]*rig.Conn, n)
 	for i := range conns {

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// hand writes by hand. Its multi-row statements are those of db.InsertN, so an improvement
-// there helps the floor, too.
+// hand is the floor: it writes with hand-written SQL. It uses db.InsertN for multi-row
+// statements, so an improvement there also improves the floor.
 type hand struct {
 	db *db.DB
 
@@ -24,7 +24,7 @@ type hand struct {
 const (
 	typeStory, typeTask = 4, 7
 	admin               = 20
-	owners              = 1 // the relation
+	owners              = 1 // relation of Story.Owners
 )
 
 var (
@@ -34,7 +34,7 @@ var (
 	linkColumns    = []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}
 )
 
-// ids returns the first of n ids, from a block like that of alds.
+// ids returns the first of n ids. It reserves ids in blocks, like alds.
 func (h *hand) ids(ctx context.Context, n int) (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,10 +62,10 @@ func advance(ctx context.Context, tx *db.Tx, name string, n int64) (value int64,
 	return r.LastInsertId()
 }
 
-// stamp is a range of moments and Numbers, and the time when they were taken.
+// stamp is a range of moments and Numbers, with their time in microseconds.
 type stamp struct{ moment, number, at int64 }
 
-// take takes moments and Numbers of stories, and stamps the moments.
+// take reserves moments and story Numbers, and writes the stamp of the moments.
 func take(ctx context.Context, tx *db.Tx, moments, numbers int) (s stamp, err error) {
 	if numbers > 0 {
 		if s.number, err = advance(ctx, tx, "number:Story", int64(numbers)); err != nil {
@@ -94,7 +94,8 @@ func (h *hand) audit(ctx context.Context, tx *db.Tx, id int64, s stamp, moments 
 	return err
 }
 
-// create makes n stories in one transaction. pair returns their two owners; nil: none.
+// create creates n stories in one transaction. pair returns the two owners of a story; nil
+// means no owners.
 func (h *hand) create(ctx context.Context, n int, pair func(int) (int64, int64)) error {
 	id, err := h.ids(ctx, n)
 	if err != nil {
@@ -131,7 +132,7 @@ func (h *hand) create(ctx context.Context, n int, pair func(int) (int64, int64))
 	})
 }
 
-// nested makes n stories with tasks in one transaction.
+// nested creates n stories with tasks in one transaction.
 func (h *hand) nested(ctx context.Context, n int) error {
 	all := n * (1 + children)
 	id, err := h.ids(ctx, all)

@@ -17,8 +17,7 @@ const (
 	ended = ` AND v.until_moment = 9223372036854775807`
 )
 
-// change changes all stories of a project with set-based statements. The caller passes their
-// number n.
+// change changes all stories of a project with set-based statements. n must be their number.
 func (h *hand) change(ctx context.Context, scope int64, n int, set string, value int) error {
 	return h.db.Write(ctx, func(tx *db.Tx) error {
 		audit, err := advance(ctx, tx, "audit", 1)
@@ -49,7 +48,7 @@ func (h *hand) change(ctx context.Context, scope int64, n int, set string, value
 	})
 }
 
-// createOne makes a story. It takes the moment in a separate transaction.
+// createOne creates a story. It reserves the moment in a separate transaction.
 func (h *hand) createOne(ctx context.Context) error {
 	id, err := h.ids(ctx, 1)
 	if err != nil {
@@ -71,8 +70,8 @@ func (h *hand) createOne(ctx context.Context) error {
 	})
 }
 
-// takeOne takes one moment in a short transaction. The audit's id is derived from it, since
-// each moment belongs to one write.
+// takeOne reserves one moment in a short transaction. The id of the audit is derived from the
+// moment, because each moment belongs to one write.
 func (h *hand) takeOne(ctx context.Context, numbers int) (s stamp, audit int64, err error) {
 	err = h.db.Small(ctx, func(tx *db.Tx) error {
 		s, err = take(ctx, tx, 1, numbers)
@@ -81,10 +80,10 @@ func (h *hand) takeOne(ctx context.Context, numbers int) (s stamp, audit int64, 
 	return s, audits + s.moment, err
 }
 
-// audits is above the ids of audits that come from the sequence.
+// audits is larger than all ids of audits from the sequence.
 const audits = 1 << 40
 
-// updateOne changes a story. It takes the moment in a separate transaction.
+// updateOne changes a story. It reserves the moment in a separate transaction.
 func (h *hand) updateOne(ctx context.Context, id int64, estimate int) error {
 	return h.db.Write(ctx, func(tx *db.Tx) error {
 		var was int64
@@ -99,7 +98,7 @@ func (h *hand) updateOne(ctx context.Context, id int64, estimate int) error {
 	})
 }
 
-// updateAtOnce changes a story in one transaction.
+// updateAtOnce changes a story in a single transaction.
 func (h *hand) updateAtOnce(ctx context.Context, id int64, estimate int) error {
 	return h.db.Write(ctx, func(tx *db.Tx) error {
 		var was int64

@@ -1,22 +1,22 @@
-// Command write measures the writes of alds against a floor written by hand.
+// Command write compares the writes of alds with a floor of hand-written SQL.
 //
-//	go run ./bench/write                 every row, five goes each
+//	go run ./bench/write                 every row, five repetitions each
 //	go run ./bench/write -only creates   the rows whose name contains this text
-//	go run ./bench/write -sqlite a.db    single writes on SQLite, by one and by many
+//	go run ./bench/write -sqlite a.db    single writes on SQLite, by one client and by many
 //
-// It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that
-// both sides do in turn in the same tables. The service, which listens in this process, gets
-// POST api/asset. The floor is the multi-row or set-based statements that a person would write
-// for this work alone. They are sent from Go without HTTP, JSON or any check.
+// It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that both
+// sides do in turn in the same tables. The service runs in this process and receives POST
+// api/asset. The floor has the multi-row or set-based statements that a person would write for
+// this work only. They are sent from Go without HTTP, JSON or any check.
 //
-// Both leave the same rows in the same tables with the same durability, which is checked
-// before anything is measured. The median counts. One row has System Admin as its floor: it
-// shows what the rights of a Team Member cost.
+// Before the measurement, the bench checks that both sides leave the same rows in the same
+// tables. Their durability is the same. The table has medians. In one row, the floor is the
+// same request by System Admin; it shows the cost of a Team Member's rights.
 //
-// A moment must not be held until the commit of a write, or all writers would wait for one
-// another's disk. So single writes have two floors. One takes the moment in a short
-// transaction of its own, as alds does. The other does everything in one transaction, which
-// guarantees less than alds must.
+// A write must not hold a moment until its commit, or all writers would wait for each other's
+// disk writes. So single writes have two floors. The first one reserves the moment in a
+// separate short transaction, like alds. The second one does everything in one transaction,
+// which has weaker guarantees than alds must have.
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun measures only for a moment. It checks that both sides still leave the same rows
-// behind and that every row is printed.
+// TestSmallRun measures for a short time. It checks that both sides leave the same rows and
+// that every row is printed.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {

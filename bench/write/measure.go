@@ -51,7 +51,7 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
-// inTurn lets the sides do a work in turn. The side that comes first alternates.
+// inTurn lets the sides do the same work in turn. The side that comes first alternates.
 func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) error {
 	goes := o.goes
 	if w.single {
@@ -82,7 +82,7 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 				return err
 			}
 			if !w.single {
-				runtime.GC() // so that no side pays for the garbage of another
+				runtime.GC() // so that no side collects the garbage of another side
 			}
 			took, err := hands[side](a)
 			if err != nil {
@@ -103,8 +103,8 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 	return nil
 }
 
-// timed sends a request to the service and returns the time. It excludes the work of the
-// client: making the payload and reading the answer.
+// timed sends a request to the service and returns the time until the answer. It does not
+// include building the request and decoding the answer.
 func (s *sides) timed(request []byte) (time.Duration, error) {
 	start := time.Now()
 	raw, err := s.Ask(request)
@@ -135,9 +135,9 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
-// crowds measures how much more many writers achieve than one.
+// crowds compares the rate of many writers with the rate of one, on both sides.
 func crowds(ctx context.Context, o options, s *sides, w work, writers int, out io.Writer) error {
-	var rates [2][2][]float64 // by side, by one or many
+	var rates [2][2][]float64 // by side, then one or many writers
 	for range o.goes {
 		for side := range rates {
 			for k, n := range []int{1, writers} {

@@ -11,14 +11,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// sides are the service, as its client sees it, and the floor.
+// sides has the service with its client, and the floor.
 type sides struct {
 	*rig.Conn
 	addr, token string
-	asMember    string // the token of a Team Member of all projects
+	asMember    string // token of a Team Member in all projects
 	db          *db.DB
 	hand        *hand
-	members     []int64 // who may own something
+	members     []int64 // possible owners
 	n           int
 }
 
@@ -95,7 +95,7 @@ func read(raw []byte) (a answer, err error) {
 	return a, nil
 }
 
-// ready makes the assets for the next go of a work.
+// ready creates the assets for the next repetition of a work.
 func (s *sides) ready(ctx context.Context, w work) (about, error) {
 	a, err := w.before(ctx, s)
 	s.n++
@@ -103,7 +103,7 @@ func (s *sides) ready(ctx context.Context, w work) (about, error) {
 	return a, err
 }
 
-// agree checks that both sides leave the same rows behind.
+// agree checks that both sides leave the same rows.
 func agree(ctx context.Context, s *sides, rows []work) error {
 	for _, w := range rows {
 		a, err := s.ready(ctx, w)
@@ -133,12 +133,12 @@ func agree(ctx context.Context, s *sides, rows []work) error {
 	return nil
 }
 
-// ask lets the service do a work and checks that it is done.
+// ask sends the request of a work and checks the number of changed assets.
 func (s *sides) ask(w work, a about) error {
 	return s.expect(w, s.requestOf(w, a))
 }
 
-// floorOf returns the floor of a work: by hand, or as System Admin.
+// floorOf returns the floor of a work: hand-written SQL, or the request by System Admin.
 func (s *sides) floorOf(w work) func(context.Context, *hand, about) error {
 	if !w.member {
 		return w.floor
@@ -158,14 +158,14 @@ func (s *sides) expect(w work, request []byte) error {
 	return err
 }
 
-// traced are the tables that a write changes, with the column of the moment. Each side may
-// stamp moments as often as it likes.
+// traced are the tables that a write changes, with their column for the moment. moment_stamp is
+// not included, because each side may stamp as often as it likes.
 var traced = [...]struct{ table, moment string }{
 	{"asset", "moment"}, {"asset_version", "moment"}, {"asset_link", "since_moment"}, {"audit", "first_moment"},
 }
 
-// trace returns the effects of a write. These are the rows of each table, how many of them
-// have a value in each column, and the versions that it ended.
+// trace describes the effects of a write: the number of rows in each table, how many of them
+// have a value in each column, and the number of versions that ended.
 func (s *sides) trace(ctx context.Context, write func() error) (string, error) {
 	var before int64
 	if err := s.db.QueryRow(ctx, "SELECT value FROM sequence WHERE name = 'moment'").Scan(&before); err != nil {

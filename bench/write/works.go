@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// work is one row of the table: the same work done by both sides.
+// work is one row of the table. Both sides do the same work.
 type work struct {
 	name   string
-	assets int // made or changed by one go
+	assets int // created or changed by one repetition
 	single bool
-	// before makes the assets of the work; it is not measured.
+	// before creates the assets for the work. It is not measured.
 	before func(ctx context.Context, s *sides) (about, error)
 	body   func(a about) string
 	floor  func(ctx context.Context, h *hand, a about) error
-	// less is a second floor, of single writes.
+	// less is a second floor with weaker guarantees, for single writes.
 	less   func(ctx context.Context, h *hand, a about) error
 	member bool // sent by a Team Member; the floor is the same sent by System Admin
 }
 
-// about has the assets of one go of a work.
+// about has the assets of one repetition of a work.
 type about struct {
-	scope   int64 // a project with nothing else in it
+	scope   int64 // a project without other contents
 	stories []int64
 	owners  []int64
-	n       int // different each time
+	n       int // different in each repetition
 }
 
 const text = "As a member I want to know what was changed"
@@ -35,7 +35,7 @@ func story(name, more string) string {
 	return `{"AssetType":"Story","Name":"` + name + `","Scope":"Scope:0","Description":"` + text + `","Estimate":3` + more + `}`
 }
 
-// many returns a payload of n commands.
+// many returns a request body with n commands.
 func many(n int, command func(i int) string) string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -49,10 +49,10 @@ func many(n int, command func(i int) string) string {
 	return b.String()
 }
 
-// children is how many tasks a nested story has.
+// children is the number of tasks of a nested story.
 const children = 5
 
-// works lists the table.
+// works returns the rows of the table.
 func works(o options) []work {
 	most := 10 * o.scale
 	inScope := func(a about, do string) string {
@@ -114,7 +114,7 @@ func works(o options) []work {
 	}
 }
 
-// withOwners returns a payload that creates n stories with two owners each.
+// withOwners returns a request body that creates n stories with two owners each.
 func withOwners(n int, a about) string {
 	return many(n, func(i int) string {
 		one, two := a.pair(i)
@@ -131,7 +131,7 @@ func nothing(context.Context, *sides) (about, error) { return about{}, nil }
 
 func members(_ context.Context, s *sides) (about, error) { return about{owners: s.members}, nil }
 
-// project makes a project with stories.
+// project returns a function that creates a project with stories.
 func project(stories int) func(context.Context, *sides) (about, error) {
 	return func(_ context.Context, s *sides) (about, error) {
 		made, err := s.post(many(1+stories, func(i int) string {

@@ -1,6 +1,6 @@
-// Command pocketbase serves an empty backlog on PocketBase: collections, relations and
-// the indexes that its queries need. It is a module of its own, so that alds does not
-// depend on what it depends on; bench/peers builds and starts it.
+// Command pocketbase serves an empty backlog on PocketBase, with collections, relations and the
+// indexes that the queries need. It is a separate Go module, so that alds does not get its
+// dependencies. bench/peers builds and starts it.
 //
 //	pocketbase serve --dir DATA --http 127.0.0.1:8090
 //	SYNCHRONOUS=FULL pocketbase serve ...    each commit waits for the disk
@@ -15,14 +15,14 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// The superuser that bench/peers logs in as.
+// Login of the superuser for bench/peers.
 const (
 	email    = "admin@example.com"
 	password = "a password for benches"
 )
 
 func main() {
-	// in a temporary folder New would turn on the log of all statements
+	// New would log all statements if the program is in a temporary folder.
 	var config pocketbase.Config
 	if mode := os.Getenv("SYNCHRONOUS"); mode != "" {
 		config.DBConnect = connect(mode)
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// connect opens databases as PocketBase does, but for how far a commit goes.
+// connect opens databases with the settings of PocketBase, except for synchronous.
 func connect(synchronous string) core.DBConnectFunc {
 	return func(path string) (*dbx.DB, error) {
 		return dbx.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(200000000)"+
@@ -47,7 +47,7 @@ func connect(synchronous string) core.DBConnectFunc {
 	}
 }
 
-// prepare makes everything unless a former run has.
+// prepare creates everything, unless an earlier run has done so.
 func prepare(app core.App) error {
 	if _, err := app.FindCollectionByNameOrId("story"); err == nil {
 		return nil
@@ -58,7 +58,7 @@ func prepare(app core.App) error {
 	if err := addSuperuser(app); err != nil {
 		return err
 	}
-	named := map[string]string{} // ids of the collections
+	named := map[string]string{} // ids of the collections, by name
 	for _, name := range []string{"project", "status", "member"} {
 		c := core.NewBaseCollection(name)
 		c.Fields.Add(&core.TextField{Name: "name", Required: true})
@@ -73,8 +73,8 @@ func prepare(app core.App) error {
 	return addSums(app)
 }
 
-// set lifts the limits of batches, which are off at first, and turns off the log of
-// requests, since alds does not log them either.
+// set enables batches and raises their limits. It also disables the log of requests, because
+// alds does not log them either.
 func set(app core.App) error {
 	settings := app.Settings()
 	settings.Logs.MaxDays = 0
@@ -111,7 +111,7 @@ func addStories(app core.App, named map[string]string) error {
 	return app.Save(c)
 }
 
-// addSums makes the view that sums are asked of: there is no aggregate in a request.
+// addSums creates the view for sums, because a request cannot have an aggregate.
 func addSums(app core.App) error {
 	c := core.NewViewCollection("story_sum")
 	c.ViewQuery = "SELECT (project || '-' || status) AS id, project, status, SUM(estimate) AS total FROM story GROUP BY project, status"
