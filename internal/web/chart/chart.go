@@ -20,7 +20,7 @@ type Chart struct {
 // Series is a line, or a band of a stack, with one value for each label. NaN means no value.
 type Series struct {
 	Name   string
-	Dashed bool // draws the line dashed
+	Dashed bool // for a line: it is dashed
 	Values []float64
 }
 
@@ -33,8 +33,8 @@ func Bounded(v float64) float64 { return min(max(v, -Largest), Largest) }
 
 // layout has the size of a drawing and the margins for its axes, in units of the SVG.
 type layout struct {
-	class                    string // appended to the ID of the chart
-	mark                     string // after the ID of the chart
+	class                    string // in addition to the class of all drawings
+	mark                     string // appended to the ID of the chart
 	width, height            float64
 	left, right, top, bottom float64
 	labels                   int // most labels below the drawing

@@ -71,7 +71,8 @@ func TestDrawings(t *testing.T) {
 		}
 	}
 	huge := Chart{ID: "a", Labels: []string{"x", "y"}, Series: []Series{{Values: []float64{1e308, math.Inf(1)}}, {Values: []float64{1.7e308, -1e308}}}}
-	finite := Chart{ID: "a", Labels: []string{"x"}, Series: []Series{{Values: []float64{1.7e308}}}} // without Largest its scale would be infinite
+	// Without Largest, the scale of this value would be infinite.
+	finite := Chart{ID: "a", Labels: []string{"x"}, Series: []Series{{Values: []float64{1.7e308}}}}
 	for name, svg := range map[string]string{"lines": string(Lines(huge)), "stack": string(Stack(huge)), "a finite value": string(Lines(finite))} {
 		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.HasSuffix(svg, "</svg>") {
 			t.Errorf("%s of huge values: %s", name, svg)

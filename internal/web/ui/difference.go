@@ -154,8 +154,8 @@ func numberOf(r rune) int {
 }
 
 // joined merges neighbouring differences, so that they read as phrases. Two differences are
-// merged with the text between them if this text has no word or is not longer than each of
-// them.
+// merged with the text between them if this text has no word, or is not longer than either
+// difference.
 func joined(pieces []Piece) []Piece {
 	var all []Piece
 	var removed, added string
@@ -200,8 +200,8 @@ func appendEdit(pieces []Piece, removed, added string) []Piece {
 var tagForm = regexp.MustCompile(`^</?[A-Za-z][^<>]{0,1000}>`)
 
 // wordAt returns the length in bytes of the first unit of a text: an HTML tag, a word or one
-// character. The text must not be empty. Scripts without spaces between words are compared by
-// character.
+// character. The text must not be empty. In writing systems without spaces between words, each
+// character is a unit.
 func wordAt(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	if tag := tagForm.FindString(text); tag != "" {

@@ -81,7 +81,7 @@ func (t *Type) IsClosure(a *Attribute) bool {
 	return false
 }
 
-// IsDown reports whether a relation has the direct children in a hierarchy as its values.
+// IsDown reports whether the values of a relation are the direct children in a hierarchy.
 func (t *Type) IsDown(a *Attribute) bool {
 	return a.ToMany() && t.ByName[a.Name+"AndDown"] != nil
 }

@@ -14,7 +14,8 @@ import (
 
 // Once refuses a form that was already sent, for example after a double click or a reload of
 // the answer. A page calls it before the write if the form creates an asset or the answer has a
-// secret. A page that shows the form again puts a new token into it, so that form can be sent.
+// secret. If a page shows the form again, the form has a new token, so the reader can send it
+// again.
 //
 // The interface stores the key of the form, so that all processes can see it. Once uses the key
 // for a write that matches no asset and is different each time. The interface refuses the

@@ -37,9 +37,9 @@ func (v *Visit) Cookie(name, value string, expires time.Time) *http.Cookie {
 	}
 }
 
-// SaltBytes is the length of the salt at the start of a form token. The salt makes the token
-// different in each page. A repeated secret could be guessed from the size of compressed pages
-// that also contain text of an attacker.
+// SaltBytes is the length of the salt at the start of a form token. It makes the token
+// different in each page. Otherwise an attacker whose text is on a page could guess the token
+// from the sizes of compressed pages.
 const SaltBytes = 16
 
 // formToken returns the token of the forms of this visit. It proves that the form comes from a

@@ -135,8 +135,8 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, t templates, show P
 	}
 }
 
-// signedIn is a page for signed-in members. Other readers are redirected to the sign-in and
-// then back.
+// signedIn returns a page that only signed-in members see. Other readers are redirected to the
+// sign-in and then back.
 func signedIn(show Page) Page {
 	return func(v *Visit) error {
 		if v.Session == "" {
@@ -152,8 +152,8 @@ func signedIn(show Page) Page {
 	}
 }
 
-// ForAdministrators is a page for system administrators. Other members get a 403 before the
-// page sends a request.
+// ForAdministrators returns a page that only system administrators see. Other members get a 403
+// before the page sends any request.
 func ForAdministrators(show Page) Page {
 	return func(v *Visit) error {
 		if !v.Member.Administers() {

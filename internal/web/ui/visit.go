@@ -137,8 +137,8 @@ func (v *Visit) IsPart() bool {
 	return v.Request.Header.Get("HX-Request") == "true" && v.Request.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// Sends adds a request that a form of the page sends to the footer. The body is indented JSON
-// or empty.
+// Sends adds an example of a form's request to the footer of the page. The body is indented
+// JSON or empty.
 func (v *Visit) Sends(path, body string) {
 	v.forms = append(v.forms, sentRequest{Method: http.MethodPost, Path: v.Site.Base + "/" + path, Body: body})
 }

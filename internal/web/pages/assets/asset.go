@@ -148,8 +148,8 @@ func kindOf(v *ui.Visit, o oid.OID) (*asset, error) {
 	return &asset{Oid: o.Now().String(), kind: kind, model: model, words: names, Type: names.Of(ui.TypeTag(kind.Token)), Tab: v.Param("tab")}, nil
 }
 
-// isThere returns a 404 for an asset in a deleted project, which queries with the filter
-// alsoDeleted would find. Spec: interface 3.7.
+// isThere returns a 404 if the asset is missing or is in a deleted project. Queries with the
+// filter alsoDeleted would find an asset of a deleted project. Spec: interface 3.7.
 func isThere(v *ui.Visit, o oid.OID) error {
 	var present, deleted []struct{}
 	now := o.Now().String()

@@ -103,8 +103,8 @@ func (p *editPage) changes(form url.Values) map[string]any {
 	return update
 }
 
-// change returns the input of a field in the form of a command, and whether it changes the
-// value. Spec: interface 4.3.5.
+// change returns the new value of a field, as a command needs it, and whether it differs from
+// the value that was shown. Spec: interface 4.3.5.
 func (f *field) change(form url.Values, shown row) (any, bool) {
 	key := "f." + f.Name
 	switch f.Control {

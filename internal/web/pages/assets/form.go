@@ -63,7 +63,7 @@ type option struct {
 	Chosen, Had  bool // Had: one of several assets, and already in the relation
 }
 
-// fieldGroup has fields that belong together. Groups after the first ones are folded.
+// fieldGroup has fields that belong together. All groups except Main and Planning are folded.
 type fieldGroup struct {
 	Name   string
 	Fields []*field

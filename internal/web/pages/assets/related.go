@@ -30,7 +30,7 @@ type relatedList struct {
 }
 
 // furtherList is a relation that the page does not read, because it repeats other relations or
-// has no bound. All links to the console.
+// has no bound. All is a link to the console.
 type furtherList struct{ Label, All string }
 
 // relatedRow is one asset of a relation.
@@ -288,7 +288,8 @@ func (v *assetView) contentOf(oid string, r row) attached {
 	}
 }
 
-// measure sets the size of a content with a HEAD request.
+// measure sets the size of an attachment's content with a HEAD request. A picture without
+// content is not shown.
 func measure(v *ui.Visit, one *attached) {
 	quiet := v.Quiet()
 	answer, err := quiet.With(nil, http.MethodHead, one.Path, "", nil)

@@ -114,7 +114,7 @@ func keysOf(values []any) map[string]bool {
 	return keys
 }
 
-// listDifference returns the removed and added values of a list.
+// listDifference returns all values of both lists. It marks the removed and the added values.
 func listDifference(before, after []any, names map[string]string) []ui.Piece {
 	var pieces []ui.Piece
 	was, is := keysOf(before), keysOf(after)

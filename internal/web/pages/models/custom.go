@@ -219,7 +219,7 @@ func createAttribute(v *ui.Visit) error {
 }
 
 // createList serves POST ui/model/list. The values are created by a second request, because a
-// request uses the model from its start.
+// request uses the model as it was when the request began.
 func createList(v *ui.Visit) error {
 	l := newList{Name: v.Field("name"), DisplayName: v.Field("displayName"), Values: v.Request.PostForm.Get("values")}
 	command := map[string]string{"AssetType": "AssetType", "Name": l.Name, "Base": "List"}

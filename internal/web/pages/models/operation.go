@@ -168,7 +168,7 @@ var effects = map[string]string{
 	"MarkAsUnarchived":                       "Takes IsArchived back.",
 }
 
-// effectOf returns the description of an operation and the type that declares it, or "".
+// effectOf returns the description of an operation that the type declared declares, or "".
 func effectOf(name, declared string) string {
 	return cmp.Or(effects[declared+"."+name], effects[name])
 }

@@ -64,8 +64,8 @@ func (m *model) searchTypes(text string) []hit {
 	return found
 }
 
-// heirs returns a function. For a type that declares a part, it returns the types that have
-// this part and whose name is exactly name.
+// heirs finds the types whose name or display name is name. The returned function returns, for
+// a type that declares a part, those of the found types that have this part.
 func (m *model) heirs(name string) func(declared string) []string {
 	below := map[string][]string{}
 	for _, t := range m.types {

@@ -80,9 +80,9 @@ func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bo
 }
 
 // starts corrects the start of first versions. An importer can set the date of an asset's first
-// version to a time before it was written. A query of the past finds this version only from the
-// time at which it was written. First versions were written in the order of their moments.
-// Spec: interface 4.3.10.
+// version to a time before it was written. But a query as of a time before the write does not
+// find this version. First versions were written in the order of their moments. Spec: interface
+// 4.3.10.
 type starts struct {
 	moments []int64         // by instant: highest moment of a first version that was written by then
 	unsure  map[string]bool // first versions, whose date may be set by an importer
@@ -136,8 +136,9 @@ func unsure(versions []itemVersion) []*itemVersion {
 type wasThere func(assets []string, instants []time.Time) ([]bool, error)
 
 // begin finds out which first versions were written by each instant. An imported date is never
-// later than the write. So, in the order of moments, a query finds all versions up to some
-// version and none after it. Mostly it finds the last one, so begin asks for that first.
+// later than the write. So a query as of one instant finds, in the order of moments, all
+// versions up to some version and none after it. Mostly it finds the last version, so begin
+// asks for that version first.
 func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, error) {
 	first := unsure(versions)
 	s := starts{moments: make([]int64, len(instants)), unsure: make(map[string]bool, len(first))}

@@ -31,7 +31,7 @@ type tree struct {
 	Closed  bool
 	Roots   []*branch
 	Bounded bool // there are more projects than maxProjects
-	Greets  bool // link to the welcome page
+	Greets  bool // show a link to the welcome page
 	Max     int
 	New     string // link that creates a project; empty: the reader may not
 }

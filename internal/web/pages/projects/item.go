@@ -31,8 +31,8 @@ type item struct {
 }
 
 // Attributes that pages select of items. The ToDo of an item and of its tasks and tests is
-// added here. The attribute AllocatedToDo has this sum, but takes the database ten times as
-// long.
+// added here. The attribute AllocatedToDo has this sum, but the database needs ten times as
+// long for it.
 var (
 	itemColumns    = []string{"Number", "Name", "AssetType", "AssetState", "Status.Name", "Owners.Nickname", "Estimate", "ToDo", "Children[AssetState!=$Dead].ToDo.@Sum"}
 	backlogColumns = append([]string{"Timebox.Name", "Priority.Name"}, itemColumns...)

@@ -14,7 +14,8 @@ import (
 	_ "embed"
 )
 
-// sampleCommands make the sample project. Dates stand in braces.
+// sampleCommands has the commands that create the sample project. Dates are placeholders in
+// braces.
 //
 //go:embed sample.json
 var sampleCommands string
