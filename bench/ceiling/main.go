@@ -19,10 +19,10 @@
 // the round trip of a SELECT 1 during the load. The latter includes time that the SELECT waits
 // for a processor.
 //
-// The proxy also counts for a single client, after its connections have prepared their
-// statements. The statements of a write are all that the database executes for it, including
-// begin and commit. The round trips of a write are the number of times that the api waits for
-// an answer of the database.
+// The proxy also counts the statements and round trips of a single client, after its
+// connections have prepared their statements. The statements of a write are all that the
+// database executes for it, including begin and commit. The round trips of a write are the
+// number of times that the api waits for an answer of the database.
 //
 // Clients, proxy, processes and database share the machine. The table shows how much processor
 // time each of them used.

@@ -103,7 +103,8 @@ func (s *site) letIn(ctx context.Context, members int) ([]string, error) {
 	return tokens, nil
 }
 
-// analyze updates the planner statistics of the database, which a database in use has.
+// analyze updates the planner statistics of the database, so that they are as current as in a
+// database in use.
 func (s *site) analyze(ctx context.Context) error {
 	for _, table := range []string{"asset", "asset_version", "asset_link", "asset_value", "audit", "credential", "access_token", "scope_member", "scope_closure"} {
 		if _, err := s.Admin.Exec(ctx, "ANALYZE TABLE `"+s.Name+"`.`"+table+"`"); err != nil {

@@ -16,7 +16,8 @@ import (
 
 // restart measures how a worker starts with a backlog. While no worker runs, it makes the
 // backlog and one delivery that is due. It empties Redis, so that only the database has both.
-// Then it starts a worker and measures the time to the delivery and the speed of the backlog.
+// Then it starts a worker. It measures the time until the delivery arrives, and how fast the
+// worker processes the backlog.
 func (b *bench) restart(ctx context.Context) error {
 	to, err := newReceiver(nil, false)
 	if err != nil {

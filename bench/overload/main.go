@@ -6,12 +6,11 @@
 //	go run ./bench/overload -balancer        two apis behind a balancer, two minutes
 //
 // It makes a separate installation with projects, stories and members with different rights,
-// and drops it at the end. The requests are a realistic mix, see mix. Each request is sent at
+// and drops it at the end. The requests are those of the variable mix. Each request is sent at
 // its time, whether or not earlier requests are answered, on many connections. The rate rises
-// until one of two limits is exceeded: 99 of 100 requests get the right answer, and the 99th
-// percentile is within a bound. The last rate before that is the sustainable rate. Then the
-// bench offers ten times that rate for a minute, and afterwards half of it, to measure the time
-// until the service has recovered.
+// as long as 99 of 100 requests get the right answer and the 99th percentile is within a bound.
+// The last such rate is the sustainable rate. Then the bench offers ten times that rate for a
+// minute, and afterwards half of it, to measure the time until the service has recovered.
 //
 // The same run measures the cost of the flood itself: the service is offered twice the
 // sustainable rate, while a bare server that answers 503 receives the rest.

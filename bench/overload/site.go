@@ -92,7 +92,8 @@ func (s *site) fill(ctx context.Context) (*world, error) {
 	return w, s.Await(ctx)
 }
 
-// analyze updates the planner statistics of the database, which a database in use has.
+// analyze updates the planner statistics of the database, so that they are as current as in a
+// database in use.
 func (s *site) analyze(ctx context.Context) error {
 	if s.Admin == nil {
 		return nil

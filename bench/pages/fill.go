@@ -82,7 +82,8 @@ func fill(site *rig.Site, stories int) (f filled, err error) {
 	return f, nil
 }
 
-// analyze updates the planner statistics of the database, which a database in use has.
+// analyze updates the planner statistics of the database, so that they are as current as in a
+// database in use.
 func analyze(ctx context.Context, site *rig.Site) error {
 	for _, table := range []string{"asset", "asset_link", "asset_version"} {
 		if _, err := site.Admin.Exec(ctx, "ANALYZE TABLE `"+site.Name+"`.`"+table+"`"); err != nil {

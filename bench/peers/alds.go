@@ -134,7 +134,7 @@ func (a *alds) restart(ctx context.Context) error {
 	return a.Await(ctx)
 }
 
-// analyze updates the planner statistics, which a database in use has.
+// analyze updates the planner statistics, so that they are as current as in a database in use.
 func (a *alds) analyze(ctx context.Context) error {
 	if a.Admin == nil {
 		return analyzeFile(ctx, strings.TrimPrefix(a.URL, "sqlite:"))

@@ -15,7 +15,7 @@ import (
 
 // others is the number of clients of each kind that run besides the first request of the feed.
 // They read stories or update stories.
-const others = 2 // clients of each kind
+const others = 2
 
 // first measures the very first request of the feed, and how much it slows other requests. Each
 // turn first removes the positions of all audits.

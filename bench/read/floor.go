@@ -12,7 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// floorServer is the floor: a bare fiber handler with its own pool.
+// floorServer is the floor: a bare fiber handler. Its database connections are separate from
+// those of the service.
 type floorServer struct {
 	addr string
 	app  *fiber.App

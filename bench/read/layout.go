@@ -76,14 +76,14 @@ func newLayout(o options) *layout {
 
 // drawScope returns the scope for a new item. A twentieth of the work is in one scope, most of
 // the rest in the busy scopes, and the remainder in any scope. The busy scopes fill one after
-// another. so is the part of the data that was written before, from 0 to 1.
-func drawScope(r *rand.Rand, so float64) int64 {
+// another. written is the part of the data that is already written, from 0 to 1.
+func drawScope(r *rand.Rand, written float64) int64 {
 	switch n := r.IntN(100); {
 	case n < 5:
 		return bigScope
 	case n < 92:
 		const atATime = 15
-		return busyScope(int(so*busy) + r.IntN(atATime))
+		return busyScope(int(written*busy) + r.IntN(atATime))
 	}
 	return bigScope + 1 + busy + r.Int64N(scopes-busy-1)
 }

@@ -17,13 +17,15 @@ type work struct {
 	variants int
 	reader   bool // sent as the member who sees only some of the scopes
 
-	url   func(n int) string // the whole path, or
-	path  func(n int) string // the path below rest-1.v1/Data, or
-	body  func(n int) string // the body for query.v1
-	floor answer             // the same with hand-written SQL, or
-	// other is another body for query.v1 to compare with, as the administrator.
-	other func(n int) string
-	xml   bool // path as XML, compared with the same path as JSON
+	// One of these three is the request to the service.
+	url  func(n int) string // the whole path
+	path func(n int) string // a path below rest-1.v1/Data
+	body func(n int) string // a body for query.v1
+
+	// One of these three is the other side.
+	floor answer             // hand-written SQL
+	other func(n int) string // another body for query.v1, sent as the administrator
+	xml   bool               // path as JSON; the request to the service is then for XML
 }
 
 // compares reports whether the service is compared with itself.

@@ -144,8 +144,8 @@ func siteOptions(o options, server string) rig.SiteOptions {
 	return rig.SiteOptions{Name: "shapes", MySQL: server, Redis: o.redis, Commands: []string{"api"}, Settings: settings, Silent: true}
 }
 
-// analyze updates the planner statistics of a server, which a server in use has. SQLite does
-// this by itself.
+// analyze updates the planner statistics of a server, so that they are as current as on a
+// server in use. SQLite does this by itself.
 func analyze(ctx context.Context, site *rig.Site) error {
 	if site.Admin == nil {
 		return nil

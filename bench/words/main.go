@@ -5,10 +5,10 @@
 //	go run ./bench/words -stories 1000000 -engine sqlite
 //
 // The service creates stories, a thousand per request. Then each index is filled with their
-// names and Numbers, a thousand per transaction, as the write would have to do. The cost of an
-// index is this time, as a part of the time of the service for the same stories. Find searches
-// for a text anywhere in an attribute, so only an index of all sequences of three characters
-// can answer it. Indexes of whole words are measured for comparison.
+// names and Numbers, a thousand per transaction, as a write with this index would have to do.
+// The cost of an index is this time, divided by the time that the service needs for the same
+// stories. Find searches for a text anywhere in an attribute, so only an index of all sequences
+// of three characters can answer it. Indexes of whole words are measured for comparison.
 package main
 
 import (
@@ -201,7 +201,7 @@ func wordOf(n int) string {
 	return w.String() + "n"
 }
 
-// namesOf returns names of five to nine words. There are 20,000 words, and those with a higher
+// namesOf returns names of five to nine words. There are 20,000 words. Words with a higher
 // number are less frequent.
 func namesOf(n int) []string {
 	random := rand.New(rand.NewPCG(1, 2))
