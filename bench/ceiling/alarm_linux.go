@@ -8,8 +8,8 @@ import (
 )
 
 // alarm waits until a point in time. In an idle process, time.Sleep wakes up to a millisecond
-// late, because the runtime rounds its timers to milliseconds. A kernel timer that is read as a
-// file wakes less than 0.1 ms late.
+// late, because the runtime rounds its timers to milliseconds. A kernel timer that is read as
+// a file wakes less than 0.1 ms late.
 type alarm struct {
 	fd   int
 	file *os.File

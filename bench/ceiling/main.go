@@ -8,16 +8,16 @@
 // It makes a separate installation with projects, members and stories, and drops its database
 // at the end. For each round trip and number of processes, it starts that many real api
 // processes. The clients are spread over the processes; each client is a member with a token
-// and a separate connection. A client sends its next write after the answer to the last one. It
-// alternates between two writes: it creates a story with a description of about 600 bytes, and
-// it sets a new estimate on another story.
+// and a separate connection. A client sends its next write after the answer to the last one.
+// It alternates between two writes: it creates a story with a description of about 600 bytes,
+// and it sets a new estimate on another story.
 //
 // A proxy in this process lengthens the round trip to the database. It delays all data in each
 // direction, but it does not limit the throughput. The round trip without a delay, through
 // proxy and server, is measured first and counts as part of the round trip in -rtt. If it is
-// already longer than that, the proxy adds no delay. The table has the requested round trip and
-// the round trip of a SELECT 1 during the load. The latter includes time that the SELECT waits
-// for a processor.
+// already longer than that, the proxy adds no delay. The table has the requested round trip
+// and the round trip of a SELECT 1 during the load. The latter includes time that the SELECT
+// waits for a processor.
 //
 // The proxy also counts the statements and round trips of a single client, after its
 // connections have prepared their statements. The statements of a write are all that the

@@ -53,6 +53,6 @@ func mean(all []int64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// corrected returns the delay of each direction that makes a round trip as long as rtt. took is
-// the round trip with the current delay.
+// corrected returns the delay of each direction that makes a round trip as long as rtt. took
+// is the round trip with the current delay.
 func corrected(delay, rtt, took time.Duration) time.Duration { return max(0, delay+(rtt-took)/2) }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// receiver counts arriving events and answers 200. It also records bodies and the arrival times
-// of named changes.
+// receiver counts arriving events and answers 200. It also records bodies and the arrival
+// times of named changes.
 type receiver struct {
 	url    string
 	server *http.Server
@@ -33,8 +33,8 @@ var (
 	nameMark  = regexp.MustCompile(`"new":"(at \d+)"`)
 )
 
-// newReceiver starts a receiver. If answer is not nil, it replaces the handler that records and
-// answers 200. If timed is true, the receiver records the arrival of named changes.
+// newReceiver starts a receiver. If answer is not nil, it replaces the handler that records
+// and answers 200. If timed is true, the receiver records the arrival of named changes.
 func newReceiver(answer http.HandlerFunc, timed bool) (*receiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,8 +86,8 @@ func (r *receiver) reset(maxBodies int) {
 	r.posts.Store(0)
 }
 
-// await waits for a number of events and returns the arrival of the last one. After two minutes
-// it returns false.
+// await waits for a number of events and returns the arrival of the last one. After two
+// minutes it returns false.
 func (r *receiver) await(events int64) (time.Time, bool) {
 	for end := time.Now().Add(2 * time.Minute); r.events.Load() < events; {
 		if time.Now().After(end) {

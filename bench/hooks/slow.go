@@ -12,8 +12,8 @@ import (
 // receiver is fast.
 var takes = []time.Duration{0, 500 * time.Millisecond, 900 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 
-// slow measures slow receivers, all at the same time. It creates stories with one request each.
-// Then it waits up to -drain and prints what each receiver got.
+// slow measures slow receivers, all at the same time. It creates stories with one request
+// each. Then it waits up to -drain and prints what each receiver got.
 func (b *bench) slow(ctx context.Context) error {
 	all := make([]*receiver, len(takes))
 	for i, d := range takes {

@@ -12,10 +12,10 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// soakSettings make everything that expires do so within minutes. Deliveries to a receiver that
-// never answers 200 are kept until its subscription is disabled. Here this happens after one
-// delivery that failed in every attempt. These attempts take longer than the failing phase of
-// the receiver that flaps.
+// soakSettings make everything that expires do so within minutes. Deliveries to a receiver
+// that never answers 200 are kept until its subscription is disabled. Here this happens after
+// one delivery that failed in every attempt. These attempts take longer than the failing phase
+// of the receiver that flaps.
 var soakSettings = []string{
 	"ALDS_WEBHOOK_KEEP=1m", "ALDS_WEBHOOK_RETRY_SCHEDULE=2s,4s,8s", "ALDS_WEBHOOK_DISABLE_AFTER=1",
 }
@@ -111,8 +111,8 @@ func (b *bench) soakReceivers() (healthy []*receiver, failing string, err error)
 	return healthy, failing, nil
 }
 
-// soakWriters is the number of writers that share the rate. With several writers, a slow answer
-// does not lower it.
+// soakWriters is the number of writers that share the rate. With several writers, a slow
+// answer does not lower it.
 const soakWriters = 4
 
 // write makes changes at the rate until the given time.

@@ -16,7 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// history are the tables that grow with every change by design, because they store the history.
+// history are the tables that grow with every change by design, because they store the
+// history.
 var history = []string{"asset", "asset_version", "asset_text", "asset_link", "asset_value", "audit", "moment_stamp"}
 
 // watch samples the resources that an installation uses.
@@ -173,8 +174,8 @@ func (w *watch) third(n int, name string) third {
 	return t
 }
 
-// slack is the growth that is allowed from the second to the last third, as a part of the value
-// plus a constant. The constant is for small values that vary.
+// slack is the growth that is allowed from the second to the last third, as a part of the
+// value plus a constant. The constant is for small values that vary.
 var slack = []struct {
 	suffix string
 	part   float64
@@ -189,8 +190,8 @@ var slack = []struct {
 	{" MB", .20, 8}, // size of a table's file, which grows in steps
 }
 
-// growing is the allowed increase of the rows per change in a history table, from the second to
-// the last third, as a part of the value. File sizes of history tables are printed but not
+// growing is the allowed increase of the rows per change in a history table, from the second
+// to the last third, as a part of the value. File sizes of history tables are printed but not
 // judged, because files grow in steps of megabytes.
 const growing = .05
 

@@ -79,8 +79,8 @@ type batch struct {
 // overhead is the size in bytes of a create command without the texts of its story.
 const overhead = 160
 
-// split divides the backlog into requests. It keeps the order of projects and rows in the file,
-// so that the same file gives the same requests.
+// split divides the backlog into requests. It keeps the order of projects and rows in the
+// file, so that the same file gives the same requests.
 func split(stories []story, perRequest, maxBytes int) []batch {
 	var order []string
 	byProject := map[string][]story{}

@@ -13,9 +13,9 @@
 // -resume, the load sends the requests that the journal does not record as done. For a request
 // without an answer, it first checks whether the request was executed.
 //
-// With -commands instead of a backlog, it sends one request with that many creates and one with
-// that many updates. With -memory, the process id of an api on this machine, it also prints the
-// peak memory of the api:
+// With -commands instead of a backlog, it sends one request with that many creates and one
+// with that many updates. With -memory, the process id of an api on this machine, it also
+// prints the peak memory of the api:
 //
 //	go run ./bench/load -commands 50000 -memory $(pidof api)
 package main

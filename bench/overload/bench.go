@@ -27,12 +27,12 @@ func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n"
 // growth is the factor between two rates while the service can keep up.
 const growth = 1.5
 
-// halvings is the number of times that climb halves the range between the last sustainable rate
-// and the first unsustainable rate.
+// halvings is the number of times that climb halves the range between the last sustainable
+// rate and the first unsustainable rate.
 const halvings = 2
 
-// pause is the time between two rates. It is shorter if the rate was offered for less than this
-// time.
+// pause is the time between two rates. It is shorter if the rate was offered for less than
+// this time.
 const pause = 2 * time.Second
 
 func (b *bench) run(ctx context.Context) error {

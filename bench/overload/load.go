@@ -108,8 +108,8 @@ func (l *load) keep(o outcome) {
 	l.all = append(l.all, o)
 }
 
-// offer sends requests at a rate for a duration. Their times are random and independent of each
-// other, as with many separate clients.
+// offer sends requests at a rate for a duration. Their times are random and independent of
+// each other, as with many separate clients.
 func (l *load) offer(ctx context.Context, rate float64, d time.Duration) error {
 	began := time.Now()
 	for at := time.Duration(0); ; at += time.Duration(rand.ExpFloat64() / rate * float64(time.Second)) {

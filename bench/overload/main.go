@@ -1,5 +1,5 @@
-// Command overload measures how well the service works when it receives ten times more requests
-// than it can handle. It uses the real api on MariaDB and Redis.
+// Command overload measures how well the service works when it receives ten times more
+// requests than it can handle. It uses the real api on MariaDB and Redis.
 //
 //	go run ./bench/overload                  about five minutes
 //	go run ./bench/overload -sqlite          standalone on SQLite
@@ -8,17 +8,18 @@
 // It makes a separate installation with projects, stories and members with different rights,
 // and drops it at the end. The requests are those of the variable mix. Each request is sent at
 // its time, whether or not earlier requests are answered, on many connections. The rate rises
-// as long as 99 of 100 requests get the right answer and the 99th percentile is within a bound.
-// The last such rate is the sustainable rate. Then the bench offers ten times that rate for a
-// minute, and afterwards half of it, to measure the time until the service has recovered.
+// as long as 99 of 100 requests get the right answer and the 99th percentile is within a
+// bound. The last such rate is the sustainable rate. Then the bench offers ten times that rate
+// for a minute, and afterwards half of it, to measure the time until the service has
+// recovered.
 //
 // The same run measures the cost of the flood itself: the service is offered twice the
 // sustainable rate, while a bare server that answers 503 receives the rest.
 //
 // With -balancer, a round-robin proxy in this process probes the readiness of two apis every
 // second. A probe fails after a second without an answer. After three failures, an api gets no
-// requests. For a minute, 600 clients each send their next request after the answer to the last
-// one. At the same time one member sends ten requests per second, and continues after the
+// requests. For a minute, 600 clients each send their next request after the answer to the
+// last one. At the same time one member sends ten requests per second, and continues after the
 // minute.
 //
 // A request for which no connection is free is not sent and counts as not answered. Client,

@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// browser requests pages like a browser, with a session. It also sends requests like a program,
-// with the same token.
+// browser requests pages like a browser, with a session. It also sends requests like a
+// program, with the same token.
 type browser struct {
 	origin, base, session string
 	client                http.Client

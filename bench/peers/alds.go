@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// alds is the service of this repository. Its commands run as separate processes: standalone on
-// SQLite, or api and worker on MariaDB or MySQL.
+// alds is the service of this repository. Its commands run as separate processes: standalone
+// on SQLite, or api and worker on MariaDB or MySQL.
 type alds struct {
 	*rig.Site
 
@@ -32,8 +32,8 @@ var statusOIDs = []string{"StoryStatus:133", "StoryStatus:134", "StoryStatus:135
 // object is a JSON object.
 type object = map[string]any
 
-// startALDS starts an installation and loads the data with bulk requests. mysql is the URL of a
-// server; if it is empty, the installation uses SQLite.
+// startALDS starts an installation and loads the data with bulk requests. mysql is the URL of
+// a server; if it is empty, the installation uses SQLite.
 func startALDS(ctx context.Context, mysql, redis string, d *data) (*alds, error) {
 	commands := []string{"standalone"}
 	if mysql != "" {
@@ -55,8 +55,9 @@ func startALDS(ctx context.Context, mysql, redis string, d *data) (*alds, error)
 	return a, nil
 }
 
-// firstPart is the number of stories that are loaded before the planner statistics are updated.
-// Without statistics, SQLite sorts all stories whenever one story is ranked before another.
+// firstPart is the number of stories that are loaded before the planner statistics are
+// updated. Without statistics, SQLite sorts all stories whenever one story is ranked before
+// another.
 const firstPart = 10_000
 
 func (a *alds) load(ctx context.Context) (err error) {
@@ -186,7 +187,8 @@ func (a *alds) ask(q question) []byte {
 // storyCount is the token for the number of stories of a project that are not deleted.
 const storyCount = "Workitems:Story[AssetState!='Dead'].@Count"
 
-// sumToken returns the token, of a status, for the sum of the estimates of a project's stories.
+// sumToken returns the token, of a status, for the sum of the estimates of a project's
+// stories.
 func sumToken(project string) string {
 	return "PrimaryWorkitems:Story[Scope='" + project + "';AssetState!='Dead'].Estimate.@Sum"
 }

@@ -37,10 +37,11 @@ type story struct {
 	before            int // the story before which it was moved; -1: not moved
 }
 
-// newData returns n stories, which are always the same for the same n. Projects have four sizes
-// and fill one after another, but each one begins before the previous one is complete. Old
-// stories are nearly all accepted. Some members own many more stories than others, and some
-// words occur more often in names. One story in twenty-five was moved before an older one.
+// newData returns n stories, which are always the same for the same n. Projects have four
+// sizes and fill one after another, but each one begins before the previous one is complete.
+// Old stories are nearly all accepted. Some members own many more stories than others, and
+// some words occur more often in names. One story in twenty-five was moved before an older
+// one.
 func newData(n int) *data {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	d := &data{}
@@ -120,8 +121,8 @@ func newStory(random *rand.Rand, i, project int, age float64, team []int) story 
 	return s
 }
 
-// move gives one story in twenty-five a position just before an older story of its project. The
-// older story is in an earlier request of the load.
+// move gives one story in twenty-five a position just before an older story of its project.
+// The older story is in an earlier request of the load.
 func (d *data) move(random *rand.Rand) {
 	older := make([][]int, len(d.projects))
 	added := 0

@@ -63,8 +63,8 @@ func (p *directus) model() error {
 }
 
 // load fills the tables and creates the indexes that the queries need, in addition to the
-// indexes of relations. A load through the interface would take some minutes and leave the same
-// rows.
+// indexes of relations. A load through the interface would take some minutes and leave the
+// same rows.
 func (p *directus) load(ctx context.Context) error {
 	d, err := db.Open(ctx, p.url+"/"+p.database, db.Options{MaxConns: 2})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command peers compares alds with two other services that store items with relations and serve
-// them over HTTP: PocketBase on SQLite, and Directus on MariaDB.
+// Command peers compares alds with two other services that store items with relations and
+// serve them over HTTP: PocketBase on SQLite, and Directus on MariaDB.
 //
 //	go run ./bench/peers                            alds and PocketBase on SQLite; only alds on MariaDB
 //	go run ./bench/peers -directus DIR              also Directus, installed into DIR with npm

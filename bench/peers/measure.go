@@ -126,9 +126,9 @@ func windows(ctx context.Context, o options, w work, clients int, sides []*side)
 	return results, nil
 }
 
-// window runs the clients against one side. Each client sends its next request after the answer
-// to the last one, and at least one request. The check of an answer does not count as request
-// time.
+// window runs the clients against one side. Each client sends its next request after the
+// answer to the last one, and at least one request. The check of an answer does not count as
+// request time.
 func window(ctx context.Context, length time.Duration, s *side, w work, clients int) (*result, error) {
 	conns := make([]*rig.Conn, clients)
 	for k := range conns {

@@ -27,13 +27,13 @@ type product interface {
 	ask(q question) []byte
 	read(q question, body []byte) (answer, error)
 
-	// create returns a request that creates one or many stories. created returns the ids in its
-	// answer, in the order of the stories.
+	// create returns a request that creates one or many stories. created returns the ids in
+	// its answer, in the order of the stories.
 	create(stories []story) []byte
 	created(body []byte, n int) ([]string, error)
 
-	// file returns a request that imports stories. taken returns an error if the answer reports
-	// that some were not imported.
+	// file returns a request that imports stories. taken returns an error if the answer
+	// reports that some were not imported.
 	file(stories []story) []byte
 	taken(body []byte, n int) error
 

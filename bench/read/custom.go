@@ -60,8 +60,8 @@ func (p *peers) query(name string, n int) string {
 	return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "filter": ["%s"]}`, p.filter(name, n))
 }
 
-// custom compares queries with custom attributes and the same queries with built-in attributes,
-// on the server and on a SQLite file.
+// custom compares queries with custom attributes and the same queries with built-in
+// attributes, on the server and on a SQLite file.
 func custom(ctx context.Context, o options, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "alds-bench")
 	if err != nil {
@@ -129,8 +129,8 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 	return nil
 }
 
-// ratio returns the median of the ratios of a to b in the same turn. It compares within a turn,
-// because the load of the machine changes between turns.
+// ratio returns the median of the ratios of a to b in the same turn. It compares within a
+// turn, because the load of the machine changes between turns.
 func ratio(a, b []time.Duration) float64 {
 	all := make([]float64, len(a))
 	for i := range a {

@@ -24,8 +24,8 @@ func position(s *sides) error {
 }
 
 // feedWorks returns the rows about the feed of all changes. They read the stories with many
-// versions; each version has a separate audit and position. The position of an audit equals its
-// moment, because no positions were assigned before.
+// versions; each version has a separate audit and position. The position of an audit equals
+// its moment, because no positions were assigned before.
 func feedWorks(l *layout) []work {
 	last := l.wave(l.versions) + int64(l.streams()*streamVersions) - 1
 	middle := func(n int) int64 { return l.streamMoment(n%l.streams(), streamVersions/4+n%100) }

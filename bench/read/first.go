@@ -17,8 +17,8 @@ import (
 // They read stories or update stories.
 const others = 2
 
-// first measures the very first request of the feed, and how much it slows other requests. Each
-// turn first removes the positions of all audits.
+// first measures the very first request of the feed, and how much it slows other requests.
+// Each turn first removes the positions of all audits.
 func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) error {
 	if err := d.moveOn(ctx, l); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (s *store) forget(ctx context.Context) error {
 	return err
 }
 
-// beside runs do together with other requests. It returns the times of these reads and updates,
-// and the duration of do.
+// beside runs do together with other requests. It returns the times of these reads and
+// updates, and the duration of do.
 func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]side, took time.Duration, err error) {
 	stories := l.stories()
 	ask := [2]func(n int) []byte{

@@ -86,8 +86,8 @@ func floorReader(scopes []int64) answer {
 	}
 }
 
-// floorFind reads the whole table once. Otherwise the server would read an index and fetch each
-// row by its id, which takes several times as long.
+// floorFind reads the whole table once. Otherwise the server would read an index and fetch
+// each row by its id, which takes several times as long.
 func floorFind(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT id, name, NULL FROM asset IGNORE INDEX (asset_order, asset_type) WHERE type = 4 AND state <> 255 AND name LIKE ?
 		ORDER BY order_key, id LIMIT 50`, "", "%"+rare+"%")

@@ -40,8 +40,8 @@ const feedOwners = `SELECT l.from_id, v.moment, m.name FROM asset_version v
 	JOIN asset_version m ON m.id = l.to_id AND m.moment <= v.moment AND m.until_moment > v.moment
 	WHERE v.moment BETWEEN ? AND ? AND v.id IN `
 
-// shown are the columns that a change shows, with their attributes, in the order of the answer.
-// The entry without a column is for relations to many.
+// shown are the columns that a change shows, with their attributes, in the order of the
+// answer. The entry without a column is for relations to many.
 var shown = []struct{ column, attribute string }{
 	{"state", "AssetState"},
 	{"name", "Name"},

@@ -167,8 +167,8 @@ func (it *item) own(r *rand.Rand) {
 	}
 }
 
-// Every asset is created in the first wave and changed once in each later wave, in the order of
-// ids.
+// Every asset is created in the first wave and changed once in each later wave, in the order
+// of ids.
 const firstMoment = 2000
 
 func (l *layout) wave(version int) int64 {

@@ -7,9 +7,9 @@
 //	go run ./bench/read -first              the very first request of the feed of changes
 //
 // It makes a database on MariaDB or MySQL and fills its tables directly. Each row of the table
-// is one piece of work that both sides do on the same data. One side is the whole service, over
-// HTTP. The other side is the floor: hand-written SQL and hand-appended JSON in a bare fiber
-// handler.
+// is one piece of work that both sides do on the same data. One side is the whole service,
+// over HTTP. The other side is the floor: hand-written SQL and hand-appended JSON in a bare
+// fiber handler.
 //
 // Before the measurement, the bench checks that both sides answer the same bytes. Both run in
 // one process, so other load of the machine affects both. With one client, requests alternate

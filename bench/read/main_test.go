@@ -32,8 +32,8 @@ func TestSmallRun(t *testing.T) {
 	}
 }
 
-// TestSmallCustomRun checks that custom attributes get the same answers as built-in attributes,
-// on both databases.
+// TestSmallCustomRun checks that custom attributes get the same answers as built-in
+// attributes, on both databases.
 func TestSmallCustomRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills two databases; TestSmallRun does the works of the table")

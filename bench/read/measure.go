@@ -79,8 +79,8 @@ type result struct {
 	service, floor side
 }
 
-// side has the sorted times of one side with one client, and its requests per second with eight
-// clients, one number per window.
+// side has the sorted times of one side with one client, and its requests per second with
+// eight clients, one number per window.
 type side struct {
 	times []time.Duration
 	rates []float64
@@ -117,8 +117,8 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 // least is the minimum number of repetitions of a row, even if it is slow.
 const least = 7
 
-// alone sends requests to both sides in turn. The side that comes first alternates, because the
-// second side finds the pages of the first in memory.
+// alone sends requests to both sides in turn. The side that comes first alternates, because
+// the second side finds the pages of the first in memory.
 func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
 	service, floor, err := dialBoth(s, w.compares())
 	if err != nil {

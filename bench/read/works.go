@@ -11,7 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// work is one row of the table. Both sides do the same work, in variants with different assets.
+// work is one row of the table. Both sides do the same work, in variants with different
+// assets.
 type work struct {
 	name     string
 	variants int
@@ -122,8 +123,8 @@ func byID(scope func(int) int64) func(int) string {
 	}
 }
 
-// branchScope returns one of the thirty scopes at the top of the tree. Each has about a hundred
-// scopes below it.
+// branchScope returns one of the thirty scopes at the top of the tree. Each has about a
+// hundred scopes below it.
 func branchScope(n int) int64 { return firstScope + int64(n) }
 
 func treeBody(scope func(int) int64) func(int) string {

@@ -8,8 +8,8 @@
 // It prints the rows and bytes of each table at four stages: after the stories are created,
 // after the changes, after the removal, and after the tables are rebuilt. It also prints the
 // bytes per asset, change and delivered event, and the duration of the removal. Single writes
-// and reads are measured during the removal and without it. It makes a database and drops it at
-// the end.
+// and reads are measured during the removal and without it. It makes a database and drops it
+// at the end.
 package main
 
 import (

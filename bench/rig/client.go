@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// Conn is one keep-alive connection. It does little more than copy bytes, so that its cost does
-// not hide the difference between the measured sides.
+// Conn is one keep-alive connection. It does little more than copy bytes, so that its cost
+// does not hide the difference between the measured sides.
 type Conn struct {
 	net.Conn
 	Ended bool // the server closes the connection after the last answer

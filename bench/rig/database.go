@@ -23,8 +23,8 @@ type Database struct {
 	keep             bool
 }
 
-// Open creates and migrates a database, or opens one that an earlier run kept. redis is the URL
-// of the queue.
+// Open creates and migrates a database, or opens one that an earlier run kept. redis is the
+// URL of the queue.
 func Open(ctx context.Context, server, redis, name string, keep bool) (*Database, error) {
 	d := &Database{name: name, url: server + "/" + name, redis: redis, keep: keep}
 	var err error

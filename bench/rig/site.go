@@ -129,7 +129,8 @@ func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
 	return nil
 }
 
-// Start starts a command under a name. settings are additional settings in the form NAME=value.
+// Start starts a command under a name. settings are additional settings in the form
+// NAME=value.
 func (s *Site) Start(name, command string, settings ...string) error {
 	addr, err := FreeAddr()
 	if err != nil {

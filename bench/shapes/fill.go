@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// The proportions of the data, which are the same for every size. Projects are filled one after
-// another. The number of members and sprints grows with the number of stories; a few members
-// own most of the stories.
+// The proportions of the data, which are the same for every size. Projects are filled one
+// after another. The number of members and sprints grows with the number of stories; a few
+// members own most of the stories.
 const (
 	storiesOfProject = 2000
 	storiesOfMember  = 250

@@ -6,9 +6,10 @@
 //	go run ./bench/shapes -servers mysql://root@127.0.0.1:3307 -only Owners
 //
 // Each row of the table is a query. Each column is a server with a number of stories, in
-// projects that were filled one after another. A cell is the best time of a few runs over HTTP,
-// in seconds. "growth" is the time of the largest size divided by that of the smallest. All
-// servers run the same queries and must return the same number of rows and the same first row.
+// projects that were filled one after another. A cell is the best time of a few runs over
+// HTTP, in seconds. "growth" is the time of the largest size divided by that of the smallest.
+// All servers run the same queries and must return the same number of rows and the same first
+// row.
 package main
 
 import (

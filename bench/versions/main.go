@@ -1,14 +1,14 @@
-// Command versions measures the size of a version of an asset on MariaDB or MySQL, and its cost
-// in time. It can compare this source tree with another tree on the same server.
+// Command versions measures the size of a version of an asset on MariaDB or MySQL, and its
+// cost in time. It can compare this source tree with another tree on the same server.
 //
 //	go run ./bench/versions                          only bytes
 //	go run ./bench/versions -against ../alds-before  both trees, and ratios of their times
 //	go run ./bench/versions -csv backlog.csv         names and descriptions from a file
 //
 // Stories are created and changed with bulk requests in a realistic order: most changes are of
-// newer stories, and of one or two small attributes. Then the sides do each work in turn: pages
-// as of an instant with and without descriptions, creates and changes. It makes a database for
-// each side and drops it at the end.
+// newer stories, and of one or two small attributes. Then the sides do each work in turn:
+// pages as of an instant with and without descriptions, creates and changes. It makes a
+// database for each side and drops it at the end.
 package main
 
 import (

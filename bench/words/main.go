@@ -7,8 +7,9 @@
 // The service creates stories, a thousand per request. Then each index is filled with their
 // names and Numbers, a thousand per transaction, as a write with this index would have to do.
 // The cost of an index is this time, divided by the time that the service needs for the same
-// stories. Find searches for a text anywhere in an attribute, so only an index of all sequences
-// of three characters can answer it. Indexes of whole words are measured for comparison.
+// stories. Find searches for a text anywhere in an attribute, so only an index of all
+// sequences of three characters can answer it. Indexes of whole words are measured for
+// comparison.
 package main
 
 import (

@@ -4,8 +4,8 @@
 //	go run ./bench/write -only creates   the rows whose name contains this text
 //	go run ./bench/write -sqlite a.db    single writes on SQLite, by one client and by many
 //
-// It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that both
-// sides do in turn in the same tables. The service runs in this process and receives POST
+// It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that
+// both sides do in turn in the same tables. The service runs in this process and receives POST
 // api/asset. The floor has the multi-row or set-based statements that a person would write for
 // this work only. They are sent from Go without HTTP, JSON or any check.
 //

@@ -158,8 +158,8 @@ func (s *sides) expect(w work, request []byte) error {
 	return err
 }
 
-// traced are the tables that a write changes, with their column for the moment. moment_stamp is
-// not included, because each side may stamp as often as it likes.
+// traced are the tables that a write changes, with their column for the moment. moment_stamp
+// is not included, because each side may stamp as often as it likes.
 var traced = [...]struct{ table, moment string }{
 	{"asset", "moment"}, {"asset_version", "moment"}, {"asset_link", "since_moment"}, {"audit", "first_moment"},
 }

@@ -1,5 +1,5 @@
-// Command pocketbase serves an empty backlog on PocketBase, with collections, relations and the
-// indexes that the queries need. It is a separate Go module, so that alds does not get its
+// Command pocketbase serves an empty backlog on PocketBase, with collections, relations and
+// the indexes that the queries need. It is a separate Go module, so that alds does not get its
 // dependencies. bench/peers builds and starts it.
 //
 //	pocketbase serve --dir DATA --http 127.0.0.1:8090

@@ -24,8 +24,8 @@ type Series struct {
 	Values []float64
 }
 
-// Largest limits the values that are drawn; a larger value is drawn as Largest. Sums and scales
-// of values up to Largest do not overflow.
+// Largest limits the values that are drawn; a larger value is drawn as Largest. Sums and
+// scales of values up to Largest do not overflow.
 const Largest = 1e300
 
 // Bounded limits a value to the range from -Largest to Largest. NaN stays NaN.
@@ -38,8 +38,8 @@ type layout struct {
 	width, height            float64
 	left, right, top, bottom float64
 	labels                   int // most labels below the drawing
-	// inRow is the number of series names in each row below the drawing. 0 means that the names
-	// are at the right, where the series end.
+	// inRow is the number of series names in each row below the drawing. 0 means that the
+	// names are at the right, where the series end.
 	inRow int
 }
 
@@ -53,7 +53,8 @@ var layouts = []layout{
 // maxTicks limits the numbered lines of the vertical axis.
 const maxTicks = 6
 
-// whole returns the height of a drawing, including the rows of names for this number of series.
+// whole returns the height of a drawing, including the rows of names for this number of
+// series.
 func (l layout) whole(series int) float64 {
 	if l.inRow == 0 {
 		return l.height
@@ -79,8 +80,8 @@ func (s scale) y(value float64) float64 {
 	return s.height - s.bottom - Bounded(value)/s.most*(s.height-s.top-s.bottom)
 }
 
-// draw draws a chart in each layout, with a vertical axis up to most. The function series draws
-// the content and returns the vertical position at which each series ends.
+// draw draws a chart in each layout, with a vertical axis up to most. The function series
+// draws the content and returns the vertical position at which each series ends.
 func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
 	step := Step(most, maxTicks)
 	var b strings.Builder
@@ -295,8 +296,8 @@ func last(values []float64) float64 {
 // at formats a position, rounded to a tenth of a unit.
 func at(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// Number formats a value for people: rounded to a hundredth, or with an exponent from 1e15. NaN
-// becomes "".
+// Number formats a value for people: rounded to a hundredth, or with an exponent from 1e15.
+// NaN becomes "".
 func Number(v float64) string {
 	if math.IsNaN(v) {
 		return ""

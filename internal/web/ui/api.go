@@ -196,8 +196,8 @@ type Written struct {
 	} `json:"commandFailures"`
 }
 
-// Write executes either all commands or none. Errors: *Error, with the messages of all commands
-// that failed. Spec: interface 4.3.
+// Write executes either all commands or none. Errors: *Error, with the messages of all
+// commands that failed. Spec: interface 4.3.
 func (a *API) Write(commands ...any) (Written, error) {
 	var w Written
 	if err := a.Post("api/asset?atomic=true", commands, &w); err != nil {
@@ -206,8 +206,9 @@ func (a *API) Write(commands ...any) (Written, error) {
 	return w, w.refused()
 }
 
-// WriteUnchanged executes a command if the asset is still at the moment, and stores the comment
-// with the change. Errors: *Error, 409 if another change came first. Spec: interface 4.3.12.
+// WriteUnchanged executes a command if the asset is still at the moment, and stores the
+// comment with the change. Errors: *Error, 409 if another change came first. Spec: interface
+// 4.3.12.
 func (a *API) WriteUnchanged(moment, comment string, command any) error {
 	body, err := json.Marshal(command)
 	if err != nil {

@@ -20,12 +20,13 @@ type Piece struct {
 // removed and added as a whole.
 const maxCompared = 64 << 10
 
-// leastCommon is a divisor. A difference is shown word by word only if the texts share at least
-// 1/leastCommon of the letters of the longer text. Otherwise both texts are shown as a whole.
+// leastCommon is a divisor. A difference is shown word by word only if the texts share at
+// least 1/leastCommon of the letters of the longer text. Otherwise both texts are shown as a
+// whole.
 const leastCommon = 3
 
-// The search for the smallest difference has no time limit for short texts. For longer texts it
-// stops after maxSearch with a larger difference.
+// The search for the smallest difference has no time limit for short texts. For longer texts
+// it stops after maxSearch with a larger difference.
 const (
 	searchedToTheEnd = 1 << 10 // bytes of both texts together
 	maxSearch        = 20 * time.Millisecond
@@ -48,8 +49,8 @@ func (d *Differences) Of(before, after string) []Piece {
 	return difference(before, after, maxCompared)
 }
 
-// difference compares two texts. If they have more than most bytes together, it returns both as
-// a whole.
+// difference compares two texts. If they have more than most bytes together, it returns both
+// as a whole.
 func difference(before, after string, most int) []Piece {
 	switch {
 	case before == after:
@@ -153,7 +154,7 @@ func numberOf(r rune) int {
 	return int(r) - 1
 }
 
-// joined merges neighbouring differences, so that they read as phrases. Two differences are
+// joined merges adjacent differences, so that they read as phrases. Two differences are
 // merged with the text between them if this text has no word, or is not longer than either
 // difference.
 func joined(pieces []Piece) []Piece {

@@ -10,8 +10,8 @@ import (
 // each level, so deeply nested JSON can become a thousand times larger.
 const maxIndented = 256 << 10
 
-// IndentedJSON indents JSON over several lines. If the text is not JSON, or would be too large,
-// it returns the text unchanged, cut off at maxIndented bytes.
+// IndentedJSON indents JSON over several lines. If the text is not JSON, or would be too
+// large, it returns the text unchanged, cut off at maxIndented bytes.
 func IndentedJSON(b []byte) string {
 	var text bytes.Buffer
 	if indentedSize(b) > maxIndented || json.Indent(&text, b, "", "  ") != nil {

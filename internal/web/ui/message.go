@@ -33,8 +33,8 @@ func Readable(message string) string {
 }
 
 // Readable replaces the codes in a message with texts of the interface, which have the names
-// that people see, such as Project for Scope. If the texts cannot be read, it uses the names of
-// the interface.
+// that people see, such as Project for Scope. If the texts cannot be read, it uses the names
+// of the interface.
 func (v *Visit) Readable(message string) string {
 	codes := Coded.FindAllString(message, -1)
 	if len(codes) == 0 || len(codes) > MaxWords {

@@ -108,8 +108,8 @@ func (l *inOrder) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Has reports whether a query from this type may name the attribute. The type itself has it, or
-// at least one concrete type below it has it and all of these agree on its form. Spec:
+// Has reports whether a query from this type may name the attribute. The type itself has it,
+// or at least one concrete type below it has it and all of these agree on its form. Spec:
 // interface 2.2.5.
 func (t *Type) Has(name string) bool {
 	if t.ByName[name] != nil {
@@ -144,8 +144,8 @@ type models struct {
 	last  *Model
 }
 
-// Model returns the model. It asks the interface each time, but decodes the answer only after a
-// change.
+// Model returns the model. It asks the interface each time, but decodes the answer only after
+// a change.
 func (v *Visit) Model() (*Model, error) {
 	m := &v.Site.models
 	m.mutex.Lock()

@@ -13,12 +13,12 @@ import (
 )
 
 // Once refuses a form that was already sent, for example after a double click or a reload of
-// the answer. A page calls it before the write if the form creates an asset or the answer has a
-// secret. If a page shows the form again, the form has a new token, so the reader can send it
-// again.
+// the answer. A page calls it before the write if the form creates an asset or the answer has
+// a secret. If a page shows the form again, the form has a new token, so the reader can send
+// it again.
 //
-// The interface stores the key of the form, so that all processes can see it. Once uses the key
-// for a write that matches no asset and is different each time. The interface refuses the
+// The interface stores the key of the form, so that all processes can see it. Once uses the
+// key for a write that matches no asset and is different each time. The interface refuses the
 // second use of the key. Errors: *Error, 409. Spec: interface 4.3.11.
 func (v *Visit) Once() error {
 	text := rand.Text()

@@ -136,8 +136,8 @@ func (v *Visit) Here() string {
 	return first
 }
 
-// notices has the texts that a page shows after a form succeeded, by the value of the parameter
-// done.
+// notices has the texts that a page shows after a form succeeded, by the value of the
+// parameter done.
 var notices = map[string]string{
 	"saved":    "Saved.",
 	"made":     "Made.",

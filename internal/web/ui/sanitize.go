@@ -18,8 +18,8 @@ const maxMarkup = 256 << 10
 // is plain text.
 var hasMarkup = regexp.MustCompile(`</?[a-zA-Z]|<!--|&(#\d+|#[xX][0-9a-fA-F]+|\w+);`)
 
-// Sanitized returns user text, which may contain HTML, as safe HTML. It removes everything that
-// could run, load, send data or appear outside its place on the page.
+// Sanitized returns user text, which may contain HTML, as safe HTML. It removes everything
+// that could run, load, send data or appear outside its place on the page.
 func Sanitized(text string) template.HTML {
 	if len(text) > maxMarkup {
 		return asWritten(strings.ToValidUTF8(text[:maxMarkup], "") + "…")
@@ -74,8 +74,8 @@ func asWritten(text string) template.HTML {
 	return template.HTML(strings.ReplaceAll(lines, "\n", "<br>"))
 }
 
-// balanced closes all open elements and drops end tags without a start tag. The policy does not
-// do this.
+// balanced closes all open elements and drops end tags without a start tag. The policy does
+// not do this.
 func balanced(text string) (string, error) {
 	place := &html.Node{Type: html.ElementNode, DataAtom: atom.Div, Data: "div"}
 	nodes, err := html.ParseFragment(strings.NewReader(text), place)
@@ -91,7 +91,8 @@ func balanced(text string) (string, error) {
 	return b.String(), nil
 }
 
-// markup is the policy for user text. It runs last, so that only the browser parses its output.
+// markup is the policy for user text. It runs last, so that only the browser parses its
+// output.
 var markup = markupPolicy()
 
 // ownPicture matches the URL of an attachment or embedded image of this service.

@@ -72,8 +72,8 @@ func IsToken(secret, token string) bool {
 	return err == nil && secret != "" && len(b) > SaltBytes && hmac.Equal(b, seal(secret, b[:SaltBytes]))
 }
 
-// toSignIn redirects to the sign-in, which then redirects back to the page. After a form, which
-// was not saved, the way back goes to the page with the form.
+// toSignIn redirects to the sign-in, which then redirects back to the page. After a form,
+// which was not saved, the way back goes to the page with the form.
 func (v *Visit) toSignIn() error {
 	next, params := v.From(), []string(nil)
 	if v.Request.Method == http.MethodGet {
@@ -94,8 +94,8 @@ func (v *Visit) toSignIn() error {
 }
 
 // From returns the path of the page that the reader comes from. It is empty if this page is on
-// another site or cannot be read with GET. The browser sends this value, so it is only used for
-// links and proves nothing.
+// another site or cannot be read with GET. The browser sends this value, so it is only used
+// for links and proves nothing.
 func (v *Visit) From() string {
 	u, err := url.Parse(v.Request.Referer())
 	if err != nil || u.Host != v.Request.Host {

@@ -152,8 +152,8 @@ func signedIn(show Page) Page {
 	}
 }
 
-// ForAdministrators returns a page that only system administrators see. Other members get a 403
-// before the page sends any request.
+// ForAdministrators returns a page that only system administrators see. Other members get a
+// 403 before the page sends any request.
 func ForAdministrators(show Page) Page {
 	return func(v *Visit) error {
 		if !v.Member.Administers() {

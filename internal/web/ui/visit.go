@@ -97,8 +97,8 @@ func (v *Visit) readForm() error {
 	return nil
 }
 
-// maxMultipart is the bytes of a form with files that are held in memory. It is above the limit
-// of a body, so no file is written to disk.
+// maxMultipart is the bytes of a form with files that are held in memory. It is above the
+// limit of a body, so no file is written to disk.
 const maxMultipart = 16 << 20
 
 // Field returns the value of a form field without surrounding spaces.

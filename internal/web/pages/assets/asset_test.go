@@ -74,8 +74,8 @@ func TestDescribed(t *testing.T) {
 }
 
 // TestToAsk checks the relations to many that a page reads. It reads each relation from its
-// other side, or within the asset if there is no other side. It does not read relations without
-// a bound.
+// other side, or within the asset if there is no other side. It does not read relations
+// without a bound.
 func TestToAsk(t *testing.T) {
 	d := readTypes(t)
 	story := d.Types["Story"]
@@ -94,7 +94,8 @@ func TestToAsk(t *testing.T) {
 	}
 }
 
-// TestFolded checks that a folded group of a form opens if it has a field that needs attention.
+// TestFolded checks that a folded group of a form opens if it has a field that needs
+// attention.
 func TestFolded(t *testing.T) {
 	for name, c := range map[string]struct {
 		field field

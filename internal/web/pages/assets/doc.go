@@ -1,5 +1,5 @@
-// Package assets has the pages about one asset: its values, history and activity, its form, and
-// its operations.
+// Package assets has the pages about one asset: its values, history and activity, its form,
+// and its operations.
 //
 // Spec: interface 4.14.
 package assets

@@ -137,9 +137,9 @@ func (f *field) change(form url.Values, shown row) (any, bool) {
 	return typed, true
 }
 
-// same reports whether the input equals the value that was shown. For a relation, the input may
-// be the Oid or the name. The form contains the name that it showed, because the related asset
-// may have been renamed since.
+// same reports whether the input equals the value that was shown. For a relation, the input
+// may be the Oid or the name. The form contains the name that it showed, because the related
+// asset may have been renamed since.
 func (f *field) same(typed string, form url.Values, shown row) bool {
 	if f.attribute.IsRelation() {
 		before := formValue(asName, f.attribute, shown)
@@ -172,8 +172,8 @@ func (f *field) manyOf(form url.Values) (added, removed []string) {
 	return added, minus(had, kept)
 }
 
-// asChange returns a change of a multi-value attribute in the form of a command, and whether it
-// has any effect.
+// asChange returns a change of a multi-value attribute in the form of a command, and whether
+// it has any effect.
 func asChange(added, removed []string) (any, bool) {
 	change := map[string]any{}
 	if len(added) > 0 {
@@ -215,8 +215,8 @@ func linesOf(text string) []string {
 	return lines
 }
 
-// showRefused shows the form again with its input. The message is also shown at each field that
-// it names.
+// showRefused shows the form again with its input. The message is also shown at each field
+// that it names.
 func showRefused(v *ui.Visit, p *editPage, message string) error {
 	p.keep(v.Request.PostForm)
 	p.Comment = v.Field("comment")
@@ -321,8 +321,9 @@ func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	return showForm(v, p)
 }
 
-// meets sets the current value at a field that the other side also changed. For several values,
-// it applies the input to the current values, so that changes of the other side remain.
+// meets sets the current value at a field that the other side also changed. For several
+// values, it applies the input to the current values, so that changes of the other side
+// remain.
 func (f *field) meets(now *asset, shown row, typed url.Values) {
 	var is string
 	var same bool

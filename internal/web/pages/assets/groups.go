@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// The groups of attributes on a page. The group is computed from the metadata of the attribute,
-// so it also works for types and attributes that administrators add.
+// The groups of attributes on a page. The group is computed from the metadata of the
+// attribute, so it also works for types and attributes that administrators add.
 const (
 	inMain     = "Main"
 	inPlanning = "Planning"

@@ -115,8 +115,8 @@ func readVersions(v *ui.Visit, page *historyPage, start int) error {
 	return nil
 }
 
-// versionRows reads versions with the attributes that are compared. If the answer is too large,
-// it reads them again without long values.
+// versionRows reads versions with the attributes that are compared. If the answer is too
+// large, it reads them again without long values.
 func versionRows(v *ui.Visit, a *asset, filter string, start int) ([]row, error) {
 	ask := func(long bool) ui.Query {
 		q := ui.Query{
@@ -155,8 +155,8 @@ func (a *asset) compared() []*ui.Attribute {
 	return list
 }
 
-// comparedTokens returns the attributes to select for versions. If long is false, it leaves out
-// values that may be large.
+// comparedTokens returns the attributes to select for versions. If long is false, it leaves
+// out values that may be large.
 func (a *asset) comparedTokens(long bool) []string {
 	tokens := []string{"Moment", "ChangedBy", "ChangedBy.Name", "ChangeDateUTC", "ChangeComment"}
 	for _, one := range a.compared() {

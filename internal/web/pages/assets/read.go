@@ -81,8 +81,8 @@ func (a *asset) title() string {
 	return a.Name
 }
 
-// load reads an asset or one of its versions. Errors: *ui.Error, 404 if the asset is missing or
-// hidden from the reader.
+// load reads an asset or one of its versions. Errors: *ui.Error, 404 if the asset is missing
+// or hidden from the reader.
 func load(v *ui.Visit, o oid.OID) (*asset, error) {
 	a, err := kindOf(v, o)
 	if err != nil {

@@ -112,8 +112,8 @@ func attachFile(v *ui.Visit, o oid.OID) error {
 	return storeContent(v, made.AssetsCreated.OidTokens[0], kind, content)
 }
 
-// storeContent sends the content of a new attachment. If the content is refused, it deletes the
-// attachment.
+// storeContent sends the content of a new attachment. If the content is refused, it deletes
+// the attachment.
 func storeContent(v *ui.Visit, attachment, kind string, content []byte) error {
 	_, id, _ := strings.Cut(attachment, ":")
 	path := "attachment.img/" + id

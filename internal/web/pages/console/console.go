@@ -80,8 +80,8 @@ func runConsole(v *ui.Visit) error {
 	return renderConsole(v, c)
 }
 
-// address returns the URL that the browser shows after a request. Going back and reloading then
-// restore the request.
+// address returns the URL that the browser shows after a request. Going back and reloading
+// then restore the request.
 func address(v *ui.Visit, c console) string {
 	if c.Link != "" && len(c.Link) <= maxAddress {
 		return c.Link

@@ -15,9 +15,9 @@ const maxRead = 4 << 20
 // place is the position of an error in the request. Line 0 means that it is unknown.
 type place struct{ Line, Column, Position int }
 
-// commandsOf returns the commands of a request as they were written, without aliases. The order
-// is that of the command indexes in failures. It returns nil if the request is too large or
-// invalid. Spec: interface 2.5.3.
+// commandsOf returns the commands of a request as they were written, without aliases. The
+// order is that of the command indexes in failures. It returns nil if the request is too large
+// or invalid. Spec: interface 2.5.3.
 func commandsOf(request string) []*doc.Node {
 	body := []byte(request)
 	yaml, format := doc.Sniff(body), doc.JSON
@@ -55,8 +55,8 @@ func withoutAlias(n *doc.Node) *doc.Node {
 }
 
 // placeOf returns the byte offset in the request to which a failure refers: the value of the
-// attribute in its message, or the operation, or the type or asset of the command. projected is
-// the failed command, which may be nested in command.
+// attribute in its message, or the operation, or the type or asset of the command. projected
+// is the failed command, which may be nested in command.
 func placeOf(command *doc.Node, projected jsonObject, message string) int {
 	if inner := nested(command, projected); inner != nil {
 		command = inner

@@ -102,8 +102,8 @@ func runRequest(v *ui.Visit, c console) (*ran, error) {
 	return r, nil
 }
 
-// send sends the request to a path and reads the parts that every answer has. If the request is
-// refused, the result has a message. Errors: *ui.Error if the session is not valid.
+// send sends the request to a path and reads the parts that every answer has. If the request
+// is refused, the result has a message. Errors: *ui.Error if the session is not valid.
 func send(v *ui.Visit, action, path, request string) (*ran, ui.Answer, error) {
 	v.API.Note(http.MethodPost, path, nil) // without a body, because the editor shows it
 	begin := time.Now()
@@ -195,8 +195,8 @@ func (r *ran) readQueryResult(d *json.Decoder, name string) error {
 	return r.readResults(d)
 }
 
-// readResults decodes result sets up to the end of their list. All tables together show at most
-// maxResultRows rows.
+// readResults decodes result sets up to the end of their list. All tables together show at
+// most maxResultRows rows.
 func (r *ran) readResults(d *json.Decoder) error {
 	left := maxResultRows
 	return eachElement(d, func() error {

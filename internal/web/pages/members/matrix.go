@@ -267,8 +267,8 @@ func cellFor(page *matrixPage, p *person, in matrixScope, held []heldRole) matri
 	return c
 }
 
-// assigning returns the command that gives a member a role in a project, or removes the role if
-// role is empty.
+// assigning returns the command that gives a member a role in a project, or removes the role
+// if role is empty.
 func assigning(scope, member, role string, owner bool) any {
 	if role == "" {
 		return map[string]any{"from": scope, "update": map[string]any{"Members": map[string]string{"remove": member}}}

@@ -174,8 +174,8 @@ func findStretch[row any](v *ui.Visit, q ui.Query, size, start int) (rows []row,
 	return sets[0], pages[0].Total, nil
 }
 
-// lastUses sets the last sign-in of members. It reads only the latest sign-ins of the audit, so
-// earlier ones are not found.
+// lastUses sets the last sign-in of members. It reads only the latest sign-ins of the audit,
+// so earlier ones are not found.
 func lastUses(v *ui.Visit, people []person) error {
 	events, err := signIns(v, "page=500")
 	if err != nil {

@@ -20,9 +20,9 @@ type namesake struct{ Oid, Name, Link string }
 var namedBy = map[string]string{"Member": "Name=$Text|Nickname=$Text|Username=$Text", "Scope": "Name=$Text"}
 
 // assetNamed returns the Oid of the member or project in a field, which has an Oid or a name.
-// An empty field returns "". If several assets have the name, it returns all of them, each with
-// a link to this page with the Oid as the parameter. Errors: *ui.Error, 400 if no asset has the
-// name.
+// An empty field returns "". If several assets have the name, it returns all of them, each
+// with a link to this page with the Oid as the parameter. Errors: *ui.Error, 400 if no asset
+// has the name.
 func assetNamed(v *ui.Visit, kind, param string) (oid string, all []namesake, err error) {
 	text := v.Param(param)
 	if text == "" || ui.IsOid(text, kind) {

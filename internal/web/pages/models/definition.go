@@ -96,8 +96,8 @@ func definitionCommand(oid, work string, changed map[string]any, assets int) map
 	return c
 }
 
-// toGo matches the part of a refusal of DeleteWithData that reports what it would delete. Spec:
-// interface 2.1.4.
+// toGo matches the part of a refusal of DeleteWithData that reports what it would delete.
+// Spec: interface 2.1.4.
 var toGo = regexp.MustCompile(`'\w+\.Assets: (.+)$`)
 
 // wouldGo returns what a deletion would remove, as the refusal reports it, or "" for another

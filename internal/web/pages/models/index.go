@@ -94,8 +94,8 @@ func nameModel(v *ui.Visit, m *model) error {
 	return localize(v, names)
 }
 
-// localize reads the texts of tags and sets them. The requests are long and add no information,
-// so the footer does not show them. Spec: interface 4.10.
+// localize reads the texts of tags and sets them. The requests are long and add no
+// information, so the footer does not show them. Spec: interface 4.10.
 func localize(v *ui.Visit, names map[string]*string) error {
 	var tags []string
 	for tag := range names {

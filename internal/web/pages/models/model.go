@@ -48,8 +48,8 @@ func showModel(v *ui.Visit) error {
 	return v.Render("model", "Model", page)
 }
 
-// maxSought limits the bytes of a search text, because every name in the model is compared with
-// it.
+// maxSought limits the bytes of a search text, because every name in the model is compared
+// with it.
 const maxSought = 200
 
 // sought returns the search text of a parameter. Errors: *ui.Error.
@@ -87,7 +87,8 @@ func (t *modelType) Counts() string {
 	return strings.Join(all, ", ")
 }
 
-// tree returns the types without a base, each with all of its subtypes, in the order of rankOf.
+// tree returns the types without a base, each with all of its subtypes, in the order of
+// rankOf.
 func (m *model) tree() []*typeBranch {
 	all := map[string]*typeBranch{}
 	for _, t := range m.types {

@@ -21,8 +21,8 @@ type hit struct {
 // places has the order of results with the same rank.
 var places = map[string]int{"type": 0, "attribute": 1, "operation": 2}
 
-// search finds types, attributes and operations by a part of their name or display name. With a
-// text of the form Type.Name it finds the attributes and operations of that type, including
+// search finds types, attributes and operations by a part of their name or display name. With
+// a text of the form Type.Name it finds the attributes and operations of that type, including
 // inherited ones.
 func (m *model) search(text string) []hit {
 	of, part, dotted := strings.Cut(text, ".")

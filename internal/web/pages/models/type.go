@@ -280,9 +280,10 @@ func readValues(v *ui.Visit, page *typePage) error {
 	return err
 }
 
-// groups returns the attributes of a type, grouped by the type that declares or overrides them.
-// The group of the type itself comes first, then those of its ancestors, the nearest first. It
-// keeps attributes whose name or display name contains text, or whose kind equals it.
+// groups returns the attributes of a type, grouped by the type that declares or overrides
+// them. The group of the type itself comes first, then those of its ancestors, the nearest
+// first. It keeps attributes whose name or display name contains text, or whose kind equals
+// it.
 func groups(own string, attributes map[string]*attribute, text string, above []*modelType) []attributeGroup {
 	all := []attributeGroup{{From: own, Own: true}}
 	place := map[string]int{own: 0}
@@ -332,8 +333,8 @@ func (p *typePage) Lineage() []*modelType {
 	return all
 }
 
-// Flags returns the properties of an attribute as text. A computed attribute is not also marked
-// as read-only.
+// Flags returns the properties of an attribute as text. A computed attribute is not also
+// marked as read-only.
 func (a *attribute) Flags() string {
 	var all []string
 	for _, flag := range []struct {

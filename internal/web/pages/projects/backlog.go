@@ -259,8 +259,8 @@ func (f filter) Active() bool {
 	return f.Find+f.Type+f.Status+f.Owner+f.Sprint != "" || f.Closed
 }
 
-// with returns a query string with the filter, changed by pairs of name and value. It starts at
-// the first page unless a pair has the page.
+// with returns a query string with the filter, changed by pairs of name and value. It starts
+// at the first page unless a pair has the page.
 func (f filter) with(pairs ...string) string {
 	values := url.Values{}
 	closed := ""
@@ -277,8 +277,8 @@ func (f filter) with(pairs ...string) string {
 	return "?" + values.Encode()
 }
 
-// By returns the link that sorts the table by a column. If it is already sorted by this column,
-// the link reverses the direction.
+// By returns the link that sorts the table by a column. If it is already sorted by this
+// column, the link reverses the direction.
 func (f filter) By(c column) string {
 	first, other := c.Key, "-"+c.Key
 	if c.Down {

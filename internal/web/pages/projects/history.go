@@ -61,8 +61,8 @@ func (v *itemVersion) inEffect(instants []time.Time) (from, to int) {
 	return from, max(from, to)
 }
 
-// replay calls count for each version and each instant at which it was in effect. It skips dead
-// versions and projects that did not count at that instant.
+// replay calls count for each version and each instant at which it was in effect. It skips
+// dead versions and projects that did not count at that instant.
 func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bool, began starts, count func(i int, v *itemVersion)) {
 	for k := range versions {
 		v := &versions[k]
@@ -79,17 +79,17 @@ func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bo
 	}
 }
 
-// starts corrects the start of first versions. An importer can set the date of an asset's first
-// version to a time before it was written. But a query as of a time before the write does not
-// find this version. First versions were written in the order of their moments. Spec: interface
-// 4.3.10.
+// starts corrects the start of first versions. An importer can set the date of an asset's
+// first version to a time before it was written. But a query as of a time before the write
+// does not find this version. First versions were written in the order of their moments. Spec:
+// interface 4.3.10.
 type starts struct {
 	moments []int64         // by instant: highest moment of a first version that was written by then
 	unsure  map[string]bool // first versions, whose date may be set by an importer
 }
 
-// first returns the first instant in the range from..to at which a query finds the version. The
-// end of the range is exclusive.
+// first returns the first instant in the range from..to at which a query finds the version.
+// The end of the range is exclusive.
 func (s starts) first(v *itemVersion, from, to int) int {
 	if s.unsure[v.Oid] {
 		moment := momentOf(v.Oid)
@@ -350,8 +350,8 @@ func rowsAt(v *ui.Visit, instants []time.Time, of func(i int) ui.Query) ([][]ui.
 	return rows, err
 }
 
-// scopesAt reads which projects count at each instant: the project, and its descendants at that
-// instant if the view includes them.
+// scopesAt reads which projects count at each instant: the project, and its descendants at
+// that instant if the view includes them.
 func scopesAt(v *ui.Visit, p *project, instants []time.Time) ([]map[string]bool, error) {
 	rows, err := rowsAt(v, instants, func(int) ui.Query {
 		if p.Below {

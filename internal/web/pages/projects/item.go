@@ -39,8 +39,8 @@ var (
 	cardColumns    = []string{"Number", "Name", "AssetState", "Status", "Status.Name", "Owners.Nickname", "Estimate"}
 )
 
-// ToDo returns the work to do including tasks and tests, as in AllocatedToDo, or "" if there is
-// no value.
+// ToDo returns the work to do including tasks and tests, as in AllocatedToDo, or "" if there
+// is no value.
 func (i item) ToDo() string {
 	if i.OwnToDo == "" && i.OfParts == "" {
 		return ""

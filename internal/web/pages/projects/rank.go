@@ -9,8 +9,8 @@ import (
 )
 
 // rankItem serves POST ui/project/<oid>/rank: it puts an item before or after another item,
-// which the form names by Number or Oid. The script receives a refusal as text. Spec: interface
-// 11.
+// which the form names by Number or Oid. The script receives a refusal as text. Spec:
+// interface 11.
 func rankItem(v *ui.Visit) error {
 	p, err := readProject(v, "")
 	if err != nil {
@@ -48,8 +48,8 @@ func place(v *ui.Visit, p *project) error {
 	return changeItem(v, p, moved, map[string]any{"Order": map[string]string{place: target}})
 }
 
-// changeItem updates an item if it is in the projects of the view. So a form of another project
-// changes nothing. Errors: *ui.Error.
+// changeItem updates an item if it is in the projects of the view. So a form of another
+// project changes nothing. Errors: *ui.Error.
 func changeItem(v *ui.Visit, p *project, item string, update map[string]any) error {
 	done, err := v.API.Write(map[string]any{"from": item, "filter": []string{within}, "with": p.given(), "update": update})
 	if err == nil && len(done.AssetsModified.OidTokens) == 0 {

@@ -68,8 +68,8 @@ func (k *receivers) open(id string) []received {
 	return slices.Clone(k.byID[id])
 }
 
-// receive serves POST ui/receiver/<id>, the target of webhooks. Unknown ids get the same answer
-// as known ids.
+// receive serves POST ui/receiver/<id>, the target of webhooks. Unknown ids get the same
+// answer as known ids.
 func (k *receivers) receive(v *ui.Visit) error {
 	if !v.Site.Greets {
 		return ui.NotFound()

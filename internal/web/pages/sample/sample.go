@@ -160,8 +160,8 @@ func makeSampleProject(v *ui.Visit) (string, error) {
 	return "", &ui.Error{Status: http.StatusInternalServerError, Message: "The sample has no project."}
 }
 
-// removeSample serves POST ui/welcome/remove: it deletes the subscription, the project with its
-// contents, and the schedule with its sprints.
+// removeSample serves POST ui/welcome/remove: it deletes the subscription, the project with
+// its contents, and the schedule with its sprints.
 func removeSample(v *ui.Visit) error {
 	s, err := readSample(v)
 	if err != nil {

@@ -42,8 +42,8 @@ func (d *webhookDelivery) WhyText() string { return whyWaiting[d.Why] }
 // Delivery returns the delivery itself, for templates that share parts.
 func (d *webhookDelivery) Delivery() *webhookDelivery { return d }
 
-// Latency returns the time from the change, or from the request to send it again, to the end of
-// the delivery. It is empty before the end.
+// Latency returns the time from the change, or from the request to send it again, to the end
+// of the delivery. It is empty before the end.
 func (d *webhookDelivery) Latency() string {
 	if d.SettledAt.IsZero() {
 		return ""
@@ -66,8 +66,8 @@ type webhookReceipt struct {
 	AfterGivenUp  string            `json:"afterGivenUp"`
 }
 
-// IsOf reports whether the attempt belongs to the current delivery. An attempt before a request
-// to send it again does not.
+// IsOf reports whether the attempt belongs to the current delivery. An attempt before a
+// request to send it again does not.
 func (r *webhookReceipt) IsOf(d *webhookDelivery) bool { return !r.TimeStamp.Before(d.Since) }
 
 // Attempt returns the number of the attempt, from 1.
@@ -248,8 +248,8 @@ func actOnWebhook(v *ui.Visit) error {
 // maxRequest limits the bytes of a delivery's body that a page shows.
 const maxRequest = 64 << 10
 
-// showDelivery serves GET ui/webhooks/<id>/deliveries/<delivery>: the request that is sent, and
-// the answers.
+// showDelivery serves GET ui/webhooks/<id>/deliveries/<delivery>: the request that is sent,
+// and the answers.
 func showDelivery(v *ui.Visit) error {
 	id, err := v.UUID("id")
 	if err != nil {

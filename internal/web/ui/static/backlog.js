@@ -1,6 +1,6 @@
 // Rows of the backlog are ranked by dragging, or by keyboard on the button that selects a row.
-// Alt and an arrow key moves the row by one. Space picks it up, arrow keys move it, Space drops
-// it, and Escape puts it back. The form above the table does the same.
+// Alt and an arrow key moves the row by one. Space picks it up, arrow keys move it, Space
+// drops it, and Escape puts it back. The form above the table does the same.
 (() => {
   'use strict';
   let held = null, home = null; // the row that is picked up, and the row that followed it

@@ -139,8 +139,8 @@
   }
   history.querySelector(":scope > button").addEventListener("click", () => store([]));
 
-  // Completion is a list below the cursor. No entry is selected at first, so that Enter and Tab
-  // work as usual.
+  // Completion is a list below the cursor. No entry is selected at first, so that Enter and
+  // Tab work as usual.
 
   const list = document.getElementById("completions");
   let chosen = -1, start = 0;
