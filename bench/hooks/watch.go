@@ -190,8 +190,8 @@ var slack = []struct {
 	{" MB", .20, 8}, // size of a table's file, which grows in steps
 }
 
-// growing is the allowed increase of the rows per change in a history table, from the second
-// to the last third, as a part of the value. File sizes of history tables are printed but not
+// growing limits the increase of the rows per change in a history table, from the second to
+// the last third. It is a part of the value. File sizes of history tables are printed but not
 // judged, because files grow in steps of megabytes.
 const growing = .05
 

@@ -222,8 +222,8 @@ func (w *world) sizes(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// settle waits until at most a tenth of the pages in the server's memory must still be written
-// to disk, or until the time most is over.
+// settle waits until the server has written its pages to disk, except for a tenth of the pages
+// in its memory. It waits at most the time most.
 func (w *world) settle(ctx context.Context, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(time.Second) {
 		pages := map[string]int64{}

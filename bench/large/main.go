@@ -8,10 +8,10 @@
 // like an import. Projects have about 5,000 assets each and fill one after another; twenty
 // form a program. Stories have the texts of a backlog, and tasks, owners, statuses and teams.
 // There are also defects and epics. At each size, the bench prints the rate and the sizes of
-// the tables. Then it waits until the server has written most of its data to disk, so that it
-// is like a server that was not just filled. After that, one client does each work in turn,
-// each time for another random project, story or member. The table shows the median and the
-// slowest of twenty. It drops its database at the end.
+// the tables. Then it waits until the server has written most of its data to disk, as a server
+// in normal use has. After that, one client does each work in turn, each time for another
+// random project, story or member. The table shows the median and the slowest of twenty. It
+// drops its database at the end.
 package main
 
 import (

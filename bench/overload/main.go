@@ -10,8 +10,8 @@
 // its time, whether or not earlier requests are answered, on many connections. The rate rises
 // as long as 99 of 100 requests get the right answer and the 99th percentile is within a
 // bound. The last such rate is the sustainable rate. Then the bench offers ten times that rate
-// for a minute, and afterwards half of it, to measure the time until the service has
-// recovered.
+// for a minute. Afterwards it offers half of the sustainable rate, and measures the time until
+// the service has recovered.
 //
 // The same run measures the cost of the flood itself: the service is offered twice the
 // sustainable rate, while a bare server that answers 503 receives the rest.

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Queries for the changes in the stream of a story, including its parts and relations that
-// other assets change, and in the stream of a project.
+// Queries for the changes in an activity stream. The stream of a story includes changes of its
+// parts, and of relations that other assets change. The second query is for a project.
 const (
 	ofStory = `SELECT * FROM (SELECT id, moment FROM asset_version WHERE id = ? ORDER BY moment DESC LIMIT 25) a
 		UNION ALL SELECT * FROM (SELECT id, moment FROM asset_version WHERE parent_id = ? ORDER BY moment DESC LIMIT 25) b

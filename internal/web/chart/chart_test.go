@@ -85,8 +85,8 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestLayouts checks that each chart is drawn for wide screens and for phones, that nothing
-// exceeds the drawing, and that Blank has the same size.
+// TestLayouts checks that each chart is drawn for wide screens and for phones. It also checks
+// that nothing exceeds the drawing and that Blank has the same size.
 func TestLayouts(t *testing.T) {
 	c := Chart{ID: "a", Labels: []string{"2026-01-01", "2026-01-02", "2026-01-03"}, Series: []Series{{Name: "One"}, {Name: "Two"}, {Name: "Three"}}}
 	sizes := regexp.MustCompile(`class="chart[^"]*" viewBox="[^"]*"`)

@@ -127,8 +127,8 @@ type band struct {
 // closedBand is the key of the band for closed items, whatever their status is.
 const closedBand = "closed"
 
-// bandsOf returns one band for each status, from the last status to the first, so that
-// finished items are at the bottom of the chart.
+// bandsOf returns one band for each status. The last status comes first, so that finished
+// items are at the bottom of the chart.
 func bandsOf(h *history, statuses []ui.Named) []band {
 	byKey := map[string]*band{}
 	h.replay(func(i int, v *itemVersion) {
