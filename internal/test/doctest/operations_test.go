@@ -58,7 +58,6 @@ var operationsRows = []row{
 	},
 	{begins: "ALTER TABLE asset_version PAGE_COMPRESSED"},
 	{begins: "ALTER TABLE asset_version COMPRESSION", not: "that of MySQL; here is MariaDB"},
-	{begins: "go run ./bench/retention", not: bench},
 	{begins: "bin/api export", after: `for name in alds restored; do DATABASE_URL=${DATABASE_URL%/*}/$name bin/api export | gzip -n > $name.gz; done; cmp alds.gz restored.gz`},
 	{begins: "UPDATE webhook_subscription", before: "SCHEMA=restored", after: "SCHEMA=alds"},
 	{begins: "bin/api check", lines: []row{
