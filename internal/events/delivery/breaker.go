@@ -8,13 +8,13 @@ import (
 // The stored states of a circuit breaker.
 const (
 	breakerClosed = 0
-	breakerOpen   = 1
+	breakerOpen   = 1 // open, or half-open after its backoff
 )
 
-// The circuit breaker of a receiver opens after openAfter failures in a row:
-// nothing is sent until the backoff is over. An open one whose backoff is over is
-// half-open: one attempt, the probe, closes it, or opens it again with twice the
-// backoff.
+// The circuit breaker of a receiver opens after openAfter failures in a row. Nothing is sent
+// until the backoff is over. Then the breaker is half-open, and one delivery is sent as a
+// probe. The breaker closes if the probe succeeds. It opens again with twice the backoff if
+// the probe fails.
 const (
 	openAfter    = 5
 	maxBackoff   = 5 * time.Minute
@@ -22,8 +22,8 @@ const (
 	firstBackoff = 5 * time.Second // without a schedule
 )
 
-// asksForLess reports whether an answer is about all deliveries of the receiver
-// and not only about this one.
+// asksForLess reports whether an answer concerns all deliveries to the receiver and not only
+// one: the receiver is overloaded, unreachable behind a proxy, or asks for a pause.
 func asksForLess(status int, retryAfter time.Duration) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
@@ -32,14 +32,14 @@ func asksForLess(status int, retryAfter time.Duration) bool {
 	return retryAfter > 0 && (status < 200 || status >= 300)
 }
 
-// backoff is how long the circuit breaker stays open after failures in a row; 0
-// keeps it closed. less tells that an answer asked for less, and retryAfter for
-// how long, 0 when it did not say. chance, from 0 to 1, spreads the probes of
-// many subscriptions.
+// backoff returns how long the circuit breaker stays open after failures in a row, or 0 if it
+// stays closed. less is true if an answer asked for less (asksForLess). retryAfter is the
+// pause that the receiver asked for, or 0 if it asked for none. chance is a random number
+// from 0 to 1, which spreads the probes of many subscriptions.
 func backoff(failures int, schedule []time.Duration, less bool, retryAfter time.Duration, chance float64) time.Duration {
 	if retryAfter > 0 {
 		wait := min(retryAfter, maxRetryAfter)
-		return wait + time.Duration(jitter*chance*float64(wait)) // never earlier
+		return wait + time.Duration(jitter*chance*float64(wait)) // jitter only lengthens this wait
 	}
 	doublings := failures - openAfter
 	if less {

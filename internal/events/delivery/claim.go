@@ -11,11 +11,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Wake sends what is due to one subscription.
+// Wake makes the queue of a subscription send its due deliveries, and returns at once. It does
+// nothing if this sender has too many queues; a later Sweep then finds the deliveries.
 func (s *Sender) Wake(subscription string) { s.queues.wake(subscription) }
 
-// Sweep wakes a queue for each subscription with due deliveries. Their order is
-// random, so that no subscription is always last.
+// Sweep wakes a queue for each subscription with due deliveries, in random order, so that no
+// subscription is always last. It stops when no further queue may start. It also corrects
+// times after the database's clock was set back, and updates gauges.
 func (s *Sender) Sweep(ctx context.Context) error {
 	now, err := s.correctTimes(ctx)
 	if err != nil {
@@ -43,8 +45,8 @@ func (s *Sender) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// dueSubscriptions lists the subscriptions with deliveries that are due and can
-// be sent or dropped.
+// dueSubscriptions lists the subscriptions with due deliveries that can be sent. It includes
+// disabled subscriptions, whose deliveries the claim drops.
 func (s *Sender) dueSubscriptions(ctx context.Context, now int64) ([]string, error) {
 	var ids []string
 	err := db.Each(ctx, s.db, "SELECT subscription_id, MIN(due) FROM webhook_delivery WHERE state = 0 GROUP BY subscription_id", nil,
@@ -63,8 +65,8 @@ func (s *Sender) dueSubscriptions(ctx context.Context, now int64) ([]string, err
 	return s.withoutBlocked(ctx, ids)
 }
 
-// withoutBlocked leaves out subscriptions that are paused, whose circuit breaker is
-// open, or that are to be disabled.
+// withoutBlocked removes the ids of subscriptions that are paused, that have an open circuit
+// breaker, or that will be disabled because their receiver is gone.
 func (s *Sender) withoutBlocked(ctx context.Context, ids []string) ([]string, error) {
 	blocked := map[string]bool{}
 	for in, args := range db.InChunks(ids) {
@@ -86,10 +88,10 @@ const (
 	claimEvents = 500
 )
 
-// claim claims the next due deliveries of a subscription, oldest first; none
-// while another sender has claimed some. Those that go together become one. The lock of
-// the subscription orders its claims and fan-outs. A nil receiver says that the
-// subscription is deleted, and more that further ones may be due.
+// claim claims the next due deliveries of a subscription, oldest first. It claims none while
+// another sender has claimed some. It merges deliveries that fit together. The lock of the
+// subscription serializes its claims and fan-outs. failing limits the claim to one delivery.
+// r is nil if the subscription is deleted. more is true if further deliveries may be due.
 func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Delivery, r *receiver, more bool, err error) {
 	var reserved claiming
 	defer func() { s.queues.unreserve(&reserved) }()
@@ -124,16 +126,17 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 		for _, d := range all {
 			d.leased, d.owner, d.Since = began, owner, r.since
 		}
-		r.at = s.now() // it is still locked; after the commit another write may have changed it
+		r.at = s.now() // the row is locked until the commit, so r is still current
 		return err
 	})
 	return all, r, more, err
 }
 
-// due lists the deliveries that are claimed together. The more claims of a
-// delivery had no end, the fewer are claimed with it, so that a delivery that
-// ends its senders is alone when it is given up: among those of its subscription and,
-// by reserve, of all. It reserves their bytes. more tells that others may be due.
+// due lists the deliveries to claim together, and reserves their bytes. A delivery with claims
+// that did not end may crash its senders. The more of these claims it has, the fewer
+// deliveries are claimed with it, so that it is alone when it is given up. choose bounds the
+// deliveries of its subscription, and reserve bounds those of all subscriptions. more is true
+// if further deliveries may be due.
 func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *claiming) (ids []string, more bool, err error) {
 	rows, err := s.dueRows(ctx, tx, r)
 	if err != nil {
@@ -162,11 +165,11 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, res
 	return chosen.ids, more, s.setAside(ctx, tx, r.id, chosen.failed)
 }
 
-// dueRows reads the next due deliveries of a subscription, those that this sender has
-// claimed included.
+// dueRows reads the next due deliveries of a subscription, including those that this sender
+// has claimed.
 func (s *Sender) dueRows(ctx context.Context, tx *db.Tx, r *receiver) ([]dueRow, error) {
 	order, behind := "d.due, d.id", "0"
-	if r.failures >= openAfter { // a probe: finish a delivery that has attempts
+	if r.failures >= openAfter { // a probe: prefer a delivery that already has attempts
 		order = "d.attempts DESC, d.due, d.id"
 	}
 	if r.ordered {
@@ -177,12 +180,12 @@ func (s *Sender) dueRows(ctx context.Context, tx *db.Tx, r *receiver) ([]dueRow,
 		[]any{r.id, r.now, claimRows + s.queues.claimedOf(r.id)}, func(row db.Scanner) (dueRow, error) { return scanDue(row, r.now) })
 }
 
-// chosen is what a claim takes, and what it gives up.
+// chosen lists the ids of the deliveries that a claim claims, and of those that it gives up.
 type chosen struct{ ids, failed []string }
 
-// choose chooses among due deliveries; false when another sender has some of them and
-// goes on with what follows. Those that are claimed although they are behind others are
-// taken out of these.
+// choose selects the deliveries of a claim among due ones. ok is false if another sender has
+// claimed some of them; that sender then also sends the rest. choose removes from o.behind the
+// deliveries that are claimed together with the first delivery of their asset.
 func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok bool) {
 	count, events, bytes := 0, 0, 0
 	take := func(d *dueRow) bool {
@@ -207,10 +210,10 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 		}
 		d := &o.first[i]
 		if count >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) || !take(d) {
-			break // a later sweep goes on, when others have sent theirs
+			break // a later claim continues here, when other queues have sent their deliveries
 		}
 		if count++; limit == 1 {
-			continue // it is tried alone
+			continue // it is sent alone
 		}
 		for _, f := range o.follow[d.id] {
 			if !take(&f) {
@@ -222,7 +225,7 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 	return c, true
 }
 
-// setAside gives up deliveries of a subscription that were claimed too often.
+// setAside sets deliveries aside that have lease.MaxClaims claims that did not end.
 func (s *Sender) setAside(ctx context.Context, tx *db.Tx, subscription string, ids []string) error {
 	now := s.db.Dialect.NowMicros
 	n, err := s.leases.GiveUp(ctx, tx, ids, "state = 4, due = "+now+" + ?, settled_at = "+now+
@@ -248,7 +251,7 @@ func (*Sender) read(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, 
 	})
 }
 
-// release returns deliveries that were claimed and not sent.
+// release ends the claims of deliveries that were not sent, so that any sender can claim them.
 func (s *Sender) release(all []*Delivery) {
 	err := s.leases.ReleaseEach(context.Background(), ownersOf(all))
 	if err != nil && !errors.Is(err, lease.ErrLost) {
@@ -256,7 +259,7 @@ func (s *Sender) release(all []*Delivery) {
 	}
 }
 
-// ownersOf returns the owners of claims, by delivery.
+// ownersOf returns the owners of claims by the id of the delivery.
 func ownersOf(all []*Delivery) map[string]string {
 	owners := make(map[string]string, len(all))
 	for _, d := range all {

@@ -9,18 +9,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// clockSlack is how far the clocks of the nodes of one database may differ.
+// clockSlack is the largest allowed difference between the clocks of a database's nodes.
 const clockSlack = 5 * time.Second
 
-// clock notices that the clock of the database was set back. The zero value is used before
-// it was read.
+// clock detects that the clock of the database was set back. The zero value is ready for use.
 type clock struct {
 	mu   sync.Mutex
 	last int64 // UTC microseconds
 }
 
-// isBack reports whether the clock was set back since the last call, or may have been
-// before the first one. isFirst tells which.
+// isBack reports whether the clock was set back since the last call. now is its time in UTC
+// microseconds. In the first call both results are true, since the clock may have been set
+// back before.
 func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,12 +30,16 @@ func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	return isBack, isFirst
 }
 
-// correctTimes makes due what is due later only because the clock of the database was ahead:
-// deliveries that failed at a time that has not come, or were never sent; it shortens
-// leases that end later than any lease does, whose senders may have ended; and it ends the
-// backoff of circuit breakers, at the start of a sender that of those whose end is further
-// away than any backoff is long. It looks for them when the clock was set back, and once at
-// the start. It returns the time of the database.
+// correctTimes corrects times that were written while the clock of the database was ahead. It
+// does so when the clock was set back, and once when the sender starts:
+//
+//   - Deliveries become due now if they have no attempts, or if their last failure is in the
+//     future.
+//   - Leases become shorter if they end later than any lease can. Their senders may have ended.
+//   - Circuit breakers end their backoff. At the start, only a backoff that is longer than
+//     possible ends.
+//
+// It returns the time of the database in UTC microseconds.
 func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
 	if now, err = s.Now(ctx, s.db); err != nil {
 		return 0, err
@@ -48,11 +52,11 @@ func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
 	if isFirst {
 		longest = time.Duration((1 + jitter) * float64(max(maxRetryAfter, maxBackoff))).Microseconds()
 	}
-	resting, err := db.Column[string](ctx, s.db, "SELECT id FROM webhook_subscription WHERE breaker_until > ?", now+longest)
+	open, err := db.Column[string](ctx, s.db, "SELECT id FROM webhook_subscription WHERE breaker_until > ?", now+longest)
 	if err != nil {
 		return 0, err
 	}
-	for in, args := range db.InChunks(resting) {
+	for in, args := range db.InChunks(open) {
 		_, err := s.db.Exec(ctx, "UPDATE webhook_subscription SET breaker_until = ? WHERE id IN "+in+" AND breaker_until > ?",
 			append(append([]any{now}, args...), now+longest)...)
 		if err != nil {
@@ -69,8 +73,8 @@ func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
 	return now, err
 }
 
-// correctLeases gives leases that end too late the end of one that begins now, so that a
-// sender that is there goes on.
+// correctLeases shortens leases that end too late. They then end like a lease that begins now,
+// so that a sender that still runs can renew them.
 func (s *Sender) correctLeases(ctx context.Context, now int64) error {
 	end := now + lease.Duration.Microseconds()
 	latest := end + clockSlack.Microseconds()
@@ -87,7 +91,8 @@ func (s *Sender) correctLeases(ctx context.Context, now int64) error {
 	}
 }
 
-// correctDue makes deliveries due now, and returns their number.
+// correctDue makes deliveries due now if they have no attempts, or if their last failure is in
+// the future. It returns their number.
 func (s *Sender) correctDue(ctx context.Context, now int64) (n int, err error) {
 	ahead := now + clockSlack.Microseconds()
 	for {

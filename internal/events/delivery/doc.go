@@ -1,22 +1,23 @@
-// Package delivery sends frozen payloads to the receivers of webhooks. The newest
-// attempts of a subscription leave receipts.
+// Package delivery sends stored payloads to the receivers of webhooks. It stores receipts of
+// the newest attempts of each subscription.
 //
 //	Insert (row, waiting) --claim--> queue --POST--> classify --> row settled, receipt
 //
-// The rows are the queue of record; the queues in memory hold what this process
-// has claimed of them. One sender at a time has a queue for a subscription and
-// sends its deliveries in order. A queue that waits holds no slot. A receiver
-// that fails has a circuit breaker, which is stored with its subscription.
+// The rows of webhook_delivery are the queue of record. The queues in memory hold the rows
+// that this process has claimed. Only one sender at a time has a queue for a subscription. It
+// sends the deliveries in the order in which they are due. A queue holds no slot while it
+// waits. Each subscription has a circuit breaker, which is stored in the row of the
+// subscription.
 //
-// A claim has a lease (package lease). Its owner is the name of the sender and a
-// number, which one claim uses, and is the fence: the result of a lost claim changes
-// no delivery and no counter, also where the same sender has claimed it again.
+// A claim has a lease (package lease). Its owner is the name of the sender plus a number that
+// only this claim uses. The owner is the fence: the result of a lost claim changes no delivery
+// and no counter, even if the same sender has claimed the delivery again.
 //
-// What a subscription is when a request begins counts, not what it was when the
-// delivery was claimed: a queue reads it again (queues.current).
+// A request uses the subscription as it is when the request begins, not as it was when the
+// delivery was claimed. The queue therefore reads the subscription again (queues.current).
 //
-// The package knows addresses and counters of subscriptions, not their rules.
-// Locks are taken in this order: subscription, delivery.
+// The package uses the URLs and counters of subscriptions, but not their rules. Transactions
+// lock subscriptions before deliveries.
 //
 // Spec: interface 2.7, 4.4, 6.2.
 package delivery

@@ -8,24 +8,25 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Health is how the deliveries of a subscription go.
+// Health is the state of the deliveries of a subscription.
 // Spec: interface 2.6.
 type Health struct {
-	State        string `json:"state"`                   // "healthy", "behind", "resting" (the breaker is open), "paused", "disabled"
-	DueSince     string `json:"dueSince,omitempty"`      // since when the oldest delivery could have been sent, of one that is behind
-	RestingUntil string `json:"restingUntil,omitempty"`  // when it is probed
-	Failures     int    `json:"failuresInRow,omitempty"` // attempts that failed since one succeeded
-	Waiting      int64  `json:"waiting"`                 // deliveries
-	// LastLatency is the time from the commit of the changes of the delivery that was
-	// settled last, or from the request to deliver it again, to the answer of its
-	// receiver. Units: seconds; nil while there is none.
+	// State is "healthy", "behind", "resting" (the breaker is open), "paused" or "disabled".
+	State        string `json:"state"`
+	DueSince     string `json:"dueSince,omitempty"`      // when the oldest delivery became due; only with "behind"
+	RestingUntil string `json:"restingUntil,omitempty"`  // end of the backoff; only with "resting"
+	Failures     int    `json:"failuresInRow,omitempty"` // failed attempts since the last success
+	Waiting      int64  `json:"waiting"`                 // number of waiting deliveries
+	// LastLatency is the time from the commit of the changes, or from the request to deliver
+	// again, to the answer of the receiver. It is the value of the last successful delivery.
+	// Units: seconds; nil: no successful delivery is stored.
 	LastLatency *float64 `json:"lastLatency,omitempty"`
 }
 
-// behindAfter is how long a delivery may be due before its subscription is behind.
+// behindAfter is how long a delivery may be due before its subscription is "behind".
 const behindAfter = time.Minute
 
-// Healths returns how the deliveries of subscriptions go, by their ids.
+// Healths returns the health of subscriptions by id. It leaves out deleted subscriptions.
 func (s *Store) Healths(ctx context.Context, q db.Querier, ids []string) (map[string]Health, error) {
 	all := make(map[string]Health, len(ids))
 	for in, args := range db.InChunks(ids) {

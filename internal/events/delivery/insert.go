@@ -8,19 +8,19 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// insertBytes bounds the payloads of one INSERT.
+// insertBytes bounds the payloads of one INSERT. The last payload may exceed the bound.
 const insertBytes = 4 << 20
 
-// Batch is what Insert claimed for its sender.
+// Batch holds the deliveries that Insert has claimed for its sender.
 type Batch struct {
 	claimed   []*Delivery
-	receivers map[string]*receiver
-	left      map[string]bool // subscriptions with due deliveries that are not claimed
+	receivers map[string]*receiver // by subscription
+	left      map[string]bool      // subscriptions with due deliveries that this sender has not claimed
 }
 
-// Insert writes new deliveries, except those of subscriptions that are deleted or
-// disabled, or that were disabled since the deliveries were made. Those that need not wait for others are claimed for this
-// sender; Enqueue sends them after the transaction is committed.
+// Insert writes new deliveries. It skips a delivery if its subscription is deleted, disabled,
+// or was disabled after the delivery was made. Insert claims the deliveries that need not wait
+// for others. Enqueue sends them after the transaction is committed.
 func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch, error) {
 	began, owner := s.now(), s.newOwner()
 	ids := subscriptionsOf(all)
@@ -37,12 +37,12 @@ func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch
 		d.leased, d.owner = began, owner
 	}
 	for _, r := range receivers {
-		r.at = s.now() // it is still locked; after the commit another write may have changed it
+		r.at = s.now() // the row is locked until the commit, so r is still current
 	}
 	return &Batch{claimed, receivers, busy}, err
 }
 
-// Enqueue sends what a batch claimed.
+// Enqueue sends the claimed deliveries of a batch. The transaction of Insert must be committed.
 func (s *Sender) Enqueue(b *Batch) {
 	s.queues.enqueue(b)
 }
@@ -56,8 +56,8 @@ func subscriptionsOf(all []*Delivery) []string {
 	return slices.Compact(ids)
 }
 
-// lockReceivers locks subscriptions, so that fan-outs and claims of one follow
-// each other, and reads them. Deleted ones are not in the result.
+// lockReceivers locks and reads subscriptions. The lock serializes the fan-outs and claims of
+// a subscription. Deleted subscriptions are not in the result.
 func (s *Sender) lockReceivers(ctx context.Context, tx *db.Tx, ids []string) (map[string]*receiver, error) {
 	found := make(map[string]*receiver, len(ids))
 	for in, args := range db.InChunks(ids) {
@@ -72,8 +72,8 @@ func (s *Sender) lockReceivers(ctx context.Context, tx *db.Tx, ids []string) (ma
 	return found, nil
 }
 
-// busy returns the subscriptions with due deliveries that this sender has not
-// claimed: new ones must be sent after them.
+// busy returns the subscriptions with due deliveries that this sender has not claimed. New
+// deliveries must be sent after these.
 func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers map[string]*receiver) (map[string]bool, error) {
 	now := int64(0)
 	for _, r := range receivers {
@@ -94,12 +94,12 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 	return busy, nil
 }
 
-// insert writes deliveries, awaited since their changes were committed, and returns
-// those claimed for this sender by owner. busy gets the subscriptions of the others.
+// insert writes deliveries. It claims some of them for this sender, with the given owner, and
+// returns these. It adds the subscriptions of the others to busy.
 func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool, owner string) ([]*Delivery, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(d *Delivery) bool {
 		r := receivers[d.Subscription]
-		return r == nil || !r.enabled || r.since != d.Since // enabled again: what was made before is dropped
+		return r == nil || !r.enabled || r.since != d.Since // made before the subscription was enabled again
 	})
 	if len(all) == 0 {
 		return nil, nil
@@ -134,7 +134,7 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 			row[9], row[10], row[11] = owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)
 		default:
-			busy[d.Subscription] = true // keeps the order
+			busy[d.Subscription] = true // later deliveries must wait too, to keep the order
 		}
 		rows = append(rows, row)
 		if size += len(d.Payload); size >= insertBytes {
@@ -147,7 +147,7 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 	return claimed, db.Insert(ctx, tx, "webhook_delivery", deliveryColumns, rows)
 }
 
-// InsertTest writes a test delivery. The next Sweep finds it.
+// InsertTest writes a test delivery that is due now. The next Sweep finds it.
 func (s *Store) InsertTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 	now := s.db.Dialect.NowMicros
 	_, err := tx.Exec(ctx, `INSERT INTO webhook_delivery (id, subscription_id, kind, first_moment, last_moment, events,

@@ -8,23 +8,25 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// MaxEvents and MaxBytes bound one delivery; a single event may be larger.
+// MaxEvents and MaxBytes bound one delivery. A delivery with a single event may be larger.
 const (
 	MaxEvents = 100
 	MaxBytes  = 256 << 10
 )
 
-// A payload begins and ends like this.
+// The start and the end of every payload.
 const (
 	payloadStart = `{"events":[`
 	payloadEnd   = `]}`
 )
 
-// mayGrow reports whether another delivery like this one fits into one batch with it.
+// mayGrow reports whether a second delivery of the same size would fit into a batch with d.
+// batch is the largest number of events in a batch.
 func (d *Delivery) mayGrow(batch int) bool { return 2*d.Events <= batch && 2*d.size() <= MaxBytes }
 
-// batches puts deliveries together that follow each other and may be merged, in batches of
-// at most so many events. Each batch is one delivery or more.
+// batches splits deliveries into batches. The deliveries of a batch can be merged: they are
+// fresh, and together they do not exceed most events and MaxBytes bytes. Every other delivery
+// is a batch with one element.
 func batches(all []*Delivery, most int) [][]*Delivery {
 	var found [][]*Delivery
 	events, size := 0, 0
@@ -41,8 +43,8 @@ func batches(all []*Delivery, most int) [][]*Delivery {
 	return found
 }
 
-// merged returns the deliveries of a batch as one, which has the id of the first; nil where
-// they are not to be merged.
+// merged returns the deliveries of a batch as one delivery with the id of the first. It
+// returns nil if the batch has fewer than two deliveries, or if a payload has another form.
 func merged(batch []*Delivery) *Delivery {
 	if len(batch) < 2 {
 		return nil
@@ -67,8 +69,8 @@ func merged(batch []*Delivery) *Delivery {
 	return &one
 }
 
-// merge makes one row of those that wait and go together, before they are sent for the
-// first time: from then on a delivery stays as it is. all are claimed.
+// merge merges claimed deliveries into larger ones, in memory and in the table. A delivery
+// does not change any more once it was sent.
 func (s *Sender) merge(ctx context.Context, tx *db.Tx, all []*Delivery, r *receiver) ([]*Delivery, error) {
 	var kept []*Delivery
 	var gone []string

@@ -11,11 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Registerer is where the package's metrics go.
+// Registerer registers the metrics of this package.
 type Registerer = prometheus.Registerer
 
-// metrics of this package. Every process registers them, so that one dashboard
-// serves all.
+// metrics are the metrics of this package. Every process registers all of them, so that one
+// dashboard works for every process.
 type metrics struct {
 	due          prometheus.Gauge
 	dueCount     *prometheus.GaugeVec
@@ -60,7 +60,8 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-// begin counts from 0: the first time would be no growth, where nothing was before.
+// begin creates counters with the value 0. Otherwise their first increase would not be visible
+// as growth.
 func begin(counters *prometheus.CounterVec, labels ...string) {
 	for _, l := range labels {
 		counters.WithLabelValues(l)
@@ -69,7 +70,7 @@ func begin(counters *prometheus.CounterVec, labels ...string) {
 
 const namespace, subsystem = "alds", "delivery"
 
-// buckets are in seconds, up to more than the timeout of a request.
+// buckets are in seconds. The largest is longer than the default timeout of a request.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func gauge(r Registerer, name, help string) prometheus.Gauge {
@@ -96,10 +97,11 @@ func histograms(r Registerer, name, help, label string) *prometheus.HistogramVec
 	return promauto.With(r).NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, []string{label})
 }
 
-// maxFailing is how many failing subscriptions have a gauge of their own.
+// maxFailing is the largest number of failing subscriptions with a separate gauge.
 const maxFailing = 50
 
-// measureFailing updates the gauges of receivers that fail.
+// measureFailing updates the gauges of circuit breakers, and of the subscriptions that fail
+// most.
 func (s *Sender) measureFailing(ctx context.Context) error {
 	s.metrics.failing.Reset()
 	open, halfOpen, shown := 0, 0, 0
@@ -126,24 +128,28 @@ func (s *Sender) measureFailing(ctx context.Context) error {
 	return err
 }
 
-// maxBehind is how many subscriptions with due deliveries have gauges of their own.
+// maxBehind is the largest number of subscriptions with separate gauges of due deliveries.
 const maxBehind = 50
 
-// failingAfter is how many failures in a row make a receiver one that fails, about which
-// failing_subscriptions is: its deliveries are not due only because it is slow.
+// failingAfter is the number of failures in a row from which on measureDue leaves out a
+// subscription. Its deliveries are late because the receiver fails, which the gauge
+// failing_subscriptions shows.
 const failingAfter = 3
 
-// measureDueEvery is how often a sender updates these gauges.
+// measureDueEvery is the interval at which a sender updates the gauges of due deliveries.
 const measureDueEvery = 10 * time.Second
 
-// mayMeasureDue reports whether the gauges of due deliveries are old.
+// mayMeasureDue reports whether the last measurement is at least measureDueEvery ago. If so,
+// now becomes the time of the last measurement.
 func (s *Sender) mayMeasureDue(now time.Time) bool {
 	last := s.measured.Load()
 	return now.UnixNano()-last >= int64(measureDueEvery) && s.measured.CompareAndSwap(last, now.UnixNano())
 }
 
-// measureDue updates the gauges of deliveries that could be sent. It reads one entry of a
-// key for each subscription, and lease.MaxCounted at most of those that are furthest behind.
+// measureDue updates the gauges of due deliveries, for the maxBehind subscriptions that are
+// furthest behind. It leaves out subscriptions that are paused, failing or backing off. It
+// reads one index entry of each subscription, and counts at most lease.MaxCounted deliveries
+// of each of the maxBehind.
 func (s *Store) measureDue(ctx context.Context) error {
 	type behind struct {
 		id, name string
@@ -182,7 +188,7 @@ func (s *Store) measureDue(ctx context.Context) error {
 	return nil
 }
 
-// reasons are why deliveries wait.
+// reasons are the values of the label why: the reasons why deliveries wait.
 var reasons = []string{"turn", "asset", "retry", "resting", "paused"}
 
 // measureWaiting updates the gauges of waiting deliveries.

@@ -8,31 +8,34 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// A subscription may ask for the events of each asset in order. Its deliveries have one
-// event each when they are inserted, and asset_id while they wait. The first that waits
-// of an asset is sent, with those behind it that fit into one batch; the others are
-// behind: a claim that finds them makes them due never (db.Forever), so that a further
-// claim does not look at them, and the end of the one before makes the next one due. The
-// lock of the subscription orders claims and ends.
+// An ordered subscription gets the events of each asset in order. Its deliveries have one
+// event each when they are inserted, and they have an asset_id while they wait.
+//
+// Of each asset, only the first waiting delivery is sent, together with the deliveries that
+// follow it and fit into one batch. The other deliveries are "behind". A claim that finds them
+// sets their due time to db.Forever, so that later claims do not read them. When a delivery
+// has ended, the next delivery of its asset becomes due. The lock of the subscription
+// serializes claims and ends.
 
-// orderPause is how long a delivery waits when an earlier change of its asset is not fanned
-// out yet.
+// orderPause is how long a delivery waits if an earlier change of its asset is not fanned out
+// yet.
 const orderPause = 250 * time.Millisecond
 
-// mostUnfanned is how many writes that are not fanned out are looked at to find the oldest.
+// mostUnfanned bounds how many writes are read to find the oldest write that is not fanned out.
 const mostUnfanned = 1000
 
-// inOrder is what is to be done with due deliveries of an ordered subscription.
+// inOrder is the plan for the due deliveries of an ordered subscription.
 type inOrder struct {
-	first  []dueRow            // those that may be sent
-	behind map[string]bool     // ids of those that wait for an earlier one of their asset
-	early  []string            // ids of those whose asset has earlier changes to be fanned out
-	follow map[string][]dueRow // by the id of one in first: those that are sent with it
+	first  []dueRow            // deliveries that may be sent
+	behind map[string]bool     // ids of deliveries that wait for an earlier delivery of their asset
+	early  []string            // ids of deliveries whose asset has earlier changes that are not fanned out
+	follow map[string][]dueRow // by id of a delivery in first: the deliveries that are sent with it
 }
 
-// plan decides about due deliveries. unfanned has the first moment of each asset that is
-// not fanned out, and lines the deliveries that wait of each asset, the first one first,
-// at least as far as they can go with that one; most is how many events go together.
+// plan sorts due deliveries into the groups of inOrder. unfanned has the first moment of each
+// asset that is not fanned out. lines has waiting deliveries of each asset in the order of
+// their moments; plan looks there for deliveries to send together. most is the largest number
+// of events to send together.
 func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, most int) inOrder {
 	o := inOrder{behind: map[string]bool{}, follow: map[string][]dueRow{}}
 	for _, d := range rows {
@@ -64,7 +67,7 @@ func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, mos
 	return o
 }
 
-// assetsOf returns the assets of rows that are not behind.
+// assetsOf returns the assets of the rows that are not behind, sorted and without duplicates.
 func assetsOf(rows []dueRow) []int64 {
 	var all []int64
 	for _, d := range rows {
@@ -76,7 +79,8 @@ func assetsOf(rows []dueRow) []int64 {
 	return slices.Compact(all)
 }
 
-// planOrder reads what plan needs.
+// planOrder reads the arguments of plan and returns its result. It reads at most claimRows
+// waiting deliveries per statement, so lines may be incomplete.
 func (s *Sender) planOrder(ctx context.Context, tx *db.Tx, r *receiver, rows []dueRow) (inOrder, error) {
 	assets := assetsOf(rows)
 	unfanned, err := s.unfanned(ctx, tx, assets)
@@ -100,8 +104,8 @@ func (s *Sender) planOrder(ctx context.Context, tx *db.Tx, r *receiver, rows []d
 	return plan(rows, unfanned, lines, r.maxBatch()), nil
 }
 
-// unfanned returns the first moment of each asset whose change is not fanned out. Its
-// delivery, if there will be one, comes before those of later moments.
+// unfanned returns, by asset, the first moment whose change is not fanned out. If that change
+// gets a delivery, it must be sent before the deliveries of later moments.
 func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[int64]int64, error) {
 	found := map[int64]int64{}
 	if len(assets) == 0 {
@@ -132,7 +136,8 @@ func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[i
 	return found, nil
 }
 
-// putBehind makes those due later that may not be sent now.
+// putBehind postpones the deliveries that may not be sent now: those behind to db.Forever, and
+// those that are early by orderPause.
 func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64) error {
 	behind := make([]string, 0, len(o.behind))
 	for id := range o.behind {
@@ -154,7 +159,8 @@ func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64)
 	return nil
 }
 
-// next returns the deliveries behind ordered ones that wait, by the ids of these.
+// next returns the id of the delivery that follows each ordered delivery of ids, by the id of
+// the earlier one. Both deliveries wait and have the same asset and subscription.
 func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, error) {
 	found := map[string]string{}
 	for in, args := range db.InChunks(ids) {
@@ -175,7 +181,9 @@ func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, erro
 	return found, nil
 }
 
-// releaseNext makes the next ones due after others have ended, of which some were given up.
+// releaseNext makes deliveries due after the earlier deliveries of their assets have ended.
+// following is the result of next. A delivery that follows a given up delivery stores the id
+// of that delivery.
 func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, givenUp func(id string) bool, now int64) error {
 	var all []string
 	for id, follower := range following {
@@ -198,14 +206,16 @@ func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, gi
 	return nil
 }
 
-// EndOrder lets the waiting deliveries of a subscription go in any order.
+// EndOrder removes the order of the waiting deliveries of a subscription. Those that wait for
+// an earlier delivery of their asset become due now.
 func (s *Store) EndOrder(ctx context.Context, tx *db.Tx, subscription string) error {
 	_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET due = CASE WHEN due = ? THEN `+s.db.Dialect.NowMicros+` ELSE due END, asset_id = NULL
 		WHERE subscription_id = ? AND state = 0 AND asset_id IS NOT NULL`, db.Forever, subscription)
 	return err
 }
 
-// byAsset puts the claimed deliveries of each asset together, in the order of their moments.
+// byAsset groups claimed deliveries by asset, each group in the order of moments. A delivery
+// without an asset is a group with one element.
 func byAsset(all []*Delivery) [][]*Delivery {
 	var found [][]*Delivery
 	at := map[int64]int{}
@@ -224,28 +234,29 @@ func byAsset(all []*Delivery) [][]*Delivery {
 	return found
 }
 
-// The columns of a dueRow but the last, of webhook_delivery d joined with its payload.
+// dueColumns are the columns of a dueRow except the last column, behind. The statement joins
+// webhook_delivery d with payloadJoin.
 const dueColumns = `d.id, d.owner, d.lease, d.claims, d.events, LENGTH(d.payload) + COALESCE(LENGTH(p.body) + d.events * LENGTH(d.head), 0),
 	COALESCE(d.asset_id, 0), d.first_moment, d.last_moment,
 	CASE WHEN d.kind = 0 AND d.attempts = 0 AND d.claims = 0 AND d.last_status = 0 AND d.created_at = d.committed_at THEN 1 ELSE 0 END`
 
-// isBehind is the last column of a dueRow: an earlier delivery of its asset waits.
+// isBehind is the last column of a dueRow: whether an earlier delivery of its asset waits.
 const isBehind = `CASE WHEN EXISTS (SELECT 1 FROM webhook_delivery e WHERE e.asset_id = d.asset_id AND e.subscription_id = d.subscription_id
 	AND e.first_moment < d.first_moment) THEN 1 ELSE 0 END`
 
-// dueRow is what a claim looks at.
+// dueRow is a waiting delivery as a claim reads it.
 type dueRow struct {
 	id          string
 	owner       *string
-	lease       int64
-	claims      int
+	lease       int64 // end of the lease; UTC microseconds
+	claims      int   // claims that did not end
 	events      int
-	bytes       int
-	asset       int64 // of an ordered subscription, else 0
+	bytes       int   // of the payload
+	asset       int64 // stored id; 0: the order does not matter
 	first, last int64 // moments
-	fresh       bool  // it was never sent
-	behind      bool
-	leased      bool
+	fresh       bool  // may be merged: never claimed, sent or requested again, and no test
+	behind      bool  // an earlier delivery of the asset waits
+	leased      bool  // the lease has not ended
 }
 
 func scanDue(row db.Scanner, now int64) (d dueRow, err error) {
@@ -254,7 +265,7 @@ func scanDue(row db.Scanner, now int64) (d dueRow, err error) {
 	return d, err
 }
 
-// giveUpFirst sets deliveries aside and makes those due that wait behind them.
+// giveUpFirst sets ordered deliveries aside, and makes the deliveries behind them due.
 func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -269,7 +280,8 @@ func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []
 	return err
 }
 
-// isGivenUp tells which deliveries of a group of results were given up.
+// isGivenUp returns a function that reports whether a delivery with a final result was given
+// up.
 func isGivenUp(all []*result) func(id string) bool {
 	return func(id string) bool {
 		return slices.ContainsFunc(all, func(res *result) bool { return res.d.ID == id && res.outcome != Delivered })

@@ -11,10 +11,10 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Delivered Outcome = iota // the receiver accepted it
-	Retry                    // another attempt follows
-	Exhausted                // it was the last attempt
-	Gone                     // the receiver wants no more deliveries
+	Delivered Outcome = iota // the receiver accepted the delivery
+	Retry                    // the attempt failed, another follows
+	Exhausted                // the last attempt failed
+	Gone                     // the receiver wants no more deliveries: it answered 410
 )
 
 var outcomeNames = [...]string{"delivered", "retry", "exhausted", "gone"}
@@ -25,15 +25,16 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // maxRetryAfter bounds the Retry-After of a receiver.
 const maxRetryAfter = time.Hour
 
-// jitter is the share by which a wait is made longer or shorter.
+// jitter is the largest share by which a wait is made longer or shorter.
 const jitter = 0.2
 
-// classify returns the outcome of an attempt and the wait until the next one.
-// status 0 is no answer; attempts includes this one; retryAfter 0 is no such
-// header; chance, from 0 to 1, spreads the wait.
+// classify returns the outcome of an attempt, and the wait until the next attempt. status is 0
+// if there was no answer. attempts includes this attempt. retryAfter is the wait that the
+// receiver asked for, or 0 if it asked for none. chance is a random number from 0 to 1, which
+// spreads the wait.
 //
-// Any 2xx is success; 410 ends the subscription; everything else, redirects
-// included, is retried after schedule[attempts-1] until the schedule ends.
+// Any 2xx is a success, and 410 ends the subscription. Everything else, redirects included, is
+// retried until the schedule ends, after schedule[attempts-1] or retryAfter.
 // Spec: interface 6.2.5.
 func classify(status, attempts int, schedule []time.Duration, retryAfter time.Duration, chance float64) (Outcome, time.Duration) {
 	switch {
@@ -47,13 +48,13 @@ func classify(status, attempts int, schedule []time.Duration, retryAfter time.Du
 	wait := schedule[attempts-1]
 	if retryAfter > 0 {
 		wait = min(retryAfter, maxRetryAfter)
-		return Retry, wait + time.Duration(jitter*chance*float64(wait)) // never earlier
+		return Retry, wait + time.Duration(jitter*chance*float64(wait)) // jitter only lengthens this wait
 	}
 	return Retry, wait + time.Duration(jitter*(2*chance-1)*float64(wait))
 }
 
-// retryAfter reads the Retry-After header: seconds or a date; 0 when it is
-// missing, wrong or in the past.
+// retryAfter parses a Retry-After header, which is a number of seconds or a date. It returns 0
+// if the header is missing, invalid or in the past.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return time.Duration(max(0, min(seconds, 1<<30))) * time.Second

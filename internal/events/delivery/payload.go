@@ -7,12 +7,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// HeadMark stands in a Payload where each event has the head of its delivery. JSON
-// text has no such character.
+// HeadMark is the placeholder in a Payload for the head of an event. JSON text cannot contain
+// this character.
 const HeadMark = 1
 
-// Payload is what several deliveries have in common: a payload without the heads
-// of its events. It is a row of webhook_payload.
+// Payload is the payload that several deliveries share, with a HeadMark in place of the head
+// of each event. It is a row of webhook_payload.
 //
 // Shape: {"events":[{\x01"sequenceId":12,...},{\x01"sequenceId":13,...}]}.
 type Payload struct {
@@ -20,7 +20,7 @@ type Payload struct {
 	Body []byte
 }
 
-// body is what is posted.
+// body returns the body of the request.
 func (d *Delivery) body() []byte {
 	if d.Shared == nil {
 		return d.Payload
@@ -28,7 +28,7 @@ func (d *Delivery) body() []byte {
 	return bytes.ReplaceAll(d.Shared.Body, []byte{HeadMark}, d.Head)
 }
 
-// size is how many bytes a delivery holds, those that it shares included.
+// size returns an upper bound of the size of the body in bytes.
 func (d *Delivery) size() int {
 	if d.Shared == nil {
 		return len(d.Payload)
@@ -36,13 +36,13 @@ func (d *Delivery) size() int {
 	return len(d.Shared.Body) + d.Events*len(d.Head)
 }
 
-// The columns of a payload, of webhook_delivery d joined with its webhook_payload p.
+// The columns of a payload, and the join that they need. d is webhook_delivery.
 const (
 	payloadColumns = "d.payload, d.head, p.body"
 	payloadJoin    = " LEFT JOIN webhook_payload p ON p.id = d.payload_id "
 )
 
-// payloadOf puts a payload together from its columns.
+// payloadOf returns the body of a request from the values of payloadColumns.
 func payloadOf(payload, head, shared []byte) []byte {
 	if shared == nil {
 		return payload
@@ -50,7 +50,7 @@ func payloadOf(payload, head, shared []byte) []byte {
 	return (&Delivery{Shared: &Payload{Body: shared}, Head: head}).body()
 }
 
-// insertPayloads writes the shared payloads of deliveries that are inserted.
+// insertPayloads writes the shared payloads of new deliveries.
 func (s *Store) insertPayloads(ctx context.Context, tx *db.Tx, all []*Delivery, now int64) error {
 	var rows [][]any
 	size, stored := 0, map[*Payload]bool{}
@@ -72,8 +72,8 @@ func (s *Store) insertPayloads(ctx context.Context, tx *db.Tx, all []*Delivery, 
 
 var sharedColumns = []string{"id", "body", "created_at"}
 
-// prunePayloads removes the shared payloads that no delivery has any more. A young
-// one may be that of deliveries that are not committed yet.
+// prunePayloads removes shared payloads that no delivery refers to. It keeps a payload that is
+// younger than the retention, since its deliveries may not be committed yet.
 func (s *Store) prunePayloads(ctx context.Context) error {
 	return s.remove(ctx, "webhook_payload", "", "SELECT p.id, LENGTH(p.body) FROM webhook_payload p WHERE p.created_at <= "+s.db.Dialect.NowMicros+
 		" - ? AND NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.payload_id = p.id) ORDER BY p.created_at LIMIT ?",

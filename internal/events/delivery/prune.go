@@ -9,13 +9,12 @@ import (
 // MaxReceipts is how many receipts of a subscription are stored. Spec: interface 8.
 const MaxReceipts = 20
 
-// pruneRows is how many rows one statement of Prune removes at most.
+// pruneRows is the largest number of rows that one statement of Prune removes.
 const pruneRows = 500
 
-// Prune deletes receipts beyond the newest of their subscription, deliveries
-// whose retention is over, payloads that none shares any more, and receipts of
-// deleted subscriptions. It is
-// idempotent.
+// Prune deletes receipts except the newest MaxReceipts of each subscription, receipts of
+// deleted subscriptions, deliveries whose retention is over, and shared payloads that no
+// delivery refers to. It also updates the gauges of waiting deliveries. It is idempotent.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.pruneReceipts(ctx); err != nil {
 		return err
@@ -60,11 +59,12 @@ func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
 		s.db.Dialect.NowMicros+" ORDER BY due LIMIT ?", state, pruneRows)
 }
 
-// isEnded is the condition that a delivery must still meet when it is deleted: it may
-// have been asked for again since it was selected.
+// isEnded returns the condition that a delivery must still meet when it is deleted. A client
+// may have asked to deliver it again after it was selected.
 func (s *Store) isEnded() string { return " AND state <> 0 AND due <= " + s.db.Dialect.NowMicros }
 
-// delete deletes rows, those that still meet a condition.
+// delete deletes the rows that still meet a condition. still is the SQL of the condition,
+// which begins with AND, or is empty.
 func (s *Store) delete(ctx context.Context, table, still string, ids []string) error {
 	in, args := db.InArgs(ids)
 	r, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE id IN "+in+still, args...)
@@ -76,8 +76,8 @@ func (s *Store) delete(ctx context.Context, table, still string, ids []string) e
 	return err
 }
 
-// remove deletes the rows whose ids and sizes a query selects and that still meet a
-// condition, at most pruneRows at a time.
+// remove deletes rows until the query returns no more. The query selects ids and sizes in
+// bytes, at most pruneRows. still is a condition as in delete.
 func (s *Store) remove(ctx context.Context, table, still, query string, args ...any) error {
 	for {
 		ids, more, err := db.Removable(ctx, s.db, query, args...)

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// queue sends the deliveries of one subscription in order. Its window, the
-// number of requests in flight, is one at first and after a failure, and one
-// more after each success, up to Options.InFlight and, of a slow receiver, up to
-// its share of the slow slots. The fields belong to queues.mu.
+// queue sends the deliveries of one subscription in order. Its window is the largest number of
+// requests in flight. The window is 1 at first and after a failure. It grows by 1 with each
+// success, up to Options.InFlight, or up to its share of the slow slots if the receiver is
+// slow. queues.mu guards the fields.
 type queue struct {
-	id        string
-	receiver  *receiver   // as it was read last
-	reading   sync.Mutex  // held while it is read again
+	id        string      // of the subscription
+	receiver  *receiver   // as it was last read
+	reading   sync.Mutex  // held while receiver is read again
 	pending   []*Delivery // claimed, not sent
 	events    int         // in pending
 	bytes     int         // of payloads in pending
-	inFlight  int
+	inFlight  int         // requests
 	window    int
-	unsettled int  // sent or in flight; their results are not stored yet
-	more      bool // the last claim or fan-out may have left due deliveries
-	recheck   bool // something may have become due since the last claim
-	failing   bool
-	slow      bool          // its last answer was slow; queues.slow counts these
-	took      time.Duration // of recent answers; 0: there is none
+	unsettled int           // deliveries in flight or sent whose results are not stored yet
+	more      bool          // the last claim or fan-out may have left due deliveries
+	recheck   bool          // deliveries may have become due since the last claim
+	failing   bool          // the last attempt failed
+	slow      bool          // the last accepted request was slow; queues.slow counts slow queues
+	took      time.Duration // duration of the last accepted request; 0: there is none
 	signal    chan struct{} // wakes the queue; holds one signal
 }
 
@@ -36,7 +36,7 @@ func (q *queue) wake() {
 	}
 }
 
-// learn takes over what was read of the receiver, unless it was read later before.
+// learn stores r as the receiver, unless the stored receiver is newer.
 func (q *queue) learn(r *receiver) {
 	if q.receiver == nil || !q.receiver.at.After(r.at) {
 		q.receiver = r
@@ -45,7 +45,7 @@ func (q *queue) learn(r *receiver) {
 
 func (q *queue) clear() { q.pending, q.events, q.bytes = nil, 0, 0 }
 
-// pop removes the first pending delivery, which is sent next.
+// pop removes the first pending delivery and counts it as in flight. The caller sends it.
 func (q *queue) pop() *Delivery {
 	d := q.pending[0]
 	q.pending[0] = nil
@@ -58,24 +58,25 @@ func (q *queue) pop() *Delivery {
 	return d
 }
 
-// mustWait reports whether the queue has to wait for results: its window is
-// full, a failure is not stored yet, which may open the circuit breaker, or
-// nothing is pending and the next claim would find only its own deliveries.
+// mustWait reports whether the queue has to wait for results. It has to wait if its window is
+// full, if a failure is not stored yet, which may open the circuit breaker, or if nothing is
+// pending and a claim would find only deliveries of this queue.
 func (q *queue) mustWait() bool {
 	return q.inFlight >= q.window || q.failing && q.unsettled > 0 ||
 		len(q.pending) == 0 && q.unsettled > 0 && !q.more
 }
 
-// Bounds of how few pending deliveries make a queue claim more while it sends.
+// Constants of claimBelow.
 const (
 	mostClaimBelow  = 64
-	claimBelowFirst = 8                     // before the first answer
-	claimTime       = 50 * time.Millisecond // of a claim, generously
+	claimBelowFirst = 8                     // the result before the first answer
+	claimTime       = 50 * time.Millisecond // high estimate of how long a claim takes
 )
 
-// claimBelow returns how few pending deliveries make a queue claim more: as many as it
-// sends during a claim, when so many requests are in flight and each takes so long. What
-// is not claimed waits in the database, where it becomes a larger batch.
+// claimBelow returns a number of pending deliveries. A queue with fewer claims more while it
+// sends. The number is how many deliveries the queue sends during a claim, if window requests
+// are in flight and each takes took. A larger number would claim earlier, but deliveries that
+// wait in the database are merged into larger batches.
 func claimBelow(window int, took time.Duration) int {
 	if took <= 0 {
 		return claimBelowFirst
@@ -85,11 +86,11 @@ func claimBelow(window int, took time.Duration) int {
 
 func (q *queue) claimBelow() int { return claimBelow(q.window, q.took) }
 
-// isLow reports whether the queue claims more, although it has something to send.
+// isLow reports whether the queue claims more although it may have pending deliveries.
 func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < q.claimBelow() }
 
-// nextWindow returns the window after an attempt: one after a failure, and one more
-// after a success, up to most.
+// nextWindow returns the window after an attempt: 1 after a failure, and window+1 after a
+// success, but at most most.
 func nextWindow(window int, outcome Outcome, most int) int {
 	if outcome != Delivered {
 		return 1
@@ -97,7 +98,7 @@ func nextWindow(window int, outcome Outcome, most int) int {
 	return min(window+1, most)
 }
 
-// answered changes the state of a queue by the result of an attempt.
+// answered updates a queue with the result of an attempt. qs.mu is held.
 func (qs *queues) answered(q *queue, res *result) {
 	q.failing = res.outcome != Delivered
 	if !q.failing {
@@ -111,7 +112,7 @@ func (qs *queues) answered(q *queue, res *result) {
 	q.window = nextWindow(q.window, res.outcome, most)
 }
 
-// setSlow notes whether the receiver of a queue is slow.
+// setSlow sets q.slow and updates the number of slow queues. qs.mu is held.
 func (qs *queues) setSlow(q *queue, slow bool) {
 	switch {
 	case slow && !q.slow:
@@ -122,7 +123,7 @@ func (qs *queues) setSlow(q *queue, slow bool) {
 	q.slow = slow
 }
 
-// run sends until nothing of the subscription is due.
+// run sends deliveries until none of the subscription is due, or qs is closed.
 func (qs *queues) run(q *queue) {
 	defer qs.s.metrics.queues.Dec()
 	var inFlight sync.WaitGroup
@@ -142,10 +143,10 @@ func (qs *queues) run(q *queue) {
 	}
 }
 
-// next returns the next delivery of a queue. Without one it has waited or
-// claimed, and more tells whether to call it again. A queue ends only after a
-// claim that found nothing while no result was unsettled: other workers leave
-// due deliveries to the queue until then.
+// next returns the next delivery of a queue to send. If d is nil, next has waited or claimed,
+// and more reports whether to call it again. A queue ends only if a claim has found nothing
+// and no delivery is unsettled. Until then other workers leave the due deliveries of the
+// subscription to this queue.
 func (qs *queues) next(q *queue) (d *Delivery, more bool) {
 	qs.mu.Lock()
 	closed := qs.closed
@@ -178,8 +179,8 @@ func (qs *queues) next(q *queue) (d *Delivery, more bool) {
 	return nil, false
 }
 
-// claim fills a queue from the database and returns how many deliveries it got; more than 0
-// also when it has to look again.
+// claim claims deliveries, adds them to the queue, and returns their number. It returns 1
+// instead of 0 if the queue has to claim again.
 func (qs *queues) claim(q *queue) int {
 	qs.mu.Lock()
 	failing := q.failing
@@ -201,13 +202,13 @@ func (qs *queues) claim(q *queue) int {
 		qs.add(q, d)
 	}
 	if q.more = more; more {
-		return max(1, len(all)) // others are looked at next
+		return max(1, len(all)) // the next claim reads the others
 	}
 	return len(all)
 }
 
-// deliver sends one delivery when there is a slot, and records the result. It
-// returns what the caller sends next, if anything.
+// deliver waits for a slot, sends one delivery, and passes the result to the recorder. It
+// returns the delivery that the caller sends next, or nil.
 func (qs *queues) deliver(q *queue, d *Delivery) *Delivery {
 	qs.mu.Lock()
 	of := qs.slots.of(q.failing || d.attempts > 0, q.slow)
@@ -227,9 +228,10 @@ func (qs *queues) deliver(q *queue, d *Delivery) *Delivery {
 	return qs.finish(q, res)
 }
 
-// toSend returns the receiver of a delivery whose request begins now; nil where it is
-// not to be sent, and is given back: others have it, it was dropped, or its
-// subscription takes nothing. What the process ends with is given back by close.
+// toSend returns the receiver for a request that begins now. It returns nil if the delivery
+// must not be sent: its claim was lost, it was dropped, its receiver is not sendable, or the
+// process stops. toSend releases a claim that was not lost. If the process stops, close
+// releases the claim.
 func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
 	r := qs.current(q)
 	switch {
@@ -237,7 +239,7 @@ func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
 		return nil
 	case r == nil || !r.sendable():
 		qs.release(q.id, d)
-	case r.since != d.Since: // it was dropped when the subscription was disabled
+	case r.since != d.Since: // the delivery was dropped when the subscription was disabled
 		qs.release("", d)
 	default:
 		if qs.renewEnded(d); qs.isClaimed(d) {
@@ -248,15 +250,15 @@ func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
 	return nil
 }
 
-// freshFor is how old the receiver may be that a request is sent to. Without it each
-// request of a fast receiver would be a read of its own.
+// freshFor is the maximum age of the receiver that a request uses. It saves one read per
+// request if the receiver is fast.
 const freshFor = 10 * time.Millisecond
 
-// current returns the receiver of a queue as it is now; nil where its subscription is
-// deleted, or the process ends. While the database does not answer it waits: nobody
-// knows then who the receiver is.
+// current returns the receiver of a queue, which is at most freshFor old. It returns nil if
+// the subscription is deleted or the process stops. It waits while the database does not
+// answer, since the subscription may have changed.
 func (qs *queues) current(q *queue) *receiver {
-	q.reading.Lock() // the requests of a queue that begin together read once
+	q.reading.Lock() // requests that begin together share one read
 	defer q.reading.Unlock()
 	qs.mu.Lock()
 	r := q.receiver
@@ -281,9 +283,9 @@ func (qs *queues) current(q *queue) *receiver {
 	}
 }
 
-// finish ends a request, and its queue's window changes by the result; nil when
-// nothing was sent. It returns the delivery that takes its place: a goroutine that
-// goes on spares the start of another one.
+// finish ends a request and updates its queue with the result. res is nil if nothing was sent.
+// finish returns the delivery that the same goroutine sends next, or nil. This is cheaper than
+// a new goroutine for each delivery.
 func (qs *queues) finish(q *queue, res *result) *Delivery {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

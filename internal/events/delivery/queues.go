@@ -12,33 +12,33 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Bounds of what a sender holds claimed.
+// Bounds of the deliveries that a sender has claimed.
 const (
-	queueEvents = 5000      // in one queue
-	queueBytes  = 8 << 20   // of payloads in one queue
-	maxHeld     = 256 << 20 // of payloads in all queues
+	queueEvents = 5000      // events in one queue
+	queueBytes  = 8 << 20   // bytes of payloads in one queue
+	maxHeld     = 256 << 20 // bytes of payloads in all queues
 )
 
-// shutdownWait is how long requests in flight may take after the signal to
-// stop. Then they are canceled and their deliveries released.
+// shutdownWait is how long requests in flight may take after the signal to stop. Then they are
+// canceled, and their claims are released.
 const shutdownWait = 5 * time.Second
 
-// queues are the subscriptions that this sender delivers to. They are bounded
-// by maxQueues, not by the slots: a queue that waits for a slot is cheap.
+// queues holds a queue for each subscription that this sender delivers to. There may be more
+// queues than slots, up to maxQueues, since a queue that waits for a slot is cheap.
 type queues struct {
 	s     *Sender
 	slots slots
 
 	mu      sync.Mutex
 	byID    map[string]*queue    // by subscription
-	claimed map[string]*Delivery // by id, the last claim of each; their results are not stored yet
-	bytes   int                  // of their payloads
-	coming  claiming             // those that are about to be claimed
+	claimed map[string]*Delivery // by id: the last claim of each delivery, until its result is stored
+	bytes   int                  // of the payloads in claimed
+	coming  claiming             // deliveries that are about to be claimed
 	slow    int                  // queues whose receivers are slow
 	closed  bool
 	start   func(*queue) // replaced in tests
 	running sync.WaitGroup
-	ctx     context.Context //nolint:containedctx // ends requests that outlive the shutdown
+	ctx     context.Context //nolint:containedctx // canceled for requests that exceed shutdownWait
 	cancel  context.CancelFunc
 }
 
@@ -53,14 +53,15 @@ func newQueues(s *Sender) *queues {
 
 func (qs *queues) maxQueues() int { return 4 * qs.s.o.Slots }
 
-// capacity is how much a fan-out may claim for this sender.
+// capacity is how much a fan-out may still claim for this sender. The keys of its maps are
+// subscriptions.
 type capacity struct {
-	queues  int
-	bytes   int
-	events  map[string]int // by subscription
-	sizes   map[string]int
-	pending map[string]int // deliveries that wait in memory
-	below   map[string]int // how many of those a queue needs
+	queues  int            // further queues
+	bytes   int            // further bytes of payloads
+	events  map[string]int // events in the queue
+	sizes   map[string]int // bytes of payloads in the queue
+	pending map[string]int // pending deliveries of the queue
+	below   map[string]int // claimBelow of the queue
 }
 
 func (qs *queues) capacity() *capacity {
@@ -77,19 +78,21 @@ func (qs *queues) capacity() *capacity {
 	return c
 }
 
-// claiming is deliveries that are about to be claimed.
+// claiming counts deliveries that are about to be claimed. A suspect is a delivery with claims
+// that did not end: it may crash its sender.
 type claiming struct {
 	bytes    int
-	suspects [lease.MaxClaims]int // by the number of claims that had no end; none of 0
+	suspects [lease.MaxClaims]int // by the number of claims that did not end; the entry of 0 is not used
 }
 
-// mostSuspects is how many deliveries may be claimed that had so many claims without an
-// end, or fewer: the more, the fewer, so that one that ends its senders is found.
+// mostSuspects returns how many suspects may be claimed at a time. unended is the largest
+// number of claims that did not end among them. The more unended claims, the fewer suspects,
+// so that the delivery that crashes its sender is found.
 func mostSuspects(unended int) int { return max(1, 64>>(2*unended)) }
 
-// reserve counts a delivery that is about to be claimed, also in its claimer's own count;
-// false when all queues hold too many bytes, or too many whose claims had no end. Where they
-// hold no bytes, a delivery of any size is claimed.
+// reserve counts a delivery that is about to be claimed, in qs.coming and in the caller's own.
+// It returns false if the queues would hold too many bytes or too many suspects. It accepts a
+// delivery of any size if the queues hold no bytes.
 func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -106,8 +109,8 @@ func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	return true
 }
 
-// maySuspect reports whether another delivery may be claimed that had so many claims
-// without an end. qs.mu is held.
+// maySuspect reports whether another suspect may be claimed. unended is the number of its
+// claims that did not end. qs.mu is held.
 func (qs *queues) maySuspect(unended int) bool {
 	suspects := qs.coming.suspects
 	for _, d := range qs.claimed {
@@ -116,15 +119,16 @@ func (qs *queues) maySuspect(unended int) bool {
 		}
 	}
 	n := 0
-	for i, of := range suspects {
-		if n += of; of > 0 {
+	for i, count := range suspects {
+		if n += count; count > 0 {
 			unended = max(unended, i)
 		}
 	}
 	return n < mostSuspects(unended)
 }
 
-// unreserve is called when what was reserved is claimed, or is not.
+// unreserve removes the counts of own from qs.coming. It is called when the deliveries are
+// claimed, and when they are not claimed after all.
 func (qs *queues) unreserve(own *claiming) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -135,8 +139,9 @@ func (qs *queues) unreserve(own *claiming) {
 	*own = claiming{}
 }
 
-// reserve takes the capacity for one delivery; false when there is none, and for one that
-// would wait and can go with others, to a batch of at most so many events.
+// reserve uses up the capacity for one delivery. It returns false if there is none. It also
+// returns false if the delivery would wait in memory and has room for more events: in the
+// database it can be merged with others. batch is the largest number of events in a delivery.
 func (c *capacity) reserve(d *Delivery, batch int) bool {
 	if d.mayGrow(batch) && c.pending[d.Subscription] >= cmp.Or(c.below[d.Subscription], claimBelowFirst) {
 		return false
@@ -157,8 +162,8 @@ func (c *capacity) reserve(d *Delivery, batch int) bool {
 	return true
 }
 
-// enqueue queues deliveries that were claimed for this sender, and tells queues
-// of what was left for them to claim.
+// enqueue adds the claimed deliveries of a batch to their queues. It wakes the queues of
+// subscriptions with due deliveries that the batch has not claimed.
 func (qs *queues) enqueue(b *Batch) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -179,7 +184,7 @@ func (qs *queues) enqueue(b *Batch) {
 	for id := range b.left {
 		q := qs.byID[id]
 		if r := b.receivers[id]; q == nil && r != nil && r.ordered && r.sendable() && len(qs.byID) < qs.maxQueues() {
-			q = qs.queue(id) // nothing of it is claimed by a fan-out
+			q = qs.queue(id) // a fan-out claims no ordered deliveries
 		}
 		if q != nil {
 			q.more, q.recheck = true, true
@@ -188,8 +193,7 @@ func (qs *queues) enqueue(b *Batch) {
 	}
 }
 
-// moreIsDue makes the queue of a subscription claim, although it has results that are not
-// stored.
+// moreIsDue makes the queue of a subscription claim more, even while results are not stored.
 func (qs *queues) moreIsDue(id string) {
 	qs.mu.Lock()
 	if q := qs.byID[id]; q != nil {
@@ -200,7 +204,7 @@ func (qs *queues) moreIsDue(id string) {
 }
 
 func (qs *queues) add(q *queue, d *Delivery) {
-	if before := qs.claimed[d.ID]; before != nil { // that claim was lost
+	if before := qs.claimed[d.ID]; before != nil { // the earlier claim was lost
 		qs.drop(before)
 	}
 	d.queue = q
@@ -212,7 +216,7 @@ func (qs *queues) add(q *queue, d *Delivery) {
 	q.wake()
 }
 
-// queue returns the queue of a subscription and starts it if need be; qs.mu is
+// queue returns the queue of a subscription, and starts a new one if there is none. qs.mu is
 // held.
 func (qs *queues) queue(id string) *queue {
 	q := qs.byID[id]
@@ -225,8 +229,8 @@ func (qs *queues) queue(id string) *queue {
 	return q
 }
 
-// wake makes the queue of a subscription look for due deliveries; false when no
-// further queue may start.
+// wake makes the queue of a subscription claim due deliveries, and starts it if there is none.
+// It returns false if no further queue may start.
 func (qs *queues) wake(id string) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -239,8 +243,8 @@ func (qs *queues) wake(id string) bool {
 	return true
 }
 
-// settled is called once with each delivery that was to be sent: when its result is
-// stored, or when it is not sent after all.
+// settled is called once for each delivery that a queue has popped: when its result is stored,
+// or when it is not sent after all.
 func (qs *queues) settled(d *Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -254,7 +258,7 @@ func (qs *queues) settled(d *Delivery) {
 	}
 }
 
-// forget ends a claim in memory; qs.mu is held. A later claim of the same delivery stays.
+// forget removes a claim from memory. A later claim of the same delivery stays. qs.mu is held.
 func (qs *queues) forget(d *Delivery) {
 	if qs.claimed[d.ID] == d {
 		qs.bytes -= d.size()
@@ -262,8 +266,8 @@ func (qs *queues) forget(d *Delivery) {
 	}
 }
 
-// drop forgets a delivery whose claim is lost, and does not send it; qs.mu is held. One
-// that is being sent settles when its request ends.
+// drop removes a delivery whose claim is lost from memory, so that it is not sent. If its
+// request is in flight, settled is called after the request ends. qs.mu is held.
 func (qs *queues) drop(d *Delivery) {
 	qs.forget(d)
 	q := d.queue
@@ -274,7 +278,8 @@ func (qs *queues) drop(d *Delivery) {
 	}
 }
 
-// release returns the pending deliveries of a queue to the database, and others.
+// release releases the claims of the pending deliveries of a queue, and of others. Without a
+// queue for id, it releases only others.
 func (qs *queues) release(id string, others ...*Delivery) {
 	all := others
 	qs.mu.Lock()
@@ -289,8 +294,7 @@ func (qs *queues) release(id string, others ...*Delivery) {
 	qs.s.release(all)
 }
 
-// close stops the queues, waits for the requests in flight, and releases what
-// is still claimed.
+// close stops the queues, waits for the requests in flight, and releases the remaining claims.
 func (qs *queues) close() {
 	qs.mu.Lock()
 	qs.closed = true
@@ -310,7 +314,7 @@ func (qs *queues) close() {
 	clear(qs.claimed)
 }
 
-// leasedBefore returns the claimed deliveries whose leases run since before at.
+// leasedBefore returns the claimed deliveries whose leases were claimed or renewed before at.
 func (qs *queues) leasedBefore(at time.Time) (all []*Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -329,14 +333,15 @@ func (qs *queues) has(id string) bool {
 	return qs.claimed[id] != nil
 }
 
-// isClaimed reports whether a claim still stands, as far as this process knows.
+// isClaimed reports whether d is the last claim of its delivery in this process and was not
+// dropped. The claim may still be lost in the database.
 func (qs *queues) isClaimed(d *Delivery) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	return qs.claimed[d.ID] == d
 }
 
-// claimedOf counts the claimed deliveries of a subscription.
+// claimedOf returns the number of deliveries of a subscription that this process has claimed.
 func (qs *queues) claimedOf(subscription string) int {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

@@ -8,31 +8,31 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// receiver is what sending to a subscription needs.
+// receiver holds the columns of a subscription that sending needs.
 type receiver struct {
 	id             string
 	url            string
 	authorization  string // sealed; empty for none
 	secret         string // sealed; empty for none
 	previousSecret string // sealed; empty for none
-	previousUntil  int64
+	previousUntil  int64  // end of the validity of previousSecret; UTC microseconds
 	enabled        bool
 	paused         bool
 	batch          int   // the largest number of events in a delivery; 0: MaxEvents
-	ordered        bool  // the events of each asset come in order
+	ordered        bool  // the events of each asset are sent in order
 	failures       int   // failed attempts in a row
-	openUntil      int64 // end of the backoff of an open circuit breaker
-	gone           bool  // it answered 410, and is to be disabled
-	since          int64 // generation since which it is enabled
-	now            int64 // the database's time when this was read
+	openUntil      int64 // end of the backoff of an open circuit breaker; UTC microseconds
+	gone           bool  // the receiver answered 410, and the subscription will be disabled
+	since          int64 // generation of subscriptions at which it was enabled
+	now            int64 // the database's time of the read; UTC microseconds
 
-	at time.Time // until when this was so at least, by the clock of this process
+	at time.Time // the row had these values at this time of this process's clock
 }
 
-// sendable reports whether deliveries may be sent.
+// sendable reports whether deliveries could be sent when r was read.
 func (r *receiver) sendable() bool { return r.enabled && !r.paused && !r.gone && r.openUntil <= r.now }
 
-// maxBatch returns how many events a delivery may have.
+// maxBatch returns the largest number of events in a delivery.
 func (r *receiver) maxBatch() int {
 	if r.batch > 0 {
 		return min(r.batch, MaxEvents)
@@ -40,7 +40,8 @@ func (r *receiver) maxBatch() int {
 	return MaxEvents
 }
 
-// readReceivers adds subscriptions to found; clauses follow FROM.
+// readReceivers reads subscriptions and adds them to found by id. clauses is the end of the
+// statement, after the table name.
 func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string, args []any, found map[string]*receiver) error {
 	at := s.now()
 	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused, max_batch, ordered,

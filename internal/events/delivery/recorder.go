@@ -6,19 +6,21 @@ import (
 	"time"
 )
 
-// A group of results is stored when it is this old or this large.
+// A group of results is stored groupWait after its first result, or when it has groupSize
+// results.
 const (
 	groupWait = 5 * time.Millisecond
 	groupSize = 250
 )
 
-// recorder stores results in groups and does what follows from them.
+// recorder stores results in groups. For each stored result it then wakes the queue for the
+// next attempt, or has the subscription disabled.
 type recorder struct {
 	s        *Sender
 	answered *answered
 	results  chan *result
 	flushes  chan chan struct{}
-	stopping chan struct{} // closed at shutdown: a group that cannot be stored is dropped
+	stopping chan struct{} // closed at shutdown; from then on a group that cannot be stored is dropped
 }
 
 func newRecorder(s *Sender) *recorder {
@@ -28,13 +30,13 @@ func newRecorder(s *Sender) *recorder {
 	}
 }
 
-// add blocks while too many results are not stored.
+// add passes a result to the recorder. It blocks while too many results wait to be stored.
 func (r *recorder) add(res *result) { r.results <- res }
 
-// stopRetrying makes each group be tried only once.
+// stopRetrying ends the repetition of failed stores: from then on a failed group is dropped.
 func (r *recorder) stopRetrying() { close(r.stopping) }
 
-// flush returns when the results that were added before are stored or dropped.
+// flush stores the results that were added before. It returns when all are stored or dropped.
 func (r *recorder) flush() {
 	done := make(chan struct{})
 	r.flushes <- done
@@ -85,8 +87,8 @@ func (r *recorder) group(first *result) []*result {
 	return all
 }
 
-// record stores a group, if need be again and again while the database is
-// unreachable: its leases end meanwhile, but no other sender can claim then.
+// record stores a group, and repeats that until it succeeds. While the database is
+// unreachable, the leases of the group end, but no other sender can claim the deliveries.
 func (r *recorder) record(ctx context.Context, all []*result) {
 	pause := 50 * time.Millisecond
 	var backoffs map[string]time.Duration
@@ -119,7 +121,7 @@ func (r *recorder) record(ctx context.Context, all []*result) {
 	}
 }
 
-// wait reports false when the recorder is to stop.
+// wait waits for the pause. It returns false at once if the recorder has to stop.
 func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -131,8 +133,8 @@ func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// follow counts and logs a stored result, and plans the next attempt or
-// disables the subscription.
+// follow counts and logs a stored result. After a failure it plans the next attempt. After the
+// last failure it has the subscription disabled.
 func (r *recorder) follow(ctx context.Context, res *result) {
 	m := r.s.metrics
 	switch res.outcome {
@@ -164,8 +166,8 @@ func (r *recorder) follow(ctx context.Context, res *result) {
 // maxTimer is the longest wait for which this process sets a timer.
 const maxTimer = time.Minute
 
-// wakeAt wakes the queue of a subscription after a wait: by a timer of this
-// process when it is short, and by Options.WakeAt.
+// wakeAt wakes the queue of a subscription after a wait. It uses a timer of this process if
+// the wait is at most maxTimer, and Options.WakeAt in any case.
 func (r *recorder) wakeAt(id string, wait time.Duration) {
 	if wait <= maxTimer {
 		r.s.after(wait, func() { r.s.queues.wake(id) })
@@ -174,7 +176,7 @@ func (r *recorder) wakeAt(id string, wait time.Duration) {
 }
 
 func (r *recorder) disable(ctx context.Context, d *Delivery) {
-	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write); err != nil { // Prune tries again
+	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write); err != nil { // webhook.Service.Prune repeats it
 		r.s.log.Warn("subscription not disabled", "subscription", d.Subscription, "write", d.Write, "err", err)
 	}
 }

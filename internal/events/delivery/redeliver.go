@@ -7,30 +7,31 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// redeliverRows is how many deliveries one transaction of Redeliver changes.
+// redeliverRows is the largest number of deliveries that one transaction of Redeliver changes.
 const redeliverRows = 500
 
-// Selection names deliveries of one subscription by one of three ways.
+// Selection selects deliveries of one subscription: by an id, by a receipt, or by time.
 type Selection struct {
-	Delivery     string // an id
-	Receipt      string // the id of a receipt of the delivery
-	Since, Until int64  // when the newest change was committed; UTC microseconds, both included
+	Delivery     string // id of the delivery
+	Receipt      string // id of a receipt of the delivery
+	Since, Until int64  // the newest change was committed in this time; UTC microseconds, both included
 }
 
-// Redeliver makes deliveries wait again in any state, due now and with no
-// attempts, and returns their number. Their ids do not change. One that waits behind an
-// earlier one of its asset goes on waiting; one that has ended comes out of order.
-// Errors: fault.NotFound when the delivery or receipt does not exist.
-func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection) (int, error) {
-	if w.Receipt != "" {
+// Redeliver makes deliveries of any state wait again, and returns their number. They are due
+// now, have no attempts, and keep their ids. A delivery that waits for an earlier delivery of
+// its asset continues to wait. A delivery that has ended is sent again out of order.
+// Errors: fault.NotFound if the delivery or receipt does not exist, or if the subscription is
+// disabled or deleted.
+func (s *Store) Redeliver(ctx context.Context, subscription string, selected Selection) (int, error) {
+	if selected.Receipt != "" {
 		err := s.db.QueryRow(ctx, "SELECT delivery_id FROM webhook_receipt WHERE id = ? AND subscription_id = ?",
-			w.Receipt, subscription).Scan(&w.Delivery)
+			selected.Receipt, subscription).Scan(&selected.Delivery)
 		if err != nil {
 			return 0, err
 		}
 	}
-	if w.Delivery != "" {
-		n, err := s.requeue(ctx, subscription, []string{w.Delivery})
+	if selected.Delivery != "" {
+		n, err := s.requeue(ctx, subscription, []string{selected.Delivery})
 		if err == nil && n == 0 {
 			err = fault.NotFoundf("Not Found")
 		}
@@ -39,7 +40,7 @@ func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection)
 	total, last := 0, ""
 	for {
 		ids, err := db.Column[string](ctx, s.db, `SELECT id FROM webhook_delivery WHERE subscription_id = ? AND committed_at >= ?
-			AND committed_at <= ? AND id > ? ORDER BY id LIMIT ?`, subscription, w.Since, w.Until, last, redeliverRows)
+			AND committed_at <= ? AND id > ? ORDER BY id LIMIT ?`, subscription, selected.Since, selected.Until, last, redeliverRows)
 		if err != nil || len(ids) == 0 {
 			return total, err
 		}
@@ -51,8 +52,8 @@ func (s *Store) Redeliver(ctx context.Context, subscription string, w Selection)
 	}
 }
 
-// lockEnabled locks a subscription, so that it is not disabled meanwhile.
-// Errors: fault.NotFound where it is disabled or deleted.
+// lockEnabled locks a subscription, so that it is not disabled before the transaction ends.
+// Errors: fault.NotFound if the subscription is disabled or deleted.
 func lockEnabled(ctx context.Context, tx *db.Tx, subscription string) error {
 	if _, err := tx.Lock(ctx, "webhook_subscription", "id = ?", subscription); err != nil {
 		return err
@@ -65,8 +66,8 @@ func lockEnabled(ctx context.Context, tx *db.Tx, subscription string) error {
 	return err
 }
 
-// requeue makes deliveries wait, awaited from now on. Those that a sender has claimed
-// do not change, and count.
+// requeue makes deliveries wait again, and sets created_at to the time of this request. It
+// does not change deliveries that a sender has claimed, but n includes them.
 func (s *Store) requeue(ctx context.Context, subscription string, ids []string) (n int, err error) {
 	now := s.db.Dialect.NowMicros
 	in, args := db.InArgs(ids)

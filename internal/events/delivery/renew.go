@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// renewAll renews the leases of claimed deliveries once they are as old as
-// lease.RenewEvery, and reads again the subscriptions of all queues, until ctx ends.
+// renewAll renews the leases that are older than lease.RenewEvery, and reads the subscriptions
+// of all queues again. It repeats both until ctx ends.
 func (qs *queues) renewAll(ctx context.Context) {
 	tick := time.NewTicker(lease.RenewEvery / 2)
 	defer tick.Stop()
@@ -36,8 +36,8 @@ func (qs *queues) renewAll(ctx context.Context) {
 	}
 }
 
-// refresh gives queues their subscriptions as they are now. A queue whose
-// subscription takes nothing any more is released.
+// refresh reads the subscriptions of queues again. It releases the pending deliveries of a
+// queue whose subscription is deleted or not sendable.
 func (qs *queues) refresh(ctx context.Context, ids []string) error {
 	found, err := qs.read(ctx, ids)
 	if err != nil {
@@ -51,8 +51,8 @@ func (qs *queues) refresh(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// read reads subscriptions, and gives them to their queues. Deleted ones are not in the
-// result.
+// read reads subscriptions and stores them in their queues. Deleted subscriptions are not in
+// the result.
 func (qs *queues) read(ctx context.Context, ids []string) (map[string]*receiver, error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.RenewEvery)
 	defer cancel()
@@ -71,7 +71,7 @@ func (qs *queues) read(ctx context.Context, ids []string) (map[string]*receiver,
 	return found, nil
 }
 
-// renew renews leases and drops the deliveries whose leases were lost.
+// renew renews the leases of deliveries, and drops the deliveries whose claims were lost.
 func (qs *queues) renew(ctx context.Context, all []*Delivery) error {
 	began := qs.s.now()
 	held, err := qs.s.leases.RenewEach(ctx, ownersOf(all))
@@ -95,14 +95,14 @@ func (qs *queues) renew(ctx context.Context, all []*Delivery) error {
 	return nil
 }
 
-// mayEnd is how old a lease is that is renewed before its delivery is sent. It has not
-// been renewed in time, and others may take it over soon.
+// mayEnd is the age from which on a lease is renewed before its delivery is sent. The lease was
+// not renewed in time, and another sender may claim the delivery soon.
 const mayEnd = lease.Duration - lease.RenewEvery
 
-// renewEnded renews leases before a delivery is sent whose own has ended, or is about to,
-// as in a process that was stopped for a while: another sender may have the deliveries by
-// now, which are dropped then. Where the database does not answer nobody else can have
-// claimed them.
+// renewEnded is called before d is sent. It renews all old leases if that of d has ended or
+// ends soon, for example because the process was stopped for a while. Other senders may have
+// claimed the deliveries meanwhile; renew drops these. If the database does not answer, d is
+// sent all the same, since no other sender can have claimed it.
 func (qs *queues) renewEnded(d *Delivery) {
 	old := qs.s.now().Add(-mayEnd)
 	qs.mu.Lock()

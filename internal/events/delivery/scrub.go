@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// redacted stands where a secret was.
+// redacted replaces a secret.
 const redacted = "[redacted]"
 
-// minSecretText is the shortest secret that is removed from answers. A shorter
-// one occurs in other words.
+// minSecretText is the length of the shortest secret that is removed from answers. A shorter
+// secret could be a part of ordinary words. Units: bytes.
 const minSecretText = 6
 
-// secretTexts are the secrets of one request, the longest first. A receiver may
-// repeat them in its answer, which receipts show.
+// secretTexts are the secrets of one request, the longest first. They are removed from the
+// answer before a receipt stores it, since a receiver may repeat them in its answer.
 type secretTexts []string
 
-// secretsOf collects the secrets of the address of a receiver and of the
-// authorization header, which may be empty.
+// secretsOf collects the secrets in the URL of a receiver and in the authorization header,
+// which may be empty.
 func secretsOf(u *url.URL, authorization string) secretTexts {
 	all := secretTexts{authorization}
 	if _, token, ok := strings.Cut(authorization, " "); ok {
@@ -44,7 +44,7 @@ func secretsOf(u *url.URL, authorization string) secretTexts {
 	return all
 }
 
-// scrub returns text without the secrets.
+// scrub replaces the secrets in a text with redacted.
 func (all secretTexts) scrub(text string) string {
 	for _, s := range all {
 		text = strings.ReplaceAll(text, s, redacted)
@@ -52,7 +52,7 @@ func (all secretTexts) scrub(text string) string {
 	return text
 }
 
-// withoutStart returns text that was cut off without the start of a secret at its end.
+// withoutStart removes the beginning of a secret from the end of a text that was cut off.
 func (all secretTexts) withoutStart(text string) string {
 	end := len(text)
 	for _, s := range all {
@@ -66,15 +66,15 @@ func (all secretTexts) withoutStart(text string) string {
 	return text[:end]
 }
 
-// inName reports whether the name of a header has a secret, in whatever case: servers and
-// this client change that.
+// inName reports whether the name of a header contains a secret. It ignores case, since
+// servers and the HTTP client change the case of names.
 func (all secretTexts) inName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(all, func(s string) bool { return strings.Contains(name, strings.ToLower(s)) })
 }
 
-// header returns a header of an answer without secrets: cookies are secrets of
-// the receiver, and addresses lose what redactedURL removes.
+// header returns the value of a header of an answer without secrets. Cookies are secrets of
+// the receiver. URLs lose the parts that redactedURL removes.
 func (all secretTexts) header(name, value string) string {
 	switch http.CanonicalHeaderKey(name) {
 	case "Set-Cookie", "Set-Cookie2":
@@ -85,8 +85,8 @@ func (all secretTexts) header(name, value string) string {
 	return all.scrub(value)
 }
 
-// redactedURL is an address without user information, query and fragment; empty
-// when it cannot be parsed.
+// redactedURL returns a URL without user information, query and fragment, or an empty text if
+// the URL cannot be parsed.
 func redactedURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

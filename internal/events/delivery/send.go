@@ -19,17 +19,17 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// Bounds of what is stored of an answer. Units: bytes.
+// Bounds of the stored parts of an answer. Units: bytes.
 const (
 	maxAnswer  = 16 << 10
 	maxHeaders = 8 << 10
 )
 
-// userAgent names the sender.
+// userAgent is the User-Agent header of each request.
 const userAgent = "alds"
 
-// newClient returns an HTTP client that checks the address of each connection,
-// and uses no proxy and no redirects.
+// newClient returns an HTTP client that uses no proxy and follows no redirects. It refuses to
+// connect to an IP address that is not public, unless o.AllowPrivate is set.
 func newClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: o.Connect, KeepAlive: 30 * time.Second}
 	if !o.AllowPrivate {
@@ -55,21 +55,21 @@ type result struct {
 	d           *Delivery
 	receiver    *receiver
 	outcome     Outcome
-	wait        time.Duration // until the next attempt; with the outcome Retry
-	retryAfter  time.Duration // what the receiver asked for
-	asksForLess bool          // about all deliveries of the receiver
+	wait        time.Duration // until the next attempt; only with the outcome Retry
+	retryAfter  time.Duration // the wait that the receiver asked for; 0: none
+	asksForLess bool          // the result of the function asksForLess
 	status      int           // 0: no answer
-	answer      string
-	headers     string // JSON object
-	authorized  bool
+	answer      string        // the stored part of the body, or failure
+	headers     string        // JSON object
+	authorized  bool          // the request had an Authorization header
 	duration    time.Duration
 	err         error  // why there was no answer; may contain secrets
-	failure     string // the same without secrets; empty when there was an answer
+	failure     string // err without secrets; empty if there was an answer
 
 	secrets secretTexts // of the request
 }
 
-// send makes one attempt.
+// send makes one attempt and counts it in the metrics.
 func (s *Sender) send(ctx context.Context, d *Delivery, r *receiver) *result {
 	began := time.Now()
 	res := &result{d: d, receiver: r}
@@ -85,14 +85,14 @@ func (s *Sender) send(ctx context.Context, d *Delivery, r *receiver) *result {
 	return res
 }
 
-// judge decides what follows from an answer.
+// judge sets the outcome of an attempt.
 func (s *Sender) judge(res *result) {
 	res.asksForLess = asksForLess(res.status, res.retryAfter)
 	res.outcome, res.wait = classify(res.status, res.d.attempts+1, s.o.Schedule, res.retryAfter, s.chance())
 }
 
-// endSpan ends the span of an attempt. The address of the receiver, which may have
-// secrets, is not among the attributes.
+// endSpan ends the span of an attempt. The attributes do not include the URL of the receiver,
+// which may contain secrets.
 func endSpan(span tracing.Span, res *result) {
 	span.Text("alds.delivery", res.d.ID)
 	span.Text("alds.subscription", res.d.Subscription)
@@ -107,7 +107,7 @@ func endSpan(span tracing.Span, res *result) {
 	span.End(nil)
 }
 
-// label is the outcome of an attempt for metrics.
+// label returns the outcome of an attempt as a label of metrics.
 func label(res *result) string {
 	switch {
 	case res.outcome == Delivered:
@@ -138,12 +138,12 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	defer answer.Body.Close()
 	res.status = answer.StatusCode
 	res.headers = storedHeaders(answer.Header, res.secrets)
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the part before a failure is stored
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // an incomplete body is stored, too
 	res.answer = storedAnswer(body, err == nil, res.secrets)
 	return retryAfter(answer.Header.Get("Retry-After"), time.Now())
 }
 
-// failed stores why there was no answer.
+// failed stores in r why there was no answer.
 func (r *result) failed(err error) {
 	r.err, r.failure = err, Truncate(r.secrets.scrub(failureText(err)))
 	r.answer = r.failure
@@ -153,7 +153,7 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 	d, r, body := res.d, res.receiver, res.d.body()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("the url of the subscription cannot be read") // the cause contains the url
+		return nil, errors.New("the url of the subscription cannot be read") // err contains the URL
 	}
 	res.secrets = secretsOf(req.URL, "")
 	at := time.Now().Unix()
@@ -175,8 +175,8 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 	return req, s.addSignature(req, res, body, at)
 }
 
-// addSignature signs with the secret, and with the previous one while it is
-// valid.
+// addSignature signs the request with the signing secret, and also with the previous secret
+// while that is valid.
 func (s *Sender) addSignature(req *http.Request, res *result, body []byte, at int64) error {
 	r := res.receiver
 	secrets := []string{r.secret}
@@ -204,13 +204,13 @@ func (s *Sender) addSignature(req *http.Request, res *result, body []byte, at in
 	return nil
 }
 
-// failureText is the text of an error without addresses, which may contain
-// secrets: that of the receiver and that of a redirect.
+// failureText returns the text of an error without the URL of the receiver and without the URL
+// of a redirect. Both may contain secrets.
 func failureText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
-	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // without the server that was asked
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // without the address of the DNS server
 		return "lookup " + lookup.Name + ": " + lookup.Err
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
@@ -222,8 +222,8 @@ func failureText(err error) string {
 	return "the address of its redirect cannot be read"
 }
 
-// storedAnswer returns the part of an answer that is stored, as text without secrets.
-// whole is false where the end of the answer is missing.
+// storedAnswer returns the stored part of an answer: text without secrets, at most maxAnswer
+// bytes. whole is false if the end of body is missing.
 func storedAnswer(body []byte, whole bool, secrets secretTexts) string {
 	if len(body) > maxAnswer {
 		body, whole = body[:maxAnswer], false
@@ -258,8 +258,8 @@ func storedHeaders(h http.Header, secrets secretTexts) string {
 	return string(text)
 }
 
-// SecretPrefix marks a signing secret, as the Standard Webhooks specification
-// asks. The rest is base64 of 24 to 64 bytes.
+// SecretPrefix is the start of a signing secret, according to the Standard Webhooks
+// specification. The rest is base64 of 24 to 64 bytes.
 const SecretPrefix = "whsec_"
 
 const (
@@ -267,16 +267,15 @@ const (
 	maxSecret = 64
 )
 
-// SecretKey returns the key of a signing secret; false when the secret has
-// another form.
+// SecretKey returns the key in a signing secret, or false if the secret has another form.
 func SecretKey(secret string) ([]byte, bool) {
 	encoded, ok := strings.CutPrefix(secret, SecretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	return key, ok && err == nil && len(key) >= minSecret && len(key) <= maxSecret
 }
 
-// sign returns the value of the webhook-signature header.
-// Units: at is in seconds since 1970.
+// sign returns one signature of the Webhook-Signature header. at is the Webhook-Timestamp, in
+// seconds since 1970.
 func sign(key []byte, id string, at int64, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + strconv.FormatInt(at, 10) + "."))
@@ -284,7 +283,7 @@ func sign(key []byte, id string, at int64, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Truncate cuts a text for the column of an error.
+// Truncate cuts a text to 900 bytes, which fit into the column of an error.
 func Truncate(s string) string {
 	if len(s) > 900 {
 		s = s[:900]

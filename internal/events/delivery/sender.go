@@ -17,21 +17,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Options is the policy of delivery. Zero values stand for the defaults.
+// Options configures a Sender. A zero value means the default.
 type Options struct {
 	Schedule     []time.Duration // waits between attempts; one more attempt than entries
-	Slots        int             // requests in flight
-	InFlight     int             // requests in flight per subscription; 1 keeps the order
-	AllowPrivate bool            // loopback and private addresses may be called
-	Timeout      time.Duration   // of one request, answer included
-	Connect      time.Duration   // of making a connection
-	// WakeAt is called with the time of a later attempt. It must not block. The
-	// next Sweep finds what it loses.
+	Slots        int             // largest number of requests in flight
+	InFlight     int             // largest number of requests in flight per subscription; 1 keeps the order
+	AllowPrivate bool            // allows requests to loopback and private addresses
+	Timeout      time.Duration   // of one request, including the answer
+	Connect      time.Duration   // timeout of the TCP connection, and that of the TLS handshake
+	// WakeAt is called with the time of a later attempt. It must not block. A wake-up may be
+	// lost, since a later Sweep finds the delivery.
 	WakeAt func(subscription string, at time.Time)
 	Tracer *tracing.Tracer // nil: no traces
 }
 
-// DefaultSchedule is the waits between attempts: ten attempts in about two days.
+// DefaultSchedule is the default of Options.Schedule: ten attempts in about two days.
 var DefaultSchedule = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
 	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
@@ -49,22 +49,22 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Sender sends due deliveries. It is safe for concurrent use; Run must be
-// running while its other methods are called.
+// Sender sends due deliveries. It is safe for concurrent use. Run must be running while other
+// methods are called.
 type Sender struct {
 	*Store
 	o        Options
-	name     string       // begins the owners of its claims; one sender uses it
-	claims   atomic.Int64 // so many owners have this name
+	name     string       // unique name: the first part of the owner of each claim
+	claims   atomic.Int64 // number of the last claim: the second part of its owner
 	leases   *lease.Table[string]
 	client   *http.Client
 	queues   *queues
 	results  *recorder
 	clock    clock
 	measured atomic.Int64       // when the gauges of due deliveries were updated; ns since 1970
-	isSlow   func(*result) bool // replaced in tests, which do not wait
+	isSlow   func(*result) bool // replaced in tests, so that they need no slow requests
 
-	// The clock of this process, and chance, from 0 to 1, replaced in tests.
+	// The clock of this process, its timers, and random numbers from 0 to 1. Tests replace them.
 	now    func() time.Time
 	after  func(time.Duration, func())
 	chance func() float64
@@ -84,14 +84,14 @@ func (s *Store) NewSender(o Options) *Sender {
 	return n
 }
 
-// newOwner returns the owner of one claim.
+// newOwner returns a unique owner for a new claim.
 func (s *Sender) newOwner() string { return s.name + "." + strconv.FormatInt(s.claims.Add(1), 36) }
 
-// owns reports whether an owner is that of a claim of this sender.
+// owns reports whether an owner belongs to a claim of this sender.
 func (s *Sender) owns(owner string) bool { return strings.HasPrefix(owner, s.name+".") }
 
-// Run sends until ctx ends. Then it waits for the requests in flight and
-// releases its other claims.
+// Run sends deliveries until ctx ends. Then it waits up to shutdownWait for the requests in
+// flight, and releases the other claims.
 func (s *Sender) Run(ctx context.Context) error {
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -12,10 +12,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// store writes a group of results in one transaction: counters of the
-// subscriptions, states of the deliveries, receipts. It returns the backoffs
-// that begin. Results of lost claims, and of receivers that a subscription has no
-// longer, leave receipts and are not counted.
+// store writes a group of results in one transaction: the counters of the subscriptions, the
+// states of the deliveries, and receipts. It returns the backoffs that begin, by subscription.
+// The result of a lost claim only leaves a receipt. A result is not counted if the URL of the
+// subscription has changed since, or if the subscription was enabled again.
 func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.Duration)
 	defer cancel()
@@ -53,19 +53,20 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 	return backoffs, err
 }
 
-// stored is what is stored of the receiver of a subscription.
+// stored holds the counters of a subscription. The URL and the generation identify the
+// receiver that the counters belong to.
 type stored struct {
 	url                 string
-	since               int64 // generation since which it is enabled
-	failures, exhausted int
+	since               int64 // generation of subscriptions at which it was enabled
+	failures, exhausted int   // in a row
 }
 
-// isOf reports whether they are those of a receiver, and not of one that came after it.
+// isOf reports whether the counters belong to receiver r, and not to a later receiver.
 func (c *stored) isOf(r *receiver) bool { return c.url == r.url && c.since == r.since }
 
-// lockCounters locks and reads the counters that a group of results may change. Where
-// ordered deliveries have ended it locks all subscriptions of the group, so that ends and
-// claims of one follow each other.
+// lockCounters locks and reads the counters that a group of results may change. If ordered
+// deliveries have ended, it locks all subscriptions of the group. The lock serializes the ends
+// and claims of a subscription.
 func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, began time.Time) (map[string]*stored, error) {
 	ordered := slices.ContainsFunc(all, (*result).endsInOrder)
 	var ids, healthy []string
@@ -81,7 +82,7 @@ func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, beg
 		return nil, err
 	}
 	ids = append(ids, failing...)
-	slices.Sort(ids) // locks are taken in one order
+	slices.Sort(ids) // all transactions lock rows in this order
 	locked := map[string]*stored{}
 	for in, args := range db.InChunks(ids) {
 		if ordered {
@@ -104,8 +105,8 @@ func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, beg
 	return locked, nil
 }
 
-// failing returns the subscriptions with failures, which another sender may have stored
-// since this one has found them healthy.
+// failing returns the subscriptions with stored failures. Another sender may have stored them
+// after this sender found the subscription healthy.
 func (*Sender) failing(ctx context.Context, tx *db.Tx, ids []string) (all []string, err error) {
 	for in, args := range db.InChunks(ids) {
 		some, err := db.Column[string](ctx, tx, "SELECT id FROM webhook_subscription WHERE id IN "+in+" AND failures_in_row > 0", args...)
@@ -117,20 +118,21 @@ func (*Sender) failing(ctx context.Context, tx *db.Tx, ids []string) (all []stri
 	return all, nil
 }
 
-// endsInOrder reports whether others may wait for the end of the delivery.
+// endsInOrder reports whether the delivery is ordered and has ended. Other deliveries of its
+// asset may wait for that.
 func (r *result) endsInOrder() bool { return r.d.Asset != 0 && r.outcome != Retry }
 
-// markGone marks the subscriptions whose receivers have answered 410. A delivery that got
-// this answer from a receiver of before is tried again.
+// markGone marks the subscriptions whose receivers have answered 410. A 410 from an earlier
+// receiver of the subscription counts as an ordinary failure.
 func (s *Sender) markGone(ctx context.Context, tx *db.Tx, all []*result, locked map[string]*stored) error {
 	var gone []string
 	for _, res := range all {
 		if res.outcome != Gone {
 			continue
 		}
-		switch of := locked[res.d.Subscription]; {
-		case of == nil: // deleted
-		case of.isOf(res.receiver):
+		switch current := locked[res.d.Subscription]; {
+		case current == nil: // the subscription is deleted
+		case current.isOf(res.receiver):
 			gone = append(gone, res.d.Subscription)
 		default:
 			res.outcome, res.wait = classify(0, res.d.attempts+1, s.o.Schedule, 0, s.chance())
@@ -144,8 +146,8 @@ func (s *Sender) markGone(ctx context.Context, tx *db.Tx, all []*result, locked 
 	return nil
 }
 
-// stillClaimed locks the deliveries of a group of results, and returns the results of
-// those that are claimed as they were when they were sent.
+// stillClaimed locks the deliveries of a group of results, and returns the results whose
+// claims were not lost.
 func (s *Sender) stillClaimed(ctx context.Context, tx *db.Tx, all []*result) ([]*result, error) {
 	ids := make([]string, len(all))
 	for i, res := range all {
@@ -177,8 +179,8 @@ func (s *Sender) stillClaimed(ctx context.Context, tx *db.Tx, all []*result) ([]
 	return held, nil
 }
 
-// end writes the new states of deliveries that this sender has claimed, and lets those
-// go that wait behind them.
+// end writes the new states of deliveries that this sender has claimed. It makes the
+// deliveries due that wait for the end of these.
 func (s *Sender) end(ctx context.Context, tx *db.Tx, held []*result, now int64) error {
 	var ended []string
 	for _, res := range held {
@@ -196,8 +198,8 @@ func (s *Sender) end(ctx context.Context, tx *db.Tx, held []*result, now int64) 
 	return err
 }
 
-// receiptRows returns the receipts of a group that anybody will see: the newest of
-// each subscription. Prune would remove the others.
+// receiptRows returns the rows of receipts for a group of results. It leaves out all but the
+// newest MaxReceipts of each subscription, since Prune would remove the others.
 func receiptRows(all []*result, now int64) [][]any {
 	var rows [][]any
 	kept := map[string]int{}
@@ -224,16 +226,16 @@ var receiptColumns = []string{
 	"retry_count", "was_received", "given_up",
 }
 
-// counts is what a group says about one subscription.
+// counts sums up the results of one subscription in a group.
 type counts struct {
-	failing     bool // its stored counters are those of failures
-	answered    bool
+	failing     bool // the subscription had failures when a request began
+	answered    bool // at least one request was answered
 	retries     int
-	delivered   bool // one succeeded, so that the stored counts of failures start again at 0
-	failures    int  // in a row at the end of the group
-	exhausted   int  // in a row at the end of the group
-	asksForLess bool
-	retryAfter  time.Duration // the longest that was asked for
+	delivered   bool          // an attempt succeeded, so the stored counts of failures start again at 0
+	failures    int           // in a row at the end of the group
+	exhausted   int           // in a row at the end of the group
+	asksForLess bool          // one of these failures asks for less
+	retryAfter  time.Duration // the longest of these failures; 0: none
 }
 
 func (c *counts) add(res *result) {
@@ -253,17 +255,17 @@ func (c *counts) add(res *result) {
 	}
 }
 
-// healthy reports whether all first attempts succeeded.
+// healthy reports whether the group has no retries, and no failures after its last success.
 func (c *counts) healthy() bool {
 	return *c == counts{failing: c.failing, answered: true, delivered: true}
 }
 
-// countAll returns what a group says, by subscription. Where the counters of one are
-// known, only what their receiver has answered counts.
+// countAll returns the counts of a group by subscription. If known has the counters of a
+// subscription, the results of earlier receivers do not count.
 func countAll(all []*result, known map[string]*stored) map[string]*counts {
 	counted := map[string]*counts{}
 	for _, res := range all {
-		if of := known[res.d.Subscription]; of != nil && !of.isOf(res.receiver) {
+		if current := known[res.d.Subscription]; current != nil && !current.isOf(res.receiver) {
 			continue
 		}
 		c := counted[res.d.Subscription]
@@ -276,16 +278,18 @@ func countAll(all []*result, known map[string]*stored) map[string]*counts {
 	return counted
 }
 
-// storeCounts updates the counters of the subscriptions and the states of their
-// circuit breakers, and returns the backoffs that begin. Those of healthy ones
-// that were written lately wait.
+// storeCounts updates the counters and circuit breakers of the subscriptions, and returns the
+// backoffs that begin. It skips healthy subscriptions that were written a short time ago
+// (answered.waits).
 func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*counts, locked map[string]*stored, began time.Time, now int64) (map[string]time.Duration, error) {
 	backoffs := map[string]time.Duration{}
 	var healthy []string
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		c := all[id]
 		switch {
-		case locked[id] == nil, s.results.answered.waits(id, c, began) && locked[id].failures == 0: // deleted, or later
+		case locked[id] == nil: // deleted
+			continue
+		case s.results.answered.waits(id, c, began) && locked[id].failures == 0: // written later
 			continue
 		case c.healthy():
 			healthy = append(healthy, id)
@@ -308,9 +312,9 @@ func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*cou
 	return backoffs, err
 }
 
-// storeFailures updates the counters of a subscription that had retries or failures. It
-// opens the circuit breaker after too many failures, or if the receiver is overloaded
-// (asksForLess). It returns the backoff, or 0 if the breaker stays closed.
+// storeFailures updates the counters of a subscription that had retries or failures. It opens
+// the circuit breaker after too many failures, or if the receiver asks for less (asksForLess).
+// It returns the backoff, or 0 if the breaker stays closed.
 func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *counts, before stored, now int64) (time.Duration, error) {
 	failures, exhausted := before.failures+c.failures, before.exhausted+c.exhausted
 	if c.delivered {
@@ -330,7 +334,7 @@ func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *cou
 	return wait, err
 }
 
-// settle writes the new states of deliveries that are locked.
+// settle writes the new states of deliveries. Their rows are locked.
 func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64) error {
 	delivered := map[int][]string{} // by the status of the answer
 	for _, res := range all {
@@ -358,7 +362,7 @@ func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64
 	return nil
 }
 
-// update changes deliveries.
+// update sets columns of deliveries. set is the SQL after SET, and args are its arguments.
 func update(ctx context.Context, tx *db.Tx, ids []string, set string, args ...any) error {
 	for in, list := range db.InChunks(ids) {
 		if _, err := tx.Exec(ctx, "UPDATE webhook_delivery SET "+set+" WHERE id IN "+in, append(slices.Clone(args), list...)...); err != nil {

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// slowAfter is how long a request may hold a healthy slot. A receiver whose last answer
-// took longer is slow.
+// slowAfter is how long a request may hold a healthy slot. A receiver is slow if its last
+// successful request took longer.
 const slowAfter = time.Second
 
-// slots bound the requests in flight. A quarter of them is for slow receivers, and an
-// eighth for retries and for queues whose last attempt failed, so that receivers that
-// are slow, hang or fail cannot hold the slots of the others. There is at least one of
-// each kind.
+// slots bounds the requests in flight. A quarter of the slots is for slow receivers. An eighth
+// is for retries, and for queues whose last attempt failed. So receivers that are slow, hang
+// or fail cannot hold the slots of the others. There is at least one slot of each kind.
 type slots struct{ healthy, slow, failing chan struct{} }
 
 func newSlots(n int) slots {
@@ -20,7 +19,8 @@ func newSlots(n int) slots {
 	return slots{healthy: make(chan struct{}, max(1, n-slow-failing)), slow: make(chan struct{}, slow), failing: make(chan struct{}, failing)}
 }
 
-// share returns how many of the slow slots each of so many slow queues may use.
+// share returns how many slow slots each slow queue may use. queues is the number of slow
+// queues.
 func (all slots) share(queues int) int { return max(1, cap(all.slow)/max(1, queues)) }
 
 // of returns the slots for a queue in this state.
@@ -34,15 +34,15 @@ func (all slots) of(failing, slow bool) chan struct{} {
 	return all.healthy
 }
 
-// slot is held by one request. The healthy slot of a slow request becomes a slow one
-// as soon as one of those is free.
+// slot is a slot that one request holds. If the request takes longer than slowAfter, its
+// healthy slot is exchanged for a slow slot as soon as one is free.
 type slot struct {
 	mu    sync.Mutex
 	held  chan struct{} // nil after release
 	timer *time.Timer
 }
 
-// acquire waits for one of the slots that of returned.
+// acquire waits for a free slot of one kind. Its argument is a result of slots.of.
 func (all slots) acquire(of chan struct{}) *slot {
 	s := &slot{held: of}
 	s.held <- struct{}{}
@@ -52,6 +52,7 @@ func (all slots) acquire(of chan struct{}) *slot {
 	return s
 }
 
+// move exchanges the slot for a slot of another kind. If none is free, it tries again later.
 func (s *slot) move(to chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

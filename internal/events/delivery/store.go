@@ -15,9 +15,9 @@ import (
 const (
 	waiting   = 0
 	delivered = 1
-	exhausted = 2 // failed in every attempt
-	dropped   = 3 // its subscription was disabled
-	setAside  = 4 // claimed too often without an end, or it could not be made
+	exhausted = 2 // every attempt failed
+	dropped   = 3 // the subscription was disabled or deleted
+	setAside  = 4 // it had lease.MaxClaims claims that did not end, or its payload could not be made
 )
 
 // Delivery is a row of webhook_delivery that is being inserted or sent.
@@ -25,39 +25,41 @@ type Delivery struct {
 	ID           string
 	Subscription string
 	Audit        int64
-	Asset        int64  // stored id, of an ordered subscription: the event is of this one. 0 otherwise
+	Asset        int64  // stored id of the asset of its event, if the subscription is ordered; 0 otherwise
 	Write        string // id of the write of its first event; empty for a test
-	Trace        string // traceparent of that write; empty: it is not traced
+	Trace        string // traceparent of that write; empty: the write is not traced
 	First, Last  int64  // moments
 	Events       int
 	Payload      []byte
-	Shared       *Payload // in the place of Payload
-	Head         []byte   // of each event, with Shared
+	Shared       *Payload // replaces Payload; nil: Payload is used
+	Head         []byte   // replaces the HeadMark of each event in Shared
 	Committed    int64    // time of its newest change; UTC microseconds
-	SetAside     string   // why it is not sent; empty: it is
-	Since        int64    // generation since which its subscription was enabled when it was made or claimed
+	SetAside     string   // why the delivery is not sent; empty: it is sent
+	// Since is the generation at which the subscription was enabled. It is read when the
+	// delivery is made and when it is claimed.
+	Since int64
 
-	since    int64  // from when on it is awaited: the commit, or the request to deliver it again; column created_at
-	attempts int    // before this one
-	unended  int    // its claims before this one that had no end
-	after    string // id of the delivery of its asset before it, which was given up; empty: none was
-	fresh    bool   // it was never sent, so that it may be merged with others
+	since    int64  // time of the commit, or of the request to deliver again; UTC microseconds; column created_at
+	attempts int    // before this claim
+	unended  int    // earlier claims that did not end
+	after    string // id of the previous delivery of the asset, if that was given up; otherwise empty
+	fresh    bool   // never sent before, so it may be merged with others
 	owner    string // of this claim only
 
-	// They belong to queues.mu.
-	queue  *queue    // that it was added to
-	sent   bool      // or about to be sent; its result is not stored yet
-	leased time.Time // not later than its lease began
+	// queues.mu guards these fields.
+	queue  *queue    // the queue that the delivery was added to
+	sent   bool      // popped to be sent; its result is not stored yet
+	leased time.Time // the lease began at this time or later, by the clock of this process
 }
 
 // NewID returns the id of a delivery or receipt. Later ids sort after earlier ones.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Subscriptions disables subscriptions.
+// Subscriptions disables subscriptions whose receivers fail.
 type Subscriptions interface {
-	// DeliveryFailed is called after the last attempt of a delivery failed, or after
-	// the receiver asked for no more deliveries, both of which are stored by then.
-	// write is the id of the write that was delivered.
+	// DeliveryFailed is called after the last attempt of a delivery has failed, or after the
+	// receiver has answered 410. The result is stored before the call. write is the id of
+	// the write of the delivery.
 	DeliveryFailed(ctx context.Context, subscription, write string) error
 }
 
@@ -65,7 +67,7 @@ type Subscriptions interface {
 type Config struct {
 	Subscriptions Subscriptions
 	Box           *secret.Box   // opens authorization headers and signing secrets
-	Retention     time.Duration // how long a settled delivery can be sent again
+	Retention     time.Duration // how long an ended delivery is stored and can be sent again
 	Log           *slog.Logger
 	Metrics       Registerer // may be nil
 }
@@ -80,14 +82,14 @@ type Store struct {
 	metrics       *metrics
 }
 
-// New returns a store on d.
+// New returns a store of the database d.
 func New(d *db.DB, c Config) *Store {
 	return &Store{
 		db: d, subscriptions: c.Subscriptions, box: c.Box, retention: c.Retention, log: c.Log, metrics: newMetrics(c.Metrics),
 	}
 }
 
-// DropWaiting drops the waiting deliveries of a subscription.
+// DropWaiting sets the waiting deliveries of a subscription to the state dropped.
 func (s *Store) DropWaiting(ctx context.Context, tx *db.Tx, subscription string) error {
 	now := s.db.Dialect.NowMicros
 	_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET state = 3, due = `+now+` + ?, settled_at = `+now+`,
@@ -95,7 +97,7 @@ func (s *Store) DropWaiting(ctx context.Context, tx *db.Tx, subscription string)
 	return err
 }
 
-// Now reads the database's time. Units: UTC microseconds.
+// Now returns the current time of the database. Units: UTC microseconds.
 func (s *Store) Now(ctx context.Context, q db.Querier) (now int64, err error) {
 	err = q.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now)
 	return now, err

@@ -11,15 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// States are the names of the states of deliveries, by their numbers.
+// States are the names of the states of deliveries, by the number of the state.
 var States = []string{waiting: "waiting", delivered: "delivered", exhausted: "exhausted", dropped: "dropped", setAside: "setAside"}
 
-// View is what clients read of a delivery.
+// View is a delivery as clients read it.
 type View struct {
 	ID          string `json:"id"`
 	State       string `json:"state"`         // one of States
-	Why         string `json:"why,omitempty"` // of a waiting one, see reason
-	Due         string `json:"due,omitempty"` // of a waiting one
+	Why         string `json:"why,omitempty"` // why the delivery waits, see block.reason; only while it waits
+	Due         string `json:"due,omitempty"` // time of the next attempt; only while the delivery waits
 	Test        bool   `json:"test,omitempty"`
 	Events      int    `json:"events"`
 	First       int64  `json:"firstSequenceId"`
@@ -28,20 +28,20 @@ type View struct {
 	LastStatus  int    `json:"lastStatus,omitempty"`
 	LastError   string `json:"lastError,omitempty"`
 	CommittedAt string `json:"committedAt"`
-	Since       string `json:"since"` // from when on it is awaited: the commit, or the request to deliver it again
+	Since       string `json:"since"` // time of the commit, or of the request to deliver again
 	SettledAt   string `json:"settledAt,omitempty"`
 }
 
-// Sent is a delivery with what is posted.
+// Sent is a delivery with the body of its request.
 type Sent struct {
 	View
 	Request json.RawMessage `json:"request"`
 }
 
-// deliveryRow is what a View shows of a row of webhook_delivery.
+// deliveryRow has the columns of webhook_delivery that a View shows.
 type deliveryRow struct {
 	ID          string
-	Kind        bool // a test
+	Kind        bool // true: a test
 	Events      int
 	FirstMoment int64
 	LastMoment  int64
@@ -51,8 +51,8 @@ type deliveryRow struct {
 	LastStatus  int
 	LastError   string
 	CommittedAt int64
-	CreatedAt   int64 // from when on it is awaited
-	SettledAt   int64 // 0: not yet
+	CreatedAt   int64 // time of the commit, or of the request to deliver again
+	SettledAt   int64 // 0: the delivery waits
 }
 
 // TableName returns the table of deliveries.
@@ -62,8 +62,9 @@ func ofSubscription(id string) func(*gorm.DB) *gorm.DB {
 	return func(g *gorm.DB) *gorm.DB { return g.Where("subscription_id = ?", id) }
 }
 
-// List returns deliveries of a subscription in one state, and how many there
-// are: waiting ones in the order in which they are due, others newest first.
+// List returns a page of the deliveries of a subscription in one state, and the total number
+// of these deliveries. Waiting deliveries are in the order in which they are due, others have
+// the newest first. The page has at most size deliveries and begins at the zero-based start.
 func (s *Store) List(ctx context.Context, tx *db.Tx, subscription string, state, size, start int) (views []View, total int64, err error) {
 	b, err := s.blockOf(ctx, tx, subscription)
 	if err != nil {
@@ -89,8 +90,8 @@ func (s *Store) List(ctx context.Context, tx *db.Tx, subscription string, state,
 	return views, total, err
 }
 
-// Find returns a delivery of any subscription with its payload, for which it takes
-// memory. Errors: fault.NotFound.
+// Find returns a delivery of any subscription with its payload. It reserves memory for the
+// payload (memory.From). Errors: fault.NotFound if the delivery does not exist.
 func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err error) {
 	var row deliveryRow
 	var subscription string
@@ -117,11 +118,11 @@ func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err
 	return found, err
 }
 
-// block is what makes all deliveries of a subscription wait. Units: UTC
+// block holds the columns of a subscription that make all its deliveries wait. Units: UTC
 // microseconds on the database's clock.
 type block struct {
 	paused bool
-	until  int64 // the end of the backoff; in the past when there is none
+	until  int64 // the end of the backoff; in the past if there is none
 	now    int64
 }
 
@@ -146,10 +147,14 @@ func (b block) view(r *deliveryRow, state string) View {
 	return v
 }
 
-// reason is why a delivery waits: "paused" (the subscription is), "sending" (a
-// sender has claimed it), "retry" (its next attempt is due later), "resting" (the
-// circuit breaker is open), "asset" (an earlier one of its asset comes first), "turn"
-// (others of the queue come first).
+// reason returns why a delivery waits, the first of these reasons that applies:
+//
+//   - paused: the subscription is paused.
+//   - sending: a sender has claimed the delivery.
+//   - asset: an earlier delivery of its asset has not ended.
+//   - retry: the next attempt is due later.
+//   - resting: the circuit breaker is open.
+//   - turn: other deliveries of the queue are sent first.
 func (b block) reason(r *deliveryRow) string {
 	switch {
 	case b.paused:
@@ -167,7 +172,7 @@ func (b block) reason(r *deliveryRow) string {
 	}
 }
 
-// Receipt is what clients read of an attempt.
+// Receipt is an attempt as clients read it.
 // Spec: interface 2.7.
 type Receipt struct {
 	ID               string            `json:"id"`
@@ -179,10 +184,10 @@ type Receipt struct {
 	Headers          map[string]string `json:"headers"`
 	Status           int               `json:"status"` // 0: no answer
 	TimeStamp        string            `json:"timeStamp"`
-	RetryCount       int               `json:"retryCount"`
-	WasReceived      bool              `json:"wasReceived"` // some answer came
-	// AfterGivenUp is the id of the delivery of the same asset before it, of an ordered
-	// subscription, whose attempts were used up; absent: none was.
+	RetryCount       int               `json:"retryCount"`  // attempts before this attempt
+	WasReceived      bool              `json:"wasReceived"` // there was an answer
+	// AfterGivenUp is the id of the previous delivery of the same asset, if that was given up.
+	// Only ordered subscriptions have it.
 	AfterGivenUp string `json:"afterGivenUp,omitempty"`
 }
 
@@ -218,7 +223,7 @@ func (*Store) Receipts(tx *db.Tx, subscription string) ([]Receipt, error) {
 	return receipts, err
 }
 
-// Instant prints UTC microseconds; 0 is shown as 0001-01-01T00:00:00Z.
+// Instant formats a time in UTC microseconds. It formats 0 as 0001-01-01T00:00:00Z.
 func Instant(micros int64) string {
 	if micros == 0 {
 		return "0001-01-01T00:00:00Z"

@@ -6,26 +6,27 @@ import (
 	"syscall"
 )
 
-// targetError says that an address must not be called. Receipts show it.
-type targetError struct{ addr string }
+// notPublicError is the failure of a request to an IP address that is not public. Receipts
+// show its text.
+type notPublicError struct{ addr string }
 
-func (e targetError) Error() string {
+func (e notPublicError) Error() string {
 	return fmt.Sprintf("the target's address %s is not a public one", e.addr)
 }
 
-// refuseNonPublic is a dialer's Control function. It checks the address after
-// the lookup, so that the name cannot change its address in between.
+// refuseNonPublic is the Control function of a dialer. It checks the IP address after the DNS
+// lookup. A check before the dial would allow a name that then resolves to another address.
 func refuseNonPublic(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(a.Addr()) {
-		return targetError{addr: address}
+		return notPublicError{addr: address}
 	}
 	return nil
 }
 
-// isPublic reports whether an address is one of the public internet: no
-// loopback, private, link-local, metadata, shared, reserved, documentation or
-// multicast range, and no form that carries another address within.
+// isPublic reports whether an IP address belongs to the public internet. Addresses in special
+// are not public, nor are IPv6 addresses outside globalUnicast. IPv4 addresses that are mapped
+// to IPv6 count as IPv4 addresses.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.Is4() && !globalUnicast.Contains(a) {
@@ -60,7 +61,7 @@ var special = prefixes(
 	"240.0.0.0/4",       // reserved, broadcast
 	"2001::/23",         // protocol assignments: Teredo, ORCHID, benchmarks
 	"2001:db8::/32",     // documentation
-	"2002::/16",         // 6to4: carries an IPv4 address
+	"2002::/16",         // 6to4: contains an IPv4 address
 	"2620:4f:8000::/48", // AS112
 	"3fff::/20",         // documentation
 )
