@@ -18,12 +18,12 @@ func TestLastAnswersAreWrittenOnceASecond(t *testing.T) {
 		c     *counts
 		waits bool
 	}{
-		{0, good, false}, // nothing is known of it
+		{0, good, false}, // the first result of the subscription
 		{300 * time.Millisecond, good, true},
 		{300 * time.Millisecond, good, true},
 		{500 * time.Millisecond, good, false},
 		{100 * time.Millisecond, bad, false},
-		{0, good, false}, // the counters of the failure start again
+		{0, good, false}, // the failure counters must be reset
 		{0, recovering, false},
 		{time.Millisecond, good, true},
 	} {
@@ -36,7 +36,7 @@ func TestLastAnswersAreWrittenOnceASecond(t *testing.T) {
 	if due := a.due(now, false); len(due) != 0 {
 		t.Error("an answer is due that was written within the second")
 	}
-	later := now.Add(time.Millisecond) // another one answers after it
+	later := now.Add(time.Millisecond) // another receiver answers later
 	for range 2 {
 		a.stored(map[string]*counts{"t": good}, later, later.UnixMicro())
 	}
@@ -49,7 +49,7 @@ func TestLastAnswersAreWrittenOnceASecond(t *testing.T) {
 	}
 }
 
-// A group of results leaves the receipts that anybody will see.
+// A large group of results leaves receipts of only its newest results.
 func TestManyResultsLeaveTheNewestReceipts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

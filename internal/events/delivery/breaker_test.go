@@ -73,6 +73,7 @@ func TestTheBreakerOpensAndAProbeClosesIt(t *testing.T) {
 		if n := s.requests(); n != openAfter {
 			t.Errorf("%d requests before the breaker opened", n)
 		}
+
 		f.eventually(nil, "what is queued goes back", func() bool {
 			return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE owner IS NOT NULL") == 0
 		})
@@ -84,7 +85,7 @@ func TestTheBreakerOpensAndAProbeClosesIt(t *testing.T) {
 		<-time.After(200 * time.Millisecond)
 		n := s.requests()
 		rests := f.count("SELECT COUNT(*) FROM webhook_subscription WHERE breaker_until > "+d.Dialect.NowMicros) == 1
-		if rests && n != openAfter+1 { // a busy machine may have taken longer than it rests
+		if rests && n != openAfter+1 { // on a busy machine the backoff may be over by now
 			t.Errorf("%d requests while it rests again", n-openAfter-1)
 		}
 		well.Store(true)
@@ -114,7 +115,7 @@ func TestAProbeIsADeliveryWithAttempts(t *testing.T) {
 
 func TestAnAnswerThatAsksForLessOpensTheBreaker(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // it waits for what the receiver asks for
+		t.Parallel() // it waits for the time that the receiver asks for
 		f := newFixture(t, d)
 		now := func() (micros int64) {
 			if err := d.QueryRow(t.Context(), "SELECT "+d.Dialect.NowMicros).Scan(&micros); err != nil {
@@ -171,7 +172,7 @@ func TestPausingReleasesPendingDeliveries(t *testing.T) {
 	})
 }
 
-// Hanging receivers have one request each in flight and hold no healthy slots.
+// Each hanging receiver has one request in flight, which holds no healthy slot.
 func TestHangingReceiversHoldNoHealthySlots(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

@@ -14,7 +14,7 @@ func TestAnotherSenderClaimsAfterTheLeaseEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
-		ended := f.idleSender() // what it claims stays claimed
+		ended := f.idleSender() // it neither sends nor releases the deliveries that it claims
 		sub := f.subscribe(s.URL)
 		f.enqueue(ended, sub, 1)
 		if all, _ := f.claimed(ended, sub); len(all) != 1 {
@@ -60,7 +60,7 @@ func TestADeliveryThatEndsItsSendersIsSetAsideAlone(t *testing.T) {
 		sub := f.subscribe("http://127.0.0.1:1")
 		f.enqueue(f.idleSender(), sub, 40)
 		poison := f.moment - 20
-		for range 60 { // each sender that claims the poison ends
+		for range 60 { // each sender that claims the poison crashes: it stores no results
 			n := f.idleSender()
 			all, r := f.claimed(n, sub)
 			if len(all) == 0 {
@@ -116,9 +116,9 @@ func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 	})
 }
 
-// A sender that ends leaves deliveries of many subscriptions without an end. The more often
-// they had none, the fewer of all of them are claimed together, so that those beside the one
-// that ends its senders are not set aside with it.
+// A sender that crashes leaves claims of many subscriptions that did not end. The more such
+// claims the deliveries have, the fewer are claimed together, over all subscriptions. So only
+// the delivery that crashes its senders is set aside.
 func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -155,14 +155,14 @@ func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 	})
 }
 
-// TestAStoppedSenderSendsNothingThatOthersHave: a sender was stopped for longer than its
-// leases last. Of what it had claimed it sends what nobody else has taken over.
+// TestAStoppedSenderSendsNothingThatOthersHave stops a sender for longer than its leases last.
+// Afterwards the sender sends only the deliveries that no other sender has claimed.
 func TestAStoppedSenderSendsNothingThatOthersHave(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		sink := newSink(t, nil)
 		n := f.s.NewSender(Options{AllowPrivate: true})
-		n.queues.closed = true // it sends only when the test says so
+		n.queues.closed = true // no queue runs; the test calls deliver
 		sub := f.subscribe(sink.URL)
 		f.enqueue(n, sub, 2)
 		all, r := f.claimed(n, sub)
@@ -175,7 +175,7 @@ func TestAStoppedSenderSendsNothingThatOthersHave(t *testing.T) {
 			n.queues.add(q, d)
 		}
 		for _, d := range all {
-			d.leased = d.leased.Add(-2 * lease.Duration) // it was stopped
+			d.leased = d.leased.Add(-2 * lease.Duration) // the sender was stopped for that long
 		}
 		f.exec("UPDATE webhook_delivery SET owner = 'other' WHERE first_moment = ?", f.moment)
 		for len(q.pending) > 0 {

@@ -22,8 +22,8 @@ func TestTheClockIsSeenToGoBack(t *testing.T) {
 	}
 }
 
-// Deliveries that failed, or were made, while the clock of the database was ahead are due
-// once it is right; others keep their times.
+// Some deliveries were made or failed while the clock of the database was ahead. They become
+// due when the clock is right again. Other deliveries keep their times.
 func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -32,12 +32,18 @@ func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 		day := (24 * time.Hour).Microseconds()
 		of := func(i int64) int64 { return f.moment - 5 + i }
 		now := d.Dialect.NowMicros
-		f.exec("UPDATE webhook_delivery SET attempts = 1, failed_at = "+now+" + ?, due = "+now+" + ? WHERE first_moment = ?", day, day+1000, of(1)) // by a clock that was ahead
-		f.exec("UPDATE webhook_delivery SET due = "+now+" + ? WHERE first_moment = ?", day, of(2))                                                  // made by it
-		f.exec("UPDATE webhook_delivery SET attempts = 9, failed_at = "+now+" - 1, due = "+now+" + ? WHERE first_moment = ?", day, of(3))           // its last wait
-		f.exec("UPDATE webhook_delivery SET due = ? WHERE first_moment = ?", db.Forever, of(4))                                                     // behind another one
-		f.exec("UPDATE webhook_delivery SET owner = 'ended', lease = "+now+" + ? WHERE first_moment = ?", day, of(5))                               // claimed by it, by a sender that has ended
+		// The first delivery failed while the clock was ahead, and the second was made then.
+		f.exec("UPDATE webhook_delivery SET attempts = 1, failed_at = "+now+" + ?, due = "+now+" + ? WHERE first_moment = ?",
+			day, day+1000, of(1))
+		f.exec("UPDATE webhook_delivery SET due = "+now+" + ? WHERE first_moment = ?", day, of(2))
+		// The third waits for its last attempt, and the fourth for another delivery of its asset.
+		f.exec("UPDATE webhook_delivery SET attempts = 9, failed_at = "+now+" - 1, due = "+now+" + ? WHERE first_moment = ?",
+			day, of(3))
+		f.exec("UPDATE webhook_delivery SET due = ? WHERE first_moment = ?", db.Forever, of(4))
+		// The fifth was claimed while the clock was ahead, by a sender that has ended.
+		f.exec("UPDATE webhook_delivery SET owner = 'ended', lease = "+now+" + ? WHERE first_moment = ?", day, of(5))
 		f.exec("UPDATE webhook_subscription SET breaker_state = 1, breaker_until = "+now+" + ? WHERE enabled = 1", day)
+
 		n := f.idleSender()
 		if _, err := n.correctTimes(t.Context()); err != nil {
 			t.Fatal(err)
@@ -53,7 +59,7 @@ func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 			t.Error("the receiver rests until the clock has come to where it was")
 		}
 
-		// while it runs, it sees the clock go back
+		// A running sender corrects times only after the clock was set back.
 		f.exec("UPDATE webhook_subscription SET breaker_until = "+now+" + ? WHERE enabled = 1", time.Minute.Microseconds())
 		f.exec("UPDATE webhook_delivery SET failed_at = "+now+" + ?, attempts = 1, due = "+now+" + ? WHERE first_moment = ?", day, day, of(5))
 		if _, err := n.correctTimes(t.Context()); err != nil {
@@ -73,7 +79,7 @@ func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 	})
 }
 
-// What a failure writes is what the correction needs.
+// A failure stores its time, which correctDue reads.
 func TestAFailureIsStoredWithItsTime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

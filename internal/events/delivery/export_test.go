@@ -10,14 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Stepped is a sender that does nothing by itself: a test calls its parts one by one, in
-// any order in which goroutines of a process may do so, at a time that the test sets.
+// Stepped is a sender that starts no goroutines. A test calls its steps one by one, in any
+// order in which the goroutines of a process could run them. The test also sets the time.
 type Stepped struct {
 	*Sender
 	done []*result // not stored yet
 }
 
-// NewStepped returns a sender that has claimed nothing.
+// NewStepped returns a sender that has claimed nothing. now, after and chance replace the
+// clock, the timers and the random numbers from 0 to 1.
 func (s *Store) NewStepped(o Options, now func() time.Time, after func(time.Duration, func()), chance func() float64) *Stepped {
 	n := &Stepped{Sender: s.NewSender(o)}
 	n.now, n.after, n.chance = now, after, chance
@@ -26,8 +27,8 @@ func (s *Store) NewStepped(o Options, now func() time.Time, after func(time.Dura
 	return n
 }
 
-// Next lets the queue of a subscription take its next step; moved is false where there is
-// no queue, or it waits.
+// Next calls next on the queue of a subscription, and returns the delivery to send. moved is
+// false if there is no queue or the queue has to wait.
 func (s *Stepped) Next(subscription string) (d *Delivery, moved bool) {
 	s.queues.mu.Lock()
 	q := s.queues.byID[subscription]
@@ -40,19 +41,19 @@ func (s *Stepped) Next(subscription string) (d *Delivery, moved bool) {
 	return d, true
 }
 
-// Begun is a request that was begun.
+// Begun is a request in flight.
 type Begun struct {
 	Delivery *Delivery
 	Request  *http.Request
-	Since    int64 // generation since which the subscription was enabled
+	Since    int64 // generation at which the subscription was enabled
 
 	q    *queue
 	r    *receiver
 	slot *slot
 }
 
-// Begin begins the request of a delivery; began is false where there is no slot. It
-// returns no request where the delivery is not to be sent, but what its queue sends next.
+// Begin begins the request of a delivery. began is false if no slot is free. If the delivery
+// must not be sent, req is nil and next is the delivery that the queue sends instead, or nil.
 func (s *Stepped) Begin(d *Delivery) (req *Begun, next *Delivery, began bool) {
 	q := d.queue
 	of := s.queues.slots.of(q.failing || d.attempts > 0, q.slow)
@@ -75,8 +76,8 @@ func (s *Stepped) Begin(d *Delivery) (req *Begun, next *Delivery, began bool) {
 	return &Begun{d, made, r.since, q, r, slot}, nil, true
 }
 
-// End ends a request with an answer, status 0 for none. It returns what its queue sends
-// next.
+// End ends a request with an answer. status 0 means no answer. End returns the delivery that
+// the queue sends next, or nil.
 func (s *Stepped) End(b *Begun, status int, retryAfter time.Duration) *Delivery {
 	res := &result{d: b.Delivery, receiver: b.r, status: status, retryAfter: retryAfter}
 	s.judge(res)
@@ -94,7 +95,7 @@ type Ended struct {
 	Outcome  Outcome
 }
 
-// Unstored returns the next results that Record stores.
+// Unstored returns the results that Record(most) would store.
 func (s *Stepped) Unstored(most int) (all []Ended) {
 	for _, res := range s.done[:min(most, len(s.done))] {
 		all = append(all, Ended{res.d, res.receiver.url, res.receiver.since, res.status, res.outcome})
@@ -102,7 +103,7 @@ func (s *Stepped) Unstored(most int) (all []Ended) {
 	return all
 }
 
-// Record stores results, and does what follows from them.
+// Record stores at most most results with the recorder, the oldest first.
 func (s *Stepped) Record(most int) {
 	n := min(most, len(s.done))
 	group := s.done[:n:n]
@@ -110,21 +111,20 @@ func (s *Stepped) Record(most int) {
 	s.results.record(context.Background(), group)
 }
 
-// Renew renews old leases, and Refresh reads the subscriptions of all queues again.
+// Renew renews the leases that are older than lease.RenewEvery.
 func (s *Stepped) Renew() error {
 	return s.queues.renew(context.Background(), s.queues.leasedBefore(s.now().Add(-lease.RenewEvery)))
 }
 
-// Refresh gives the queues their subscriptions as they are now.
+// Refresh reads the subscriptions of all queues again.
 func (s *Stepped) Refresh() error {
 	return s.queues.refresh(context.Background(), slices.Collect(maps.Keys(s.queues.byID)))
 }
 
-// Queues returns how many queues there are, and Held what else a sender holds that has
-// sent everything, which is nothing.
+// Queues returns the number of queues.
 func (s *Stepped) Queues() int { return len(s.queues.byID) }
 
-// Held counts what a sender holds.
+// Held returns the amounts of what a sender holds. All are 0 after it has sent everything.
 func (s *Stepped) Held() map[string]int {
 	return map[string]int{
 		"claims": len(s.queues.claimed), "bytes": s.queues.bytes, "bytes about to be claimed": s.queues.coming.bytes,
@@ -132,11 +132,11 @@ func (s *Stepped) Held() map[string]int {
 	}
 }
 
-// Claim returns the last claim of a delivery that the sender has; nil for none.
+// Claim returns the last claim of a delivery that the sender holds, or nil.
 func (s *Stepped) Claim(id string) *Delivery { return s.queues.claimed[id] }
 
-// OwnerOf returns the owner of the claim of a delivery, and since when its lease runs.
+// OwnerOf returns the owner of the claim of a delivery, and the time at which its lease began.
 func OwnerOf(d *Delivery) (owner string, leased time.Time) { return d.owner, d.leased }
 
-// BodyOf returns what is posted.
+// BodyOf returns the body of the request.
 func BodyOf(d *Delivery) []byte { return d.body() }

@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// maxWait is how long a test waits.
+// maxWait is how long a test waits before it fails.
 const maxWait = time.Minute
 
-// fixture is a store on a database, whose subscriptions have no rules: the
-// test creates their deliveries.
+// fixture is a store of a database. Its subscriptions have no rules, so a test creates their
+// deliveries.
 type fixture struct {
 	*testing.T
 	d      *db.DB
@@ -43,7 +43,7 @@ type fixture struct {
 	moment int64
 
 	mu     sync.Mutex
-	failed []string // subscriptions whose deliveries failed
+	failed []string // the subscriptions of the calls of DeliveryFailed
 }
 
 func newFixture(t *testing.T, d *db.DB) *fixture {
@@ -64,14 +64,14 @@ func (f *fixture) DeliveryFailed(_ context.Context, subscription, _ string) erro
 	return nil
 }
 
-// subscribe makes a subscription to url that takes one event in a delivery, and returns
-// its id.
+// subscribe creates a subscription to url with one event per delivery, and returns its id.
 func (f *fixture) subscribe(url string) string {
 	f.Helper()
 	return f.subscribeBatch(url, 1)
 }
 
-// subscribeBatch makes a subscription that takes so many events in a delivery.
+// subscribeBatch creates a subscription with at most maxBatch events per delivery, and returns
+// its id.
 func (f *fixture) subscribeBatch(url string, maxBatch int) string {
 	f.Helper()
 	id := uuid.NewString()
@@ -102,15 +102,14 @@ func (f *fixture) sender(o Options) *Sender {
 	return n
 }
 
-// idleSender returns a sender that claims only when a test calls it, and never
-// sends.
+// idleSender returns a sender that never sends, and that claims only when a test calls it.
 func (f *fixture) idleSender() *Sender {
 	n := f.s.NewSender(Options{})
 	n.queues.closed = true
 	return n
 }
 
-// enqueue creates count deliveries of one event each and gives them to n.
+// enqueue creates count deliveries with one event each. n inserts and enqueues them.
 func (f *fixture) enqueue(n *Sender, subscription string, count int) {
 	f.Helper()
 	var all []*Delivery
@@ -159,7 +158,7 @@ func (f *fixture) count(query string, args ...any) int {
 	return n
 }
 
-// eventually waits until ok holds, trying again after every sweep of n.
+// eventually waits until ok returns true. If n is not nil, it sweeps between the calls.
 func (f *fixture) eventually(n *Sender, what string, ok func() bool) {
 	f.Helper()
 	until := time.Now().Add(maxWait)
@@ -176,13 +175,13 @@ func (f *fixture) eventually(n *Sender, what string, ok func() bool) {
 	}
 }
 
-// expire lets leases end.
+// expire ends all leases.
 func (f *fixture) expire() {
 	f.Helper()
 	f.exec("UPDATE webhook_delivery SET lease = 0")
 }
 
-// sink is a receiver that counts what comes and answers with answer.
+// sink is a receiver that stores the bodies of its requests, and answers with answer.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -16,8 +16,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestPlan: which due deliveries of an ordered subscription may be sent, and with which.
-// A row is asset.moment, with b: it is behind, l: it is leased, o: it was sent before.
+// TestPlan checks which due deliveries of an ordered subscription may be sent, and which are
+// sent together. A row is written as asset.moment plus flags: b is behind, l is leased, and o
+// was sent before.
 func TestPlan(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -83,7 +84,7 @@ func parseRows(t *testing.T, text string) (all []dueRow) {
 	return all
 }
 
-// inOrderOf makes an ordered subscription.
+// inOrderOf creates an ordered subscription, and returns its id.
 func (f *fixture) inOrderOf(url string, maxBatch int) string {
 	f.Helper()
 	id := f.subscribeBatch(url, maxBatch)
@@ -91,7 +92,7 @@ func (f *fixture) inOrderOf(url string, maxBatch int) string {
 	return id
 }
 
-// happen inserts an event for each asset, in order.
+// happen inserts one delivery with one event for each of the assets, in their order.
 func (f *fixture) happen(n *Sender, subscription string, assets ...int64) {
 	f.Helper()
 	var all []*Delivery
@@ -118,7 +119,8 @@ func (f *fixture) insert(n *Sender, all []*Delivery) {
 	n.Enqueue(batch)
 }
 
-// took claims what may be sent and returns it as asset.events.
+// took claims the deliveries that may be sent. words has the asset and the number of events of
+// each, as asset.events.
 func (f *fixture) took(n *Sender, subscription string) (words []string, all []*Delivery, r *receiver) {
 	f.Helper()
 	all, r = f.claimed(n, subscription)
@@ -129,7 +131,7 @@ func (f *fixture) took(n *Sender, subscription string) (words []string, all []*D
 	return words, all, r
 }
 
-// end stores the results of deliveries.
+// end stores a result with the outcome for each delivery.
 func (f *fixture) end(n *Sender, r *receiver, outcome Outcome, all ...*Delivery) {
 	f.Helper()
 	for _, d := range all {
@@ -142,8 +144,8 @@ func (f *fixture) end(n *Sender, r *receiver, outcome Outcome, all ...*Delivery)
 	}
 }
 
-// A failing delivery holds those of its asset and no others, until it is given up; then the
-// receipt of the next one says so.
+// A failing delivery stops the later deliveries of its asset, but no others, until it is given
+// up. Then the receipt of the next delivery has its id.
 func TestAFailingDeliveryHoldsItsAsset(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -163,7 +165,7 @@ func TestAFailingDeliveryHoldsItsAsset(t *testing.T) {
 		want("while the first is in flight", words)
 		first := all[0]
 		f.end(n, r, Retry, first)
-		f.exec("UPDATE webhook_delivery SET due = due + 60000000 WHERE id = ?", first.ID) // its next attempt
+		f.exec("UPDATE webhook_delivery SET due = due + 60000000 WHERE id = ?", first.ID) // time of its next attempt
 		f.happen(n, sub, 2, 1)
 		words, all, r = f.took(n, sub)
 		want("while it waits for its next attempt", words, "2.1")
@@ -198,7 +200,7 @@ func TestAFailingDeliveryHoldsItsAsset(t *testing.T) {
 	})
 }
 
-// list returns what waits.
+// list returns the waiting deliveries of a subscription.
 func (f *fixture) list(subscription string) (views []View, total int64, err error) {
 	err = f.d.Read(f.Context(), func(tx *db.Tx) (err error) {
 		views, total, err = f.s.List(f.Context(), tx, subscription, waiting, 100, 0)
@@ -207,7 +209,8 @@ func (f *fixture) list(subscription string) (views []View, total int64, err erro
 	return views, total, err
 }
 
-// What waits of an asset goes together, and a claim looks at few of very many.
+// Waiting deliveries of an asset are sent together. A claim does not read the deliveries that
+// are behind again.
 func TestEventsOfAnAssetGoTogether(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -223,7 +226,7 @@ func TestEventsOfAnAssetGoTogether(t *testing.T) {
 		if len(all) != 1 || all[0].Events != 40 || all[0].Last != all[0].First+39 {
 			t.Fatalf("the first claim has %d deliveries", len(all))
 		}
-		for range 3 { // it finds those behind, and does not look at them again
+		for range 3 { // the claims find the deliveries that are behind, and postpone them
 			if words, others, _ := f.took(n, sub); len(words) > 0 {
 				all = append(all, others...)
 			}
@@ -242,7 +245,8 @@ func TestEventsOfAnAssetGoTogether(t *testing.T) {
 	})
 }
 
-// A change of an asset that is fanned out late, by another worker, comes first all the same.
+// If another worker fans out an early change of an asset late, its delivery is still sent
+// before the deliveries of later changes.
 func TestWhatIsNotFannedOutHoldsItsAsset(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -288,7 +292,7 @@ func TestDeliveriesSetAsideLetTheNextOneGo(t *testing.T) {
 	})
 }
 
-// Without the option what waits is due again.
+// When the order of a subscription is switched off, its waiting deliveries become due.
 func TestTheOrderEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -307,7 +311,8 @@ func TestTheOrderEnds(t *testing.T) {
 	})
 }
 
-// The whole way: several assets at once, each in order, beside one that fails.
+// A running sender sends the events of several assets at once, each asset in order, while the
+// deliveries of another asset fail.
 func TestOrderedEventsArriveInOrder(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

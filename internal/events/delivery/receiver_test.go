@@ -11,17 +11,17 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// What a subscription is when a request begins counts, however long the delivery has
-// waited for a slot.
+// A request uses the subscription as it is when the request begins, however long the delivery
+// has waited for a slot.
 func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 	const drop = "UPDATE webhook_delivery SET state = 3, owner = NULL, lease = 0 WHERE subscription_id = ?"
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		for _, tt := range []struct {
 			name    string
 			changes []string // with the id of the subscription
-			sent    string   // "here", "there", or nowhere
-			header  string
-			waits   int // deliveries left to be sent
+			sent    string   // where the request arrives: "here", "there", or "" for nowhere
+			header  string   // Authorization of the request
+			waits   int      // deliveries that still wait
 		}{
 			{"nothing", nil, "here", "Bearer first", 0},
 			{"another URL", []string{"UPDATE webhook_subscription SET url = description WHERE id = ?"}, "there", "Bearer first", 0},
@@ -41,14 +41,14 @@ func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 				sub := f.subscribe(here.URL)
 				f.exec("UPDATE webhook_subscription SET description = ?, authorization = ? WHERE id = ?", there.URL, f.s.box.Seal([]byte("Bearer first")), sub)
 				n := f.sender(Options{Slots: 1})
-				n.queues.slots.healthy <- struct{}{} // somebody else has the slot
+				n.queues.slots.healthy <- struct{}{} // another request holds the slot
 				f.enqueue(n, sub, 1)
 				f.eventually(nil, "the delivery waits for a slot", func() bool {
 					n.queues.mu.Lock()
 					defer n.queues.mu.Unlock()
 					return n.queues.byID[sub] != nil && n.queues.byID[sub].inFlight == 1
 				})
-				<-time.After(2 * freshFor) // what was read of the subscription is no longer used
+				<-time.After(2 * freshFor) // the sender must read the subscription again
 				for _, change := range tt.changes {
 					f.exec(change, sub)
 				}
@@ -74,8 +74,8 @@ func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 	})
 }
 
-// A 410 is stored with the result, so that the subscription is disabled later where that
-// fails now, and takes nothing until then. One of a receiver of before is a failure of it.
+// A 410 is stored with the result. If disabling the subscription fails, Prune disables it
+// later, and nothing is sent until then. A 410 of an earlier receiver is an ordinary failure.
 func TestA410IsOfTheReceiverThatAnswered(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -84,7 +84,7 @@ func TestA410IsOfTheReceiverThatAnswered(t *testing.T) {
 		for _, id := range []string{sub, moved} {
 			f.enqueue(n, id, 2)
 		}
-		f.exec("UPDATE webhook_subscription SET failures_in_row = 1") // one is claimed at a time
+		f.exec("UPDATE webhook_subscription SET failures_in_row = 1") // so each claim has one delivery
 		all, r := f.claimed(n, sub)
 		theirs, old := f.claimed(n, moved)
 		f.exec("UPDATE webhook_subscription SET url = ?, failures_in_row = 0 WHERE id = ?", "http://127.0.0.1:2", moved)
@@ -107,14 +107,13 @@ func TestA410IsOfTheReceiverThatAnswered(t *testing.T) {
 	})
 }
 
-// The result of a lost claim changes neither the delivery nor the counters that disable a
-// subscription, also where the same sender has claimed the delivery again; and the queue
-// of that sender goes on.
+// The result of a lost claim changes neither the delivery nor the counters of failures, even if
+// the same sender has claimed the delivery again. The queue of that sender continues.
 func TestTheResultOfALostClaimCountsForNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		n := f.s.NewSender(Options{AllowPrivate: true})
-		n.queues.start = func(*queue) {} // the test runs it
+		n.queues.start = func(*queue) {} // the test calls the steps of the queue
 		s := newSink(t, nil)
 		sub := f.subscribe(s.URL)
 		f.enqueue(n, sub, 1)
@@ -124,7 +123,8 @@ func TestTheResultOfALostClaimCountsForNothing(t *testing.T) {
 			t.Fatal("nothing is sent")
 		}
 		r := q.receiver
-		f.exec("UPDATE webhook_delivery SET owner = NULL, lease = 0 WHERE state = 0") // another sender had it for a while
+		// Another sender has claimed and released the delivery.
+		f.exec("UPDATE webhook_delivery SET owner = NULL, lease = 0 WHERE state = 0")
 		if err := n.queues.renew(t.Context(), []*Delivery{first}); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestTheResultOfALostClaimCountsForNothing(t *testing.T) {
 	})
 }
 
-// What was asked for again while Prune was removing it stays.
+// A delivery stays if it was requested again after Prune has selected it.
 func TestPruneLeavesWhatWasAskedForAgain(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

@@ -176,7 +176,8 @@ func (r *recorder) wakeAt(id string, wait time.Duration) {
 }
 
 func (r *recorder) disable(ctx context.Context, d *Delivery) {
-	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write); err != nil { // webhook.Service.Prune repeats it
+	// If this fails, webhook.Service.Prune disables the subscription later.
+	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write); err != nil {
 		r.s.log.Warn("subscription not disabled", "subscription", d.Subscription, "write", d.Write, "err", err)
 	}
 }

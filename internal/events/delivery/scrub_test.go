@@ -33,15 +33,15 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// receiverSecrets are the secrets in addresses and headers, in the forms in which
-// an answer could contain them.
+// receiverSecrets are the secrets in URLs and headers, in the forms in which an answer could
+// contain them.
 var receiverSecrets = []string{
 	"hush-pass", "hush-query", "hush-token", "hush-bearer",
-	"dXNlcjpodXNoLXBhc3M=", // user:hush-pass, as the Authorization that an address with a password makes
+	"dXNlcjpodXNoLXBhc3M=", // user:hush-pass in the Authorization header for a URL with a password
 }
 
-// broken lists receivers that fail, each in another way. Their addresses hold a
-// password and a query.
+// broken returns the URLs of receivers by the way in which each of them fails. The URLs
+// contain a password and a query.
 func broken(t *testing.T) map[string]string {
 	t.Helper()
 	hide := func(base, path string) string {
@@ -73,7 +73,8 @@ func broken(t *testing.T) map[string]string {
 	}
 }
 
-// babbler is a server that answers with the first line of the request.
+// babbler starts a server that answers with the first line of the request, which is not valid
+// HTTP. It returns the address of the server.
 func babbler(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,7 +109,7 @@ func TestSecretsOfAReceiverAreNeitherLoggedNorStored(t *testing.T) {
 			id := f.subscribe(address)
 			names[id] = name
 			f.enqueue(n, id, 1)
-			if strings.Contains(address, "user:") { // the same with a header of its own
+			if strings.Contains(address, "user:") { // the same URL with an authorization header
 				id := f.subscribe(address)
 				names[id] = name + ", with a header"
 				f.exec("UPDATE webhook_subscription SET authorization = ? WHERE id = ?", f.s.box.Seal([]byte("Bearer hush-bearer")), id)
@@ -135,7 +136,7 @@ func TestSecretsOfAReceiverAreNeitherLoggedNorStored(t *testing.T) {
 	})
 }
 
-// stored is all text that is stored about the attempts of a subscription.
+// stored returns all texts that are stored about the attempts of a subscription, by name.
 func (f *fixture) stored(subscription string) map[string]string {
 	f.Helper()
 	text := map[string]string{}
@@ -196,8 +197,8 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// An answer that is cut off in the middle of a secret shows nothing of it, however many
-// bytes come before.
+// An answer that is cut off in the middle of a secret contains no part of the secret, however
+// many bytes come before it.
 func TestAnAnswerIsCutOffWithoutAPartOfASecret(t *testing.T) {
 	hidden := secretTexts{"Bearer tök-tok-tok", "tök-tok-tok", "abc"}
 	secret := hidden[0]
@@ -223,7 +224,7 @@ func TestAnAnswerIsCutOffWithoutAPartOfASecret(t *testing.T) {
 	}
 }
 
-// A receiver may name headers after the query that it was sent.
+// A receiver may use the query of its URL in the name of a header.
 func TestNamesOfHeadersShowNoSecret(t *testing.T) {
 	hidden := secretTexts{"hush-Query"}
 	h := http.Header{}

@@ -13,26 +13,26 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// model is what subscriptions are, and what has become of their events.
+// model holds the expected state of subscriptions and of their events.
 type model struct {
 	x             *sim
-	subscriptions []*subscription // those that are there
-	ever          []*subscription
-	byID          map[string]*subscription
-	moods         map[string]int // by URL: the status that it answers
-	urls, headers int
-	seq           int64
+	subscriptions []*subscription          // not deleted
+	ever          []*subscription          // all, including deleted subscriptions
+	byID          map[string]*subscription // all
+	moods         map[string]int           // by URL: the status of its answers, 0 for no answer; default 200
+	urls, headers int                      // how many were made
+	seq           int64                    // of the last event
 	events        map[eventKey]*fate
-	seen          map[string]int // what has happened, counted
+	seen          map[string]int // how often each thing has happened
 }
 
-// subscription is what a subscription is now.
+// subscription is the expected current state of a subscription.
 type subscription struct {
 	id, url, header                   string
 	enabled, paused, deleted, ordered bool
-	since                             int64
-	failures, exhausted               int  // in a row
-	gone                              bool // its URL has answered 410
+	since                             int64 // generation at which it was enabled
+	failures, exhausted               int   // in a row
+	gone                              bool  // its URL has answered 410
 }
 
 type eventKey struct {
@@ -40,11 +40,12 @@ type eventKey struct {
 	seq          int64
 }
 
-// fate is what has become of an event of a subscription.
+// fate is the state of an event of a subscription. Its fields are reset when the event is
+// requested again.
 type fate struct {
-	arrived bool // since it was made, or asked for again
-	givenUp bool // likewise
-	dropped bool
+	arrived bool // the receiver has accepted it
+	givenUp bool // the last attempt has failed
+	dropped bool // the subscription was disabled or deleted first
 }
 
 func newModel(x *sim, seen map[string]int) *model {
@@ -66,13 +67,13 @@ func (m *model) newEvent() int64 {
 	return m.seq
 }
 
-// mood changes how a receiver answers.
+// mood changes the answers of a random receiver.
 func (m *model) mood(rnd *rand.Rand) {
 	s := m.subscriptions[rnd.IntN(len(m.subscriptions))]
 	m.moods[s.url] = []int{200, 200, 200, 200, 500, 500, 500, 429, 410, 0}[rnd.IntN(10)]
 }
 
-// well makes all receivers answer as they should.
+// well makes all receivers answer 200.
 func (m *model) well() { clear(m.moods) }
 
 func (m *model) created(id, url, header string, ordered bool) {
@@ -96,7 +97,7 @@ func (m *model) deleted(s *subscription) {
 	m.subscriptions = slices.DeleteFunc(m.subscriptions, func(o *subscription) bool { return o == s })
 }
 
-// drop is what happens to the events that wait when a subscription is disabled.
+// drop disables a subscription and drops its waiting events.
 func (m *model) drop(s *subscription) {
 	s.enabled = false
 	for k, f := range m.events {
@@ -128,7 +129,8 @@ func (m *model) updated(s *subscription, change map[string]any) {
 	}
 }
 
-// inserted is called with what was matched, when it is stored or dropped.
+// inserted is called after a matched delivery was inserted. It checks whether the delivery was
+// stored or dropped as expected.
 func (m *model) inserted(d *delivery.Delivery) {
 	s := m.byID[d.Subscription]
 	want := 0
@@ -144,7 +146,7 @@ func (m *model) inserted(d *delivery.Delivery) {
 	}
 }
 
-// of returns the events of a body.
+// of returns the fates of the events in a body.
 func (m *model) of(s *subscription, text []byte) (all []*fate) {
 	var read struct{ Events []struct{ SequenceID int64 } }
 	if err := json.Unmarshal(text, &read); err != nil {
@@ -160,7 +162,7 @@ func (m *model) of(s *subscription, text []byte) (all []*fate) {
 	return all
 }
 
-// begins holds a request against what its subscription and its delivery are now.
+// begins compares a request with the current state of its subscription and its delivery.
 func (m *model) begins(req *delivery.Begun) {
 	d := req.Delivery
 	s := m.byID[d.Subscription]
@@ -173,7 +175,7 @@ func (m *model) begins(req *delivery.Begun) {
 	m.of(s, delivery.BodyOf(d))
 	owner, leased := delivery.OwnerOf(d)
 	if leased.UnixMicro() <= m.x.jumped {
-		return // the clock of the database was set meanwhile: others may have it
+		return // the database's clock was set after the claim, so another sender may have claimed it
 	}
 	if m.x.count("SELECT COUNT(*) FROM webhook_delivery WHERE id = ? AND state = 0 AND owner = ?", d.ID, owner) == 0 {
 		now := ""
@@ -186,7 +188,7 @@ func (m *model) begins(req *delivery.Begun) {
 	}
 }
 
-// answers is what a receiver says.
+// answers returns the answer of a receiver to a request. wait is its Retry-After, or 0.
 func (m *model) answers(req *delivery.Begun) (status int, wait time.Duration) {
 	status, known := m.moods[req.Request.URL.String()]
 	if !known {
@@ -203,11 +205,11 @@ func (m *model) answers(req *delivery.Begun) (status int, wait time.Duration) {
 	return status, wait
 }
 
-// records notes results that are about to be stored, and returns what checks how they
-// were.
+// records is called with results before they are stored. The function that it returns is
+// called afterwards, and checks what was stored.
 func (m *model) records(results []delivery.Ended) (check func()) {
 	counted := map[*subscription]bool{}
-	var gone []*delivery.Delivery // of its URL, which ends it, or of a former one, which is a failed attempt
+	var gone []*delivery.Delivery // answered 410; ended, or retried if the 410 came from an earlier URL
 	for _, res := range results {
 		s := m.byID[res.Delivery.Subscription]
 		owner, _ := delivery.OwnerOf(res.Delivery)
@@ -258,8 +260,9 @@ func (m *model) records(results []delivery.Ended) (check func()) {
 	}
 }
 
-// learn holds what is stored of a subscription against the model, and takes over that the
-// service has disabled it.
+// learn compares the stored subscription with the model. If the service has disabled the
+// subscription for a valid reason, the model does so, too. The counters are compared only if
+// counted is true.
 func (m *model) learn(s *subscription, counted bool) {
 	var enabled bool
 	var failures, exhausted int
@@ -281,7 +284,8 @@ func (m *model) learn(s *subscription, counted bool) {
 	}
 }
 
-// disabledByPrune takes over what Prune has disabled, which is each that was to be.
+// disabledByPrune updates the model after Prune. It checks that Prune has disabled every
+// subscription that it should disable.
 func (m *model) disabledByPrune() {
 	for _, s := range m.subscriptions {
 		m.learn(s, false)
@@ -291,8 +295,8 @@ func (m *model) disabledByPrune() {
 	}
 }
 
-// asked is called with a delivery that is about to be asked for again, and returns what
-// notes that it was.
+// asked is called before a delivery is requested again. The function that it returns is called
+// afterwards, and updates the model.
 func (m *model) asked(s *subscription, id string) (note func()) {
 	var payload []byte
 	var state int
@@ -300,7 +304,7 @@ func (m *model) asked(s *subscription, id string) (note func()) {
 	m.x.must(m.x.d.QueryRow(m.x.Context(), "SELECT payload, state, lease FROM webhook_delivery WHERE id = ?", id).Scan(&payload, &state, &lease))
 	return func() {
 		if state == 0 && lease > m.x.clock+m.x.ahead {
-			return // it is being sent
+			return // a sender has claimed the delivery, so it does not change
 		}
 		m.seen["asked for again"]++
 		for _, f := range m.of(s, payload) {

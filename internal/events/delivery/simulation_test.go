@@ -31,14 +31,13 @@ var (
 
 var defaultModel = meta.Default()
 
-// episodeSteps is how many steps there are before everything is brought to an end.
+// episodeSteps is the number of random steps of an episode.
 const episodeSteps = 1500
 
-// TestSimulation runs senders, receivers, changes of subscriptions and clocks step by
-// step in one goroutine, in an order that a seed gives, and holds what happens against a
-// model of what each subscription was at each moment: nothing is lost, nothing is sent to
-// what is not the receiver, and nothing gets stuck. An episode has a seed of its own; the
-// one that is printed repeats it.
+// TestSimulation runs senders, receivers, changes of subscriptions, and clocks. All run step
+// by step in one goroutine, in an order that depends on a seed. The test compares the events
+// with a model of the subscriptions: no event is lost, none is sent to a wrong receiver, and
+// none gets stuck. Each episode has its own seed. A failure prints the seed that repeats it.
 func TestSimulation(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		steps := cmp.Or(*simSteps, map[string]int{"sqlite": 4 * episodeSteps, "mysql": episodeSteps}[d.Dialect.Name])
@@ -63,22 +62,22 @@ type sim struct {
 	model   *model
 	name    string // of the last step
 
-	clock   int64 // of all processes; UTC microseconds
-	ahead   int64 // by how much the clock of the database is ahead
-	jumped  int64 // when that changed last
+	clock   int64 // time of all processes; UTC microseconds
+	ahead   int64 // the database's clock minus clock; microseconds
+	jumped  int64 // time of the last change of ahead, on clock
 	timers  []timer
 	senders []*process
-	matched [][]*delivery.Delivery // what is to be inserted, in order
-	lost    int                    // claims may have been lost so often
-	refuses bool                   // the next disabling fails
+	matched [][]*delivery.Delivery // to be inserted, in this order
+	lost    int                    // how many steps may have caused lost claims
+	refuses bool                   // the next call of DeliveryFailed fails
 }
 
-// process is a sender and what its goroutines are about to do.
+// process is a sender, with the work that its goroutines would do next.
 type process struct {
 	*delivery.Stepped
-	popped  []*delivery.Delivery
-	begun   []*delivery.Begun
-	stopped int64 // until then it does nothing
+	popped  []*delivery.Delivery // requests to begin
+	begun   []*delivery.Begun    // requests to end
+	stopped int64                // the process does nothing until this time of sim.clock
 }
 
 type timer struct {
@@ -88,10 +87,10 @@ type timer struct {
 
 var schedule = []time.Duration{time.Second}
 
-// disableAfter is how many deliveries in a row that failed disable a subscription.
+// disableAfter is the number of failed deliveries in a row that disables a subscription.
 const disableAfter = 2
 
-// episode runs one, and counts in seen what has happened.
+// episode runs one episode. It counts in seen how often each thing has happened.
 func episode(t *testing.T, d *db.DB, seed uint64, seen map[string]int) {
 	t.Helper()
 	box, err := secret.New([]byte(strings.Repeat("k", 32)))
@@ -157,7 +156,7 @@ func (x *sim) after(wait time.Duration, do func()) {
 	x.timers = append(x.timers, timer{x.clock + wait.Microseconds(), do})
 }
 
-// pass lets time pass, and timers fire.
+// pass advances the clocks, and runs the timers that are due.
 func (x *sim) pass(wait time.Duration) {
 	x.clock += wait.Microseconds()
 	x.exec("UPDATE sequence SET value = ? WHERE name = 'simulated'", x.clock+x.ahead)
@@ -169,12 +168,12 @@ func (x *sim) pass(wait time.Duration) {
 	}
 }
 
-// start replaces a process by a new one, as after its end.
+// start replaces a process by a new process, as after a crash.
 func (x *sim) start(i int) {
 	x.senders[i] = &process{Stepped: x.store.NewStepped(delivery.Options{Schedule: schedule, Slots: 8, InFlight: 3}, x.now, x.after, x.rnd.Float64)}
 }
 
-// DeliveryFailed is that of the service, which may fail.
+// DeliveryFailed calls the service, or fails if refuses is set.
 func (x *sim) DeliveryFailed(ctx context.Context, subscription, write string) error {
 	if x.refuses {
 		x.refuses = false
@@ -183,7 +182,7 @@ func (x *sim) DeliveryFailed(ctx context.Context, subscription, write string) er
 	return x.service.DeliveryFailed(ctx, subscription, write)
 }
 
-// kinds are the steps and how often they are taken.
+// kinds are the kinds of steps. often is the relative frequency of a kind.
 var kinds = []struct {
 	name  string
 	often int
@@ -230,20 +229,20 @@ func (x *sim) step() {
 
 func (x *sim) process() *process { return x.senders[x.rnd.IntN(len(x.senders))] }
 
-// subscription returns one that is there.
+// subscription returns a random subscription that is not deleted.
 func (x *sim) subscription() *subscription {
 	return x.model.subscriptions[x.rnd.IntN(len(x.model.subscriptions))]
 }
 
-// live calls do for a process that is not stopped.
+// live calls do with a random process, unless that process is stopped.
 func (x *sim) live(do func(*process)) {
 	if p := x.process(); p.stopped <= x.clock {
 		do(p)
 	}
 }
 
-// setClock sets the clock of the database, back or ahead. Processes look at it every two
-// seconds, and so have looked before.
+// setClock sets the clock of the database back or ahead. All processes sweep before, as real
+// workers sweep every two seconds, so they have read the earlier time.
 func (x *sim) setClock(ahead int64) {
 	for _, p := range x.senders {
 		p.stopped = 0
@@ -255,7 +254,7 @@ func (x *sim) setClock(ahead int64) {
 	x.pass(0)
 }
 
-// match makes an event of some subscriptions, by what they are now.
+// match makes an event, and a delivery of it for some of the enabled subscriptions.
 func (x *sim) match() {
 	var all []*delivery.Delivery
 	seq := x.model.newEvent()
@@ -310,7 +309,8 @@ func (p *process) push(d *delivery.Delivery) {
 	}
 }
 
-// begin begins a request, and checks that it is one.
+// begin begins a random request, and checks that it may begin. It returns false if no request
+// can begin.
 func (x *sim) begin(p *process) bool {
 	if p.stopped > x.clock || len(p.popped) == 0 {
 		return false
@@ -332,7 +332,7 @@ func (x *sim) begin(p *process) bool {
 	return true
 }
 
-// answer ends a request.
+// answer ends a random request. It returns false if there is none.
 func (x *sim) answer(p *process) bool {
 	if p.stopped > x.clock || len(p.begun) == 0 {
 		return false
@@ -345,7 +345,8 @@ func (x *sim) answer(p *process) bool {
 	return true
 }
 
-// record stores results and holds the counters against those of the model.
+// record stores results, and compares what is stored with the model. It returns false if there
+// are no results.
 func (x *sim) record(p *process, most int) bool {
 	results := p.Unstored(most)
 	if p.stopped > x.clock || len(results) == 0 {
@@ -356,7 +357,7 @@ func (x *sim) record(p *process, most int) bool {
 		owner, _ := delivery.OwnerOf(d)
 		return x.count("SELECT COUNT(*) FROM webhook_delivery WHERE id = ? AND state = 0 AND owner = ?", d.ID, owner) == 1
 	}
-	var again []*delivery.Delivery // those that the process has claimed again since
+	var again []*delivery.Delivery // later claims of the same deliveries by this process
 	for _, res := range results {
 		if claim := p.Claim(res.Delivery.ID); claim != nil && claim != res.Delivery && stands(claim) {
 			again = append(again, claim)
@@ -367,7 +368,8 @@ func (x *sim) record(p *process, most int) bool {
 	check()
 	for _, d := range again {
 		x.model.seen["claimed again"]++
-		if s := x.model.byID[d.Subscription]; s.enabled && !s.gone && p.Claim(d.ID) == d && !stands(d) { // else it was given back, or has ended by its own result
+		// If the process no longer holds the claim, it has released or ended the claim itself.
+		if s := x.model.byID[d.Subscription]; s.enabled && !s.gone && p.Claim(d.ID) == d && !stands(d) {
 			x.failed("the result of a lost claim ended a later one")
 		}
 	}
@@ -377,7 +379,7 @@ func (x *sim) record(p *process, most int) bool {
 	return true
 }
 
-// stale is how long what was read of a subscription is used, and a bit.
+// stale is slightly longer than freshFor: afterwards every request reads its subscription.
 const stale = 11 * time.Millisecond
 
 func (x *sim) create() {
@@ -390,7 +392,7 @@ func (x *sim) create() {
 	x.model.created(s.ID, url, header, s.Ordered)
 }
 
-// edit changes a subscription.
+// edit changes or deletes a random subscription.
 func (x *sim) edit() {
 	s := x.subscription()
 	change, kind := map[string]any{}, x.rnd.IntN(12)
@@ -406,7 +408,7 @@ func (x *sim) edit() {
 		change["paused"] = !s.paused
 	case 5, 6:
 		change["enabled"] = !s.enabled
-	case 7, 8: // off and on
+	case 7, 8: // disabled and enabled again, or the other way round
 		x.update(s, map[string]any{"enabled": !s.enabled})
 		change["enabled"] = !s.enabled
 	case 9:
@@ -456,7 +458,8 @@ func (x *sim) redeliver() {
 	}
 }
 
-// end brings everything to an end: receivers are well, nobody is stopped, nothing is paused.
+// end repairs everything: receivers answer 200, and no process is stopped and no subscription
+// paused. Then it runs until no delivery waits, and checks the result.
 func (x *sim) end() {
 	x.name = "the end"
 	x.setClock(0)
@@ -505,8 +508,8 @@ func (x *sim) end() {
 	x.model.ended()
 }
 
-// waiting says of what waits, in seconds from now, when it is due, when its lease ends,
-// and when it failed.
+// waiting describes the first waiting deliveries: in how many seconds each is due, its lease
+// ends, and when it failed.
 func (x *sim) waiting() []string {
 	all, err := db.Collect(x.Context(), x.d, `SELECT first_moment, due - ?, lease - ?, failed_at - ?, attempts, COALESCE(asset_id, 0), COALESCE(owner, '')
 		FROM webhook_delivery WHERE state = 0 ORDER BY first_moment LIMIT 5`, []any{x.clock, x.clock, x.clock}, func(row db.Scanner) (string, error) {
@@ -519,7 +522,7 @@ func (x *sim) waiting() []string {
 	return all
 }
 
-// goOn takes every step that can be taken; false where there is none.
+// goOn takes steps of the senders. It returns false if no step is possible.
 func (x *sim) goOn() (moved bool) {
 	for _, p := range x.senders {
 		for _, s := range x.model.ever {
@@ -542,7 +545,7 @@ func body(v any) []byte {
 	return text
 }
 
-// noFinder takes every definition.
+// noFinder accepts every event definition, and finds no assets.
 type noFinder struct{}
 
 func (noFinder) Matching(context.Context, db.Querier, auth.Actor, string, []string, map[string][]string, []oid.OID) ([]bool, error) {

@@ -81,7 +81,7 @@ func TestClaimBelow(t *testing.T) {
 	}
 }
 
-// held is a receiver that answers when the test lets it.
+// held is a receiver that answers one request for each value that the test sends to release.
 type held struct {
 	*sink
 	inFlight atomic.Int64
@@ -101,7 +101,7 @@ func newHeld(t *testing.T) *held {
 	return h
 }
 
-// A slow receiver has its share of the requests, and a fast one does not feel it.
+// A slow receiver gets only its share of the slots, and does not delay a fast receiver.
 func TestASlowReceiverHasItsShare(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -119,7 +119,7 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 			one.release <- struct{}{}
 			inFlight(one, want)
 		}
-		one.release <- struct{}{} // no more than the share
+		one.release <- struct{}{} // the window does not grow beyond the share
 		inFlight(one, 4)
 		for range 3 {
 			f.enqueue(n, f.subscribe(fast.URL), 20)
@@ -129,7 +129,7 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 
 		f.enqueue(n, f.subscribe(other.URL), 40)
 		inFlight(other, 1)
-		other.release <- struct{}{} // it is slow from now on: each has half
+		other.release <- struct{}{} // the other receiver is slow from now on, and each gets half
 		f.eventually(nil, "two slow queues", func() bool {
 			n.queues.mu.Lock()
 			defer n.queues.mu.Unlock()
@@ -146,7 +146,7 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 	})
 }
 
-// What waits in the database goes together, up to maxBatch.
+// Deliveries that wait in the database are merged, up to maxBatch events.
 func TestWaitingDeliveriesGoTogether(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -175,7 +175,7 @@ func TestWaitingDeliveriesGoTogether(t *testing.T) {
 				t.Errorf("the delivery of %d to %d is not stored as it is sent", d.First, d.Last)
 			}
 		}
-		// one was sent before and one is sent again: they stay as they were
+		// One delivery was sent before, and one was requested again. Neither is merged.
 		if want := []int{10, 1, 1, 40, 40, 8}; !slices.Equal(sizes, want) {
 			t.Errorf("batches of %v events, want %v", sizes, want)
 		}
@@ -213,7 +213,7 @@ func TestSharedPayloadsAreMerged(t *testing.T) {
 	}
 }
 
-// While many wait for a receiver, small deliveries are left in the database.
+// While many deliveries to a receiver wait, a fan-out does not claim further small deliveries.
 func TestSmallDeliveriesAreNotClaimedWhileMoreWaitThanAreSent(t *testing.T) {
 	c := func() *capacity {
 		return &capacity{
@@ -246,7 +246,7 @@ func TestSmallDeliveriesAreNotClaimedWhileMoreWaitThanAreSent(t *testing.T) {
 	}
 }
 
-// What could have been sent for longer than a minute makes a subscription be behind.
+// A subscription is "behind" if a delivery could have been sent for longer than a minute.
 func TestASubscriptionIsBehind(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -272,7 +272,7 @@ func TestASubscriptionIsBehind(t *testing.T) {
 	})
 }
 
-// The gauges are of the subscriptions that are furthest behind, and of no more than fit.
+// The gauges show at most maxBehind subscriptions, those that are furthest behind.
 func TestDueDeliveriesAreMeasured(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -284,7 +284,8 @@ func TestDueDeliveriesAreMeasured(t *testing.T) {
 		for i, id := range subs {
 			f.exec("UPDATE webhook_delivery SET due = due - ? WHERE subscription_id = ?", int64(i+1)*100_000_000, id)
 		}
-		f.exec("UPDATE webhook_delivery SET due = 9000000000000000 WHERE first_moment = ?", f.moment) // of the last: its next attempt
+		// The newest delivery waits for its next attempt, so it is not due.
+		f.exec("UPDATE webhook_delivery SET due = 9000000000000000 WHERE first_moment = ?", f.moment)
 		for i, change := range []string{"paused = 1", "failures_in_row = 3", "breaker_until = 9000000000000000", "enabled = 0"} {
 			f.exec("UPDATE webhook_subscription SET "+change+" WHERE id = ?", subs[len(subs)-2-i])
 		}
