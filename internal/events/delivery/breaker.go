@@ -19,7 +19,7 @@ const (
 	openAfter    = 5
 	maxBackoff   = 5 * time.Minute
 	maxDoublings = 6
-	firstBackoff = 5 * time.Second // without a schedule
+	firstBackoff = 5 * time.Second // if the schedule is empty
 )
 
 // asksForLess reports whether an answer concerns all deliveries to the receiver and not only

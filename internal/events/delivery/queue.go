@@ -68,7 +68,7 @@ func (q *queue) mustWait() bool {
 
 // Constants of claimBelow.
 const (
-	mostClaimBelow  = 64
+	mostClaimBelow  = 64                    // the largest result
 	claimBelowFirst = 8                     // the result before the first answer
 	claimTime       = 50 * time.Millisecond // high estimate of how long a claim takes
 )

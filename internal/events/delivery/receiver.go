@@ -12,9 +12,9 @@ import (
 type receiver struct {
 	id             string
 	url            string
-	authorization  string // sealed; empty for none
-	secret         string // sealed; empty for none
-	previousSecret string // sealed; empty for none
+	authorization  string // encrypted; empty for none
+	secret         string // encrypted; empty for none
+	previousSecret string // encrypted; empty for none
 	previousUntil  int64  // end of the validity of previousSecret; UTC microseconds
 	enabled        bool
 	paused         bool

@@ -18,7 +18,7 @@ func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		for _, tt := range []struct {
 			name    string
-			changes []string // with the id of the subscription
+			changes []string // statements whose argument is the id of the subscription
 			sent    string   // where the request arrives: "here", "there", or "" for nowhere
 			header  string   // Authorization of the request
 			waits   int      // deliveries that still wait

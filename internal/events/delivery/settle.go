@@ -216,7 +216,7 @@ func receiptRows(all []*result, now int64) [][]any {
 	}
 	slices.Reverse(rows)
 	for _, row := range rows {
-		row[0] = NewID() // in the order of the results
+		row[0] = NewID() // the ids sort in the order of the results
 	}
 	return rows
 }
@@ -336,7 +336,7 @@ func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *cou
 
 // settle writes the new states of deliveries. Their rows are locked.
 func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64) error {
-	delivered := map[int][]string{} // by the status of the answer
+	delivered := map[int][]string{} // ids of deliveries by the status of the answer
 	for _, res := range all {
 		if res.outcome == Delivered {
 			delivered[res.status] = append(delivered[res.status], res.d.ID)

@@ -313,8 +313,8 @@ func (m *model) asked(s *subscription, id string) (note func()) {
 	}
 }
 
-// ended checks that every event has arrived, was given up after all attempts, or was
-// dropped with its subscription.
+// ended checks that no event was lost: each has arrived, was given up after all attempts, was
+// set aside, or was dropped with its subscription.
 func (m *model) ended() {
 	aside := map[eventKey]bool{}
 	m.x.must(db.Each(m.x.Context(), m.x.d, "SELECT subscription_id, first_moment FROM webhook_delivery WHERE state = 4", nil, func(row db.Scanner) error {

@@ -63,13 +63,13 @@ type Subscriptions interface {
 	DeliveryFailed(ctx context.Context, subscription, write string) error
 }
 
-// Config is what a Store needs besides the database.
+// Config configures a Store. All fields except Metrics are required.
 type Config struct {
 	Subscriptions Subscriptions
 	Box           *secret.Box   // opens authorization headers and signing secrets
 	Retention     time.Duration // how long an ended delivery is stored and can be sent again
 	Log           *slog.Logger
-	Metrics       Registerer // may be nil
+	Metrics       Registerer // nil: the metrics are not registered
 }
 
 // Store reads and writes deliveries and receipts.

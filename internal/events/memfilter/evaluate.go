@@ -12,8 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Truth is the result of a filter. Unknown says that the database must evaluate
-// it.
+// Truth is the result of a filter. Unknown means that the database must evaluate the filter.
 type Truth uint8
 
 // The truth values.
@@ -41,11 +40,11 @@ func (a Truth) not() Truth {
 	}
 }
 
-// Input is what a filter is evaluated on.
+// Input holds the data on which a filter is evaluated.
 type Input struct {
 	Version *change.Version // with all its columns
-	Related Related         // the assets it refers to
-	Actor   *auth.Actor     // nil: not known yet
+	Related Related         // the assets that Version refers to
+	Actor   *auth.Actor     // nil: the rights are not loaded yet
 }
 
 // Evaluate reports whether the actor may see the asset and the filter matches.
@@ -60,7 +59,7 @@ func (f *Filter) Evaluate(in Input) Truth {
 	return visible
 }
 
-// visible reports whether an actor may see a version that the link leads to.
+// visible reports whether an actor may see v, a version of the related asset.
 func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
 	switch {
 	case !l.secured:
@@ -79,8 +78,8 @@ func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
 	return truthOf(who.Reads(id))
 }
 
-// ruled reports whether an actor may see a version of a type with a rule of its own.
-// Memory knows that of members alone.
+// ruled reports whether an actor may see a version whose type has a rule (meta.Type.Seen). Only
+// the rule for members can be evaluated in memory.
 func ruled(who *auth.Actor, v *change.Version) Truth {
 	if !v.Type.Seen.Shared {
 		return Unknown
@@ -92,7 +91,7 @@ func ruled(who *auth.Actor, v *change.Version) Truth {
 	return truthOf(sees)
 }
 
-// evaluate evaluates a condition.
+// evaluate returns the result of a condition.
 func (n *node) evaluate(in Input) Truth {
 	switch {
 	case n.op == token.And:
@@ -104,7 +103,7 @@ func (n *node) evaluate(in Input) Truth {
 	}
 	f := n.leaf
 	got := Unknown
-	if f.types != nil && !slices.Contains(f.types, in.Version.Type) { // it has no such attribute
+	if f.types != nil && !slices.Contains(f.types, in.Version.Type) { // the asset does not have the attribute
 		got = truthOf(f.test == token.Eq && slices.ContainsFunc(f.term.Values, isNothing))
 	} else {
 		got = f.evaluate(in)
@@ -115,8 +114,8 @@ func (n *node) evaluate(in Input) Truth {
 	return got
 }
 
-// join evaluates conditions joined by And or Or; end is the value that decides
-// the whole.
+// join evaluates conditions joined by And or Or. end is the result of one condition that
+// decides the whole: False for And, True for Or.
 func join(kids []node, in Input, end Truth) Truth {
 	got := end.not()
 	for i := range kids {
@@ -130,7 +129,7 @@ func join(kids []node, in Input, end Truth) Truth {
 	return got
 }
 
-// evaluate evaluates the positive term.
+// evaluate returns the result of the term without its negation.
 func (f *leaf) evaluate(in Input) Truth {
 	row := in.Version
 	if f.hop != nil {
@@ -148,8 +147,8 @@ func (f *leaf) evaluate(in Input) Truth {
 		value = row.Columns[f.slot]
 	}
 	var to *meta.Type
-	if f.to != nil && value != nil && (f.needsTarget || f.to.secured && (in.Actor == nil || !in.Actor.All)) {
-		if f.hop != nil { // a second relation
+	if f.to != nil && value != nil && (f.needsType || f.to.secured && (in.Actor == nil || !in.Actor.All)) {
+		if f.hop != nil { // assets behind a second relation are not loaded
 			return Unknown
 		}
 		related, known := f.to.follow(row, in)
@@ -165,8 +164,9 @@ func (f *leaf) evaluate(in Input) Truth {
 	return f.compare(value, to)
 }
 
-// follow returns the asset that a relation refers to, as of the moment of the
-// input's version; nil when there is none or the actor may not see it.
+// follow returns the asset that a relation refers to, as of the moment of in.Version. to is nil
+// if there is none, or if the actor may not see the asset. known is false if the asset is not
+// loaded, or if memory cannot decide whether the actor sees it.
 func (l *link) follow(from *change.Version, in Input) (to *change.Version, known bool) {
 	id, ok := from.Columns[l.slot].(int64)
 	if !ok {
@@ -191,8 +191,8 @@ func (l *link) follow(from *change.Version, in Input) (to *change.Version, known
 
 func isNothing(v query.Value) bool { return v.Kind == query.NoValue }
 
-// compare reports whether one of the term's values matches. to is the type of
-// the asset that a relation refers to, where it is known.
+// compare reports whether one of the term's values matches the stored value. to is the type of
+// the asset that value refers to, or nil if the type is not known.
 func (f *leaf) compare(value any, to *meta.Type) Truth {
 	switch f.test {
 	case token.Has:
@@ -215,7 +215,7 @@ func (f *leaf) compare(value any, to *meta.Type) Truth {
 	return got
 }
 
-// present reports whether there is a value; empty text is none.
+// present reports whether there is a value. Empty text counts as no value.
 func present(value any) Truth {
 	if text, ok := value.(string); ok {
 		return truthOf(text != "")
@@ -246,8 +246,8 @@ func (f *leaf) matches(value any, to *meta.Type, want *query.Value) Truth {
 	return Unknown
 }
 
-// matchesText compares as the databases do; want is folded where case does not
-// count.
+// matchesText compares text as the databases do. The text of want is already folded if the
+// comparison ignores case.
 func (f *leaf) matchesText(have string, want *query.Value) Truth {
 	switch {
 	case want.Kind != query.TextOf:
@@ -270,7 +270,7 @@ func (f *leaf) matchesInt(have int64, to *meta.Type, want *query.Value) Truth {
 			return False
 		case to != nil:
 			return truthOf(slices.Contains(want.Type.Concrete, to))
-		case f.needsTarget:
+		case f.needsType:
 			return Unknown
 		}
 		return True

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// BenchmarkEvaluate is the cost of one filter that does not match.
+// BenchmarkEvaluate measures the evaluation of one filter that does not match.
 func BenchmarkEvaluate(b *testing.B) {
 	story, _ := model.Type("Story")
 	status, _ := story.Attr("Status")

@@ -11,7 +11,7 @@ import (
 
 var model = meta.Default()
 
-// made returns a version from values by attribute.
+// made returns a version of an asset. values has the values of its columns by attribute.
 func made(t *testing.T, typ string, id, moment, until int64, values map[string]any) change.Version {
 	t.Helper()
 	found, ok := model.Type(typ)
@@ -29,8 +29,8 @@ func made(t *testing.T, typ string, id, moment, until int64, values map[string]a
 	return v
 }
 
-// What is evaluated in memory and what is Unknown. The property test of package
-// webhook compares the results with those of the database.
+// Filters that are evaluated in memory, and filters whose result is Unknown. The property test
+// of package webhook compares the results with those of the database.
 func TestEvaluate(t *testing.T) {
 	story := made(t, "Story", 2000, 20, db.Forever, map[string]any{"Name": "In Work", "Scope": int64(0), "Super": int64(1500), "Estimate": 3.0})
 	related := Related{versions: map[int64][]change.Version{
@@ -82,8 +82,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Members are decided by those that the actor is known to see, and other types with a
-// rule of their own not at all.
+// Whether an actor sees a member depends on the members in Actor.Members. The rules of other
+// types are not evaluated in memory.
 func TestWhatIsSeenByRules(t *testing.T) {
 	member := made(t, "Member", 77, 20, db.Forever, map[string]any{"Name": "x"})
 	message := made(t, "Message", 78, 20, db.Forever, map[string]any{"Name": "x"})

@@ -11,43 +11,43 @@ import (
 // Filter is the compiled filter of an event definition.
 type Filter struct {
 	root      *node // nil: no filter
-	self      link  // visibility of the asset itself
-	relations []int // slots of the relations whose assets it needs
+	self      link  // only the visibility of the asset itself; slot and types are not used
+	relations []int // slots of the relations whose assets Evaluate uses
 }
 
-// node is a condition: a term, or others joined by op.
+// node is a condition: a single term, or other conditions joined by And or Or.
 type node struct {
 	op   token.Op
-	kids []node
-	leaf *leaf // nil: the result is Unknown
+	kids []node // the joined conditions; none if op is Leaf
+	leaf *leaf  // the term if op is Leaf; nil: its result is Unknown
 }
 
-// leaf is a term that compares a column of the asset or of a related one.
+// leaf is a term that compares a column of the asset or of a related asset.
 type leaf struct {
-	term        *query.Term
-	test        token.Test // positive
-	negated     bool
-	types       []*meta.Type // those that have the attribute; nil for all
-	hop         *link        // the relation to the compared row; nil: the asset's own row
-	slot        int          // of the compared value; -1: the state
-	boolean     bool         // the value is a Boolean
-	to          *link        // the relation whose value is compared; nil for other values
-	needsTarget bool         // the type of the related asset counts
+	term      *query.Term
+	test      token.Test   // never a negated test
+	negated   bool         // the result is the opposite of test
+	types     []*meta.Type // types with the attribute; nil: all types
+	hop       *link        // relation to the asset whose column is compared; nil: the asset itself
+	slot      int          // of the compared column; -1: the state
+	boolean   bool         // the column is a Boolean
+	to        *link        // relation that the column stores; nil: the column is no relation
+	needsType bool         // the result depends on the type of the asset that to refers to
 }
 
-// link is a relation to at most one asset, and the visibility of that asset.
+// link is a relation to at most one asset. It also says who may see that asset.
 type link struct {
-	slot    int          // of the column with the id
-	types   []*meta.Type // of the related assets; nil for all
-	scope   int          // slot of the scope that decides about visibility
-	secured bool         // a member sees assets in its scopes only
-	strict  bool         // and none without a scope
-	ruled   bool         // some types have a rule of their own who sees their assets
+	slot    int          // of the column with the id of the related asset
+	types   []*meta.Type // the related asset counts only if it has one of these types; nil: all types
+	scope   int          // slot of the column scope_id, which decides about visibility
+	secured bool         // some members do not see every asset of the types
+	strict  bool         // an asset without a scope is hidden, too
+	ruled   bool         // some types have a rule about who sees their assets (meta.Type.Seen)
 }
 
-// New compiles the filters and variables of a definition over assets of from;
-// nil when every result would be Unknown. context tells that a userContext is
-// given.
+// New compiles the filters and variables of an event definition for assets of the type from.
+// context is true if the definition has a userContext. New returns nil if every result would
+// be Unknown, or if there is neither a filter nor a userContext.
 func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]string, context bool) *Filter {
 	r := query.Request{From: query.Text{Text: from.Name}, With: with}
 	for _, f := range filters {
@@ -71,7 +71,8 @@ func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]str
 	return compiled
 }
 
-// compile compiles a condition and reports whether some term can be evaluated.
+// compile compiles a condition c into n. It reports whether at least one term can be evaluated
+// in memory.
 func (f *Filter) compile(m *meta.Model, n *node, c *query.Cond, context bool) (known bool) {
 	n.op = c.Op
 	if c.Op == token.Leaf {
@@ -91,10 +92,11 @@ func (f *Filter) compile(m *meta.Model, n *node, c *query.Cond, context bool) (k
 	return known
 }
 
-// maxValues is how many values of a term are compared one after the other; a
-// database finds one of more values faster.
+// maxValues is the largest number of values of a term that is evaluated in memory. The values
+// are compared one after the other, so the database is faster for more values.
 const maxValues = 500
 
+// newLeaf compiles a term. It returns nil if the result would be Unknown.
 func newLeaf(m *meta.Model, t *query.Term) *leaf {
 	f := &leaf{term: t, types: t.Path.Only}
 	f.test, f.negated = t.Test.Positive()
@@ -109,7 +111,7 @@ func newLeaf(m *meta.Model, t *query.Term) *leaf {
 			return nil
 		}
 		several := len(last.To.Concrete) > 1 && slices.ContainsFunc(t.Values, func(v query.Value) bool { return v.Kind == query.RefOf })
-		f.needsTarget = several || last.Only != nil
+		f.needsType = several || last.Only != nil
 	}
 	switch {
 	case t.Path.Agg != query.None, len(steps) > 1, a == nil, a.Multi, a.Place.Kind != meta.InColumn:
@@ -119,14 +121,15 @@ func newLeaf(m *meta.Model, t *query.Term) *leaf {
 	}
 	f.slot, f.boolean = a.Place.Slot, a.Kind == meta.Boolean
 	if len(steps) == 1 {
-		if f.hop = newLink(m, &steps[0]); f.hop == nil || f.needsTarget {
+		if f.hop = newLink(m, &steps[0]); f.hop == nil || f.needsType {
 			return nil
 		}
 	}
 	return f
 }
 
-// newLink compiles a relation; nil when it is not stored in one column.
+// newLink compiles a relation. It returns nil if the relation is not stored in one column, or
+// if the step of the path has a filter or other options.
 func newLink(m *meta.Model, s *query.Step) *link {
 	a := s.Attr
 	if a.Multi || a.Place.Kind != meta.InColumn || a.Place.Slot < 0 || s.Filter != nil || s.Now || s.Types != nil {
@@ -149,12 +152,12 @@ func linkOf(m *meta.Model, to []*meta.Type) link {
 	return l
 }
 
-// relation is the slot of the relation whose assets a term needs; -1 for none.
+// relation returns the slot of the relation whose assets the term needs, or -1 for none.
 func (f *leaf) relation(context bool) int {
 	switch {
 	case f.hop != nil:
 		return f.hop.slot
-	case f.to != nil && (f.needsTarget || context && f.to.secured):
+	case f.to != nil && (f.needsType || context && f.to.secured):
 		return f.to.slot
 	}
 	return -1

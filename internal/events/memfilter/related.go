@@ -12,13 +12,14 @@ import (
 // maxRelated is the maximum number of versions in a Related.
 const maxRelated = 4000
 
-// Related is a cache of the assets that versions refer to, as of the moments of
-// those versions. The zero value is empty.
+// Related is a cache of the assets to which some versions refer, as of the moments of these
+// versions. The zero value is empty.
 type Related struct {
-	versions map[int64][]change.Version // by stored id; empty for an asset that did not exist
+	versions map[int64][]change.Version // by stored id; an empty list if the asset did not exist
 }
 
-// at returns an asset as of a moment; nil when it did not exist.
+// at returns an asset as of a moment, or nil if the asset did not exist then. known is false
+// if the asset is not in the cache.
 func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 	all, known := n.versions[id]
 	for i := range all {
@@ -29,10 +30,11 @@ func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 	return nil, known
 }
 
-// Relations are the slots of the relations that filters follow, by concrete type.
+// Relations lists the relations that filters use, by concrete type. A relation is the slot of
+// its column.
 type Relations map[*meta.Type][]int
 
-// Add adds the relations that a filter of from follows.
+// Add adds the relations that a filter of assets of the type from uses.
 func (h Relations) Add(from *meta.Type, f *Filter) {
 	for _, t := range from.Concrete {
 		for _, s := range f.relations {
@@ -43,9 +45,8 @@ func (h Relations) Add(from *meta.Type, f *Filter) {
 	}
 }
 
-// Load reads the assets that versions refer to by the given relations, by one
-// statement per db.MaxIn assets. It returns the empty cache when there are more
-// than maxRelated versions.
+// Load reads the assets to which versions refer by relations, with one statement per db.MaxIn
+// assets. It returns an empty cache if these assets have more than maxRelated versions.
 func Load(ctx context.Context, q db.Querier, l *change.Loader, relations Relations, versions []change.Version) (Related, error) {
 	n := Related{}
 	if len(relations) == 0 || len(versions) == 0 {
