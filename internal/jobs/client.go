@@ -14,14 +14,16 @@ type Client struct {
 	q         *Queue
 	tasks     *asynq.Client
 	inspector *asynq.Inspector
-	hints     chan struct{} // holds one signal: something was committed
-	lastAudit atomic.Int64
-	backlog   chan task // tasks that Run will enqueue
+	hints     chan struct{} // holds one signal: there was a commit
+	lastAudit atomic.Int64  // of the last commit
+	backlog   chan task     // tasks that Run will enqueue
 	local     atomic.Pointer[Worker]
 
-	maxPending int       // maxPending; less in tests
-	pendingAt  time.Time // when isFull was computed; only Run uses it
-	isFull     bool
+	maxPending int // the constant maxPending, or less in tests
+
+	// Only Run uses these fields.
+	pendingAt time.Time // when isFull was computed
+	isFull    bool      // the last result of full
 }
 
 // NewClient returns a client. It sends only while Run is running.
@@ -64,7 +66,7 @@ func (c *Client) Accepted(id string) {
 	c.add(executeTask(id))
 }
 
-// WakeAt schedules a check of the deliveries of a subscription.
+// WakeAt schedules a task that sends the due deliveries of a subscription.
 func (c *Client) WakeAt(subscription string, at time.Time) {
 	c.add(wakeTask(subscription, at))
 }
@@ -77,7 +79,8 @@ func (c *Client) add(t task) {
 	}
 }
 
-// Run sends until ctx ends. Then it sends the rest, for at most one second.
+// Run sends hints and tasks until ctx ends. Then it sends the remaining tasks, for at most one
+// second.
 func (c *Client) Run(ctx context.Context) error {
 	refresh := time.NewTicker(refreshQueueName)
 	defer refresh.Stop()
@@ -127,8 +130,8 @@ func (c *Client) enqueue(ctx context.Context, t task) {
 	c.q.enqueue(ctx, c.tasks, t)
 }
 
-// full reports whether more tasks are pending than workers can handle. The sweep finds the
-// work of tasks that are not enqueued.
+// full reports whether more than maxPending tasks wait for workers. Further tasks are not
+// enqueued then; the sweep finds their work.
 func (c *Client) full() bool {
 	if now := time.Now(); now.Sub(c.pendingAt) > pendingAge {
 		info, err := c.inspector.GetQueueInfo(queueChanges)

@@ -1,9 +1,9 @@
 // Package jobs carries work between processes: tasks of the queue library, hints on a Redis
 // list that wake a worker at once, and periodic runs.
 //
-// SQL is authoritative. A task refers to a row that says what is to be done and how it ended.
-// The task's handler claims the row, or reads its outcome. Everything in Redis may be lost or
-// arrive twice. The sweep of every worker finds the work within seconds and does not need
+// SQL is authoritative. A task refers to a row, which stores the work and its outcome. The
+// handler of the task claims the row, or reads its outcome. Everything in Redis may be lost or
+// may arrive twice. The sweep of every worker finds the work within seconds and does not need
 // Redis. No write of a client waits for the queue.
 //
 //	queue          task                             when
@@ -18,11 +18,11 @@
 // the queue is polled.
 //
 // A completed task has a result: rows (versions fanned out, commands executed) and duration.
-// A task whose work is not done stays in retry until SQL says that it is. If SQL has set the
-// work aside, the task is archived with the error. Ids are unique, so that a row has one
-// task: changes:fanout:<audit>, request:execute:<uuid>. The other ids contain the second for
-// which the task is scheduled.
+// A task is retried until the database says that its work is done. If the work was set aside,
+// the task is archived with the error. Ids are unique, so a row has one task:
+// changes:fanout:<audit>, request:execute:<uuid>. The other ids contain the second for which
+// the task is scheduled.
 //
-// A worker in the process of the embedded Redis is woken directly, without tasks for commits
-// and requests, since no tool reads that Redis.
+// A worker that runs in the same process as the embedded Redis is woken directly. There are no
+// tasks for commits and requests then, since no tool reads the embedded Redis.
 package jobs

@@ -16,7 +16,7 @@ import (
 )
 
 // errNotDone is the error of a task that is retried but has not failed: another worker does
-// the work, or it has to wait.
+// the work, or the work has to wait.
 var errNotDone = errors.New("not done yet")
 
 // server returns a server of one queue. A task is retried until its work has ended according
@@ -39,11 +39,11 @@ func (q *Queue) server(ctx context.Context, queue string, concurrency int) *asyn
 	})
 }
 
-// result is the result of a completed task in the queue's tools.
+// result is the result of a completed task. The tools of the queue show it.
 type result struct {
 	Rows     int64   `json:"rows,omitempty"` // versions fanned out, or commands executed
 	Duration float64 `json:"duration_ms"`
-	Refused  string  `json:"refused,omitempty"` // why a whole request was refused
+	Refused  string  `json:"refused,omitempty"` // why the whole request was refused; empty: it was executed
 }
 
 // handle returns a handler that reads the payload, does the work and writes the result. A
@@ -127,8 +127,8 @@ func (w *Worker) awaitFanOut(ctx context.Context, p fanOutPayload) (result, erro
 	}
 }
 
-// resolveFanOuts replies to all waiting handlers together. One statement reads the progress
-// of all of them.
+// resolveFanOuts replies to all waiting handlers together, until ctx ends. One statement reads
+// the progress of all their fan-outs.
 func (w *Worker) resolveFanOuts(ctx context.Context) {
 	var open []*fanOutWait
 	for {
@@ -157,7 +157,8 @@ func (w *Worker) resolveFanOuts(ctx context.Context) {
 	}
 }
 
-// answer replies to the tasks whose fan-out has ended or failed, and returns the others.
+// answer replies to the handlers whose fan-out has ended or failed. It returns the others,
+// which still wait.
 func (w *Worker) answer(ctx context.Context, open []*fanOutWait) []*fanOutWait {
 	audits := make([]int64, len(open))
 	for i, t := range open {

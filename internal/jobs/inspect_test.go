@@ -13,7 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
-// await returns a task from the queue's tools once it is in a state.
+// await waits until a task is in a state, and returns the task as the tools of the queue show
+// it.
 func await(t *testing.T, q *Queue, queue, id string, state asynq.TaskState) *asynq.TaskInfo {
 	t.Helper()
 	inspector := asynq.NewInspectorFromRedisClient(q.redis)

@@ -21,18 +21,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // the tests wait more than they work
+	_ = flag.Set("test.parallel", "8") // the tests mostly wait
 	testdb.Judged(m)
 }
 
 const timeout = time.Minute
 
-// fakeWork is Changes and Requests: it signals each call.
+// fakeWork implements Changes and Requests. It signals each call in a channel.
 type fakeWork struct {
 	fanOuts, sweeps, executions chan struct{}
 	pulls                       chan string
-	err                         error
-	states                      map[int64]webhook.FanOutState // by audit; others are done
+	err                         error                         // returned by each call
+	states                      map[int64]webhook.FanOutState // by audit; other audits are done
 }
 
 func newFakeWork() *fakeWork {
@@ -90,7 +90,7 @@ func receive[T any](t *testing.T, from chan T, what string) T {
 	}
 }
 
-// start runs a role until the test ends, and checks that it then ends too.
+// start calls run in a goroutine. It checks that run returns when the test has ended.
 func start(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -114,7 +114,7 @@ func open(t *testing.T, url string) *Queue {
 	return q
 }
 
-// eachRedis runs test on a real server and on the embedded one.
+// eachRedis runs test with a real Redis server and with the embedded Redis.
 func eachRedis(t *testing.T, test func(t *testing.T, url string)) {
 	t.Parallel()
 	t.Run("server", func(t *testing.T) { t.Parallel(); test(t, testdb.Redis(t)) })
@@ -166,8 +166,8 @@ func drain(from chan struct{}) {
 	}
 }
 
-// TestAnAcceptedRequestWakesAWorker checks this without a sweep, which would execute the
-// request as well.
+// TestAnAcceptedRequestWakesAWorker runs without further sweeps, since a sweep would execute
+// the request as well.
 func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
@@ -220,7 +220,8 @@ func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
 		c.Accepted(strconv.Itoa(i))
 		c.WakeAt("s", time.Now())
 	}
-	if n := testutil.ToFloat64(q.metrics.dropped); n < 4*maxBacklog { // of six that came one waits, and few were tried
+	// The loop adds 6*maxBacklog tasks. At most maxBacklog of them wait, and few are sent.
+	if n := testutil.ToFloat64(q.metrics.dropped); n < 4*maxBacklog {
 		t.Errorf("%v tasks were dropped: some waited for Redis", n)
 	}
 	receive(t, work.sweeps, "a sweep")
@@ -332,7 +333,7 @@ func TestALongFanOutDelaysNothingElse(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
 		work := newFakeWork()
-		work.fanOuts = make(chan struct{}) // a call lasts until somebody receives
+		work.fanOuts = make(chan struct{}) // no goroutine receives, so FanOut does not return
 		work.states = map[int64]webhook.FanOutState{1: {}}
 		c := NewClient(q)
 		start(t, c.Run)

@@ -16,8 +16,8 @@ const logEvery = 10 * time.Second
 // logLimit allows one message per logEvery. While Redis does not answer it allows none, since
 // Watch logs that.
 type logLimit struct {
-	last    atomic.Int64
-	answers atomic.Bool
+	last    atomic.Int64 // time of the last message; ns since 1970
+	answers atomic.Bool  // Redis has answered the last check of Watch
 }
 
 func (l *logLimit) allow() bool {
@@ -29,8 +29,8 @@ func (l *logLimit) allow() bool {
 	return now-last > int64(logEvery) && l.last.CompareAndSwap(last, now)
 }
 
-// taskLog passes the queue library's messages to slog. Its errors mean that Redis has refused
-// something, which only delays work.
+// taskLog passes the messages of the queue library to slog. An error of the library means that
+// Redis has refused a command, which only delays work.
 type taskLog struct {
 	log    *slog.Logger
 	errors *logLimit
@@ -39,10 +39,10 @@ type taskLog struct {
 // Debug and the other methods implement asynq.Logger.
 func (l taskLog) Debug(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Info logs at debug, since the roles log their own work.
+// Info logs at debug, since the roles of the process log their work themselves.
 func (l taskLog) Info(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Warn logs at debug. The message is about a single task, which the tools show.
+// Warn logs at debug. The message is about a single task, and the tools of the queue show it.
 func (l taskLog) Warn(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
 // Error logs at warn, as often as the limit allows.

@@ -64,10 +64,10 @@ func (m *metrics) ran(name string, err error, took time.Duration) {
 	}
 }
 
-// measureEvery is the maximum age of the queue's gauges.
+// measureEvery is the interval at which a worker updates the gauges of the queues.
 const measureEvery = 10 * time.Second
 
-// measure updates the gauges of the queues' depth.
+// measure updates the gauges of the queues' depth until ctx ends.
 func (w *Worker) measure(ctx context.Context) {
 	inspector := asynq.NewInspectorFromRedisClient(w.q.redis)
 	for {
@@ -113,8 +113,8 @@ func newPeriodicMetrics(r Registerer) *periodicMetrics {
 	return m
 }
 
-// starts sets the metrics before the work has run, so that work that never succeeds becomes
-// overdue.
+// starts sets the metrics of work before its first run. So work that never succeeds also
+// becomes overdue.
 func (m *periodicMetrics) starts(p Periodic) {
 	m.period.WithLabelValues(p.Name).Set(p.Every.Seconds())
 	m.last.WithLabelValues(p.Name).SetToCurrentTime()

@@ -13,16 +13,17 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// Periodic is work that is done repeatedly. Run may run in several processes at the same
-// time, and doing the work twice must do no harm.
+// Periodic is work that is done repeatedly. Several processes may call Run at the same time,
+// and doing the work twice must do no harm.
 type Periodic struct {
-	Name  string // of the task
-	Every time.Duration
+	Name  string        // of the task
+	Every time.Duration // average time between runs
 	Run   func(ctx context.Context) error
 }
 
-// Scheduler runs periodic work, each run as a task of its queue. Without Redis it runs the
-// work directly. It needs no leader: two schedulers do most work twice, without any effect.
+// Scheduler runs periodic work. Each run is a task of the queue; without Redis, the scheduler
+// runs the work directly. There is no leader: two schedulers do most work twice, which has no
+// effect.
 type Scheduler struct {
 	q       *Queue
 	client  *asynq.Client
@@ -59,7 +60,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// loop enqueues one run per period. If Redis does not answer, it runs the work itself.
+// loop enqueues one run per period. If Redis does not answer, loop runs the work directly. The
+// period varies by a tenth, so that schedulers do not run at the same time.
 func (s *Scheduler) loop(ctx context.Context, p Periodic) {
 	for ctx.Err() == nil {
 		enqueued := s.q.enqueue(ctx, s.client, periodicTask(p.Name, time.Now()))

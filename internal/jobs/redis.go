@@ -25,18 +25,18 @@ type Queue struct {
 	redis   redis.UniversalClient
 	log     *slog.Logger
 	metrics *metrics
-	outage  logLimit      // limits the messages about refusals of Redis
-	pauses  *atomic.Int64 // after failed commands
+	outage  logLimit      // limits the messages about failures of Redis
+	pauses  *atomic.Int64 // number of pauses after failed commands
 }
 
-// Open reads the address. It connects on first use, so a Redis that does not answer is no
-// error here.
+// Open returns a Queue for the address of a Redis. The Queue connects on first use, so Open
+// returns no error if Redis does not answer.
 //
 // Shape: redis://[user:password@]host:port/db,
 // redis+sentinel://[user:password@]host:port[,host:port]/master[?db=n],
 // redis+cluster://[user:password@]host:port[,host:port].
-// With rediss instead of redis the connections use TLS, to sentinels and the master alike.
-// The parameters of tlsmode are allowed.
+// With rediss instead of redis, the connections use TLS, to the sentinels and to the master.
+// The parameters of package tlsmode are allowed, except tls=preferred.
 func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, error) {
 	client, err := newClient(address)
 	if err != nil {
@@ -59,7 +59,7 @@ func (q *Queue) Close() error { return q.redis.Close() }
 func newClient(address string) (redis.UniversalClient, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the Redis address cannot be read") // the cause would contain the password
+		return nil, errors.New("the Redis address cannot be read") // err contains the password
 	}
 	password, _ := u.User.Password()
 	user := u.User.Username()
@@ -133,7 +133,7 @@ func hosts(u *url.URL, port string) []string {
 }
 
 // secureBy returns the TLS configuration, or nil for an address without TLS. The certificate
-// must have the name of the server that is dialled. For a master this is the name from the
+// must be for the name of the server that is dialed. The name of a master comes from the
 // sentinels.
 func secureBy(u *url.URL) (*tls.Config, error) {
 	mode := u.Query().Get("tls")
@@ -146,12 +146,12 @@ func secureBy(u *url.URL) (*tls.Config, error) {
 	return tlsmode.New(mode, u.Query().Get("tls-ca"))
 }
 
-// isHandshake reports whether a command belongs to the start of a connection. There the
-// library sends commands that a server before Redis 7.2 refuses, and ignores the error.
+// isHandshake reports whether a command belongs to the start of a connection. A server before
+// Redis 7.2 refuses some of these commands, and the library ignores these errors.
 func isHandshake(cmd redis.Cmder) bool { return cmd.Name() == "client" || cmd.Name() == "hello" }
 
-// pauseHook waits after a failed command. The queue library sends the next command at once,
-// and would spin while Redis does not answer.
+// pauseHook waits after a failed command. Otherwise the queue library would send the next
+// command at once, in a busy loop while Redis does not answer.
 type pauseHook struct{ pauses *atomic.Int64 }
 
 func (pauseHook) DialHook(next redis.DialHook) redis.DialHook { return next }

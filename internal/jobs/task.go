@@ -10,13 +10,13 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// task is a task to be enqueued. Its id is type:id. A second task with the same id is not
-// enqueued.
+// task is a task to be enqueued. Its full id is typ:id. A second task with the same full id is
+// not enqueued.
 type task struct {
 	queue, typ, id string
 	payload        any
-	at             time.Time // zero: now
-	retention      time.Duration
+	at             time.Time     // when the task is due; zero: now
+	retention      time.Duration // how long the completed task is stored
 	timeout        time.Duration
 	maxRetry       int
 }
@@ -25,7 +25,7 @@ func (t task) fullID() string { return t.typ + ":" + t.id }
 
 type fanOutPayload struct {
 	Audit int64  `json:"audit"`
-	Write string `json:"write"` // its id, for readers of the task
+	Write string `json:"write"` // id of the write, for people who look at the task
 }
 
 func fanOutTask(audit int64, write string) task {
@@ -39,8 +39,8 @@ type wakePayload struct {
 	Subscription string `json:"subscription"`
 }
 
-// wakeTask returns a task at the first full second not before at, since the library truncates
-// to seconds.
+// wakeTask returns a task that is due at the time at, rounded up to a full second. The library
+// would round down.
 func wakeTask(subscription string, at time.Time) task {
 	at = at.Add(time.Second - 1).Truncate(time.Second)
 	return task{
@@ -60,8 +60,8 @@ func executeTask(request string) task {
 	}
 }
 
-// periodicTask is one run of periodic work. It is not retried, since the next run does the
-// work.
+// periodicTask returns a task for one run of periodic work. It is not retried, since the next
+// run does the work.
 func periodicTask(name string, now time.Time) task {
 	return task{
 		queue: queuePeriodic, typ: name, id: strconv.FormatInt(now.Unix(), 10), payload: struct{}{},
@@ -69,8 +69,8 @@ func periodicTask(name string, now time.Time) task {
 	}
 }
 
-// enqueue puts a task into the queue. It succeeds if the queue already has a task with the
-// same id.
+// enqueue puts a task into the queue, and reports whether that succeeded. It also returns true
+// if the queue already has a task with the same id.
 func (q *Queue) enqueue(ctx context.Context, to *asynq.Client, t task) bool {
 	payload, err := json.Marshal(t.payload)
 	if err == nil {

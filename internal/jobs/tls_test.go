@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestTLS tests each mode with a Redis whose certificate no system authority has signed,
-// directly and through a sentinel.
+// TestTLS tests each mode of TLS, directly and through a sentinel. The certificates are not
+// signed by a certificate authority of the system.
 func TestTLS(t *testing.T) {
 	named := testdb.NewCertificate(t, "127.0.0.1")
 	elsewhere := testdb.NewCertificate(t, "redis.test")
@@ -19,7 +19,7 @@ func TestTLS(t *testing.T) {
 		url  string
 		does bool
 	}{
-		{server.URL, false}, // by the authorities of the system
+		{server.URL, false}, // it trusts only the certificate authorities of the system
 		{server.URL + "?tls=skip-verify", true},
 		{server.URL + "?tls=verify-ca", false},
 		{server.URL + "?tls=true&tls-ca=" + named.CA, true},
@@ -36,7 +36,7 @@ func TestTLS(t *testing.T) {
 		{strings.Replace(sentinel.URL, "rediss+", "redis+", 1), false},
 	} {
 		t.Run(c.url, func(t *testing.T) {
-			t.Parallel() // what fails is tried again, in the short form not to the end
+			t.Parallel() // a failing connection is retried, for a shorter time with -short
 			q, within := open(t, c.url), time.Minute
 			if testing.Short() && !c.does {
 				within = 3 * time.Second

@@ -10,8 +10,8 @@ const (
 	watchLimit = 5 * time.Second // time limit of one check
 )
 
-// Watch logs once when Redis stops answering, and once when it answers again, until ctx ends.
-// Other failures during that time are not logged.
+// Watch checks Redis until ctx ends. It logs once when Redis stops answering, and once when
+// Redis answers again. Between these two messages, the Queue logs no other failures of Redis.
 func (q *Queue) Watch(ctx context.Context) error {
 	away := false
 	for {
@@ -22,7 +22,7 @@ func (q *Queue) Watch(ctx context.Context) error {
 		q.outage.answers.Store(err == nil)
 		switch {
 		case err != nil && !away:
-			q.log.Error("Redis does not answer (REDIS_URL): nothing is lost, and events and accepted requests wait for the sweep, some seconds, until it does", "err", err)
+			q.log.Error("Redis does not answer (REDIS_URL): nothing is lost, but events and accepted requests wait some seconds for a sweep until Redis answers", "err", err)
 		case err == nil && away:
 			q.log.Info("Redis answers again")
 		}

@@ -33,8 +33,8 @@ func (w lineWriter) next(t *testing.T) string {
 	}
 }
 
-// TestARedisThatIsMissingIsToldOnce checks that a missing Redis is logged once at the start,
-// though a worker polls it all the time, and its return once too.
+// TestARedisThatIsMissingIsToldOnce starts without Redis. The missing Redis must be logged only
+// once, although a worker polls it all the time. Its return must be logged once, too.
 func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	t.Parallel()
 	attempts := 60
@@ -76,7 +76,7 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 		}
 	}()
 	first := ""
-	for n := 0; n < attempts || first == ""; { // some seconds: watchers, tasks and hints
+	for n := 0; n < attempts || first == ""; { // connections of Watch, the task servers and readHints
 		select {
 		case <-asked:
 			n++
@@ -90,7 +90,7 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	if !strings.Contains(first, "level=ERROR") || !strings.Contains(first, "Redis does not answer") || strings.Contains(first, "hush") {
 		t.Errorf("the outage: %s", first)
 	}
-	go func() { // connections that were accepted before the end
+	go func() { // receives the connections that were accepted before Close
 		for range asked {
 		}
 	}()
@@ -105,13 +105,13 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	}
 	server.Close()
 	for line := log.next(t); !strings.Contains(line, "level=ERROR"); line = log.next(t) {
-		if !strings.Contains(line, "level=WARN") { // a task that failed before the watcher saw it
+		if !strings.Contains(line, "level=WARN") { // a task may fail before Watch notices the outage
 			t.Errorf("the second outage: %s", line)
 		}
 	}
 }
 
-// TestNoFragmentOfAPasswordIsInAnError tests all kinds of addresses and refusals.
+// TestNoFragmentOfAPasswordIsInAnError tests all kinds of addresses, and failures of each kind.
 func TestNoFragmentOfAPasswordIsInAnError(t *testing.T) {
 	t.Parallel()
 	const password = "1Kx7@Qv9w:Lm3p/Zt5r#Bn8y%Wd2k?Hj6s Pc4f"

@@ -17,19 +17,23 @@ import (
 // Changes fans out changes and delivers them. Every method may be called at any time,
 // concurrently, and without work to do.
 type Changes interface {
+	// FanOut fans out all committed changes that wait for it.
 	FanOut(ctx context.Context) error
 	// FanOutStates returns the progress of the fan-outs of audits.
 	FanOutStates(ctx context.Context, audits []int64) ([]webhook.FanOutState, error)
+	// Pull starts to send the due deliveries of one subscription.
 	Pull(ctx context.Context, subscription string) error
-	// Sweep wakes the delivery of due events. It does not wait for fan-outs.
+	// Sweep starts to send the due deliveries of all subscriptions. It does not wait for
+	// fan-outs.
 	Sweep(ctx context.Context) error
 }
 
 // Requests executes accepted requests, which may take minutes.
 type Requests interface {
-	// Execute executes one request, unless it is done or another worker executes it. It
-	// returns the state of the request.
+	// Execute executes one request, unless the request is done or another worker executes it.
+	// It returns the state of the request.
 	Execute(ctx context.Context, id string) (requests.State, error)
+	// ExecuteWaiting executes the accepted requests that wait, one after the other.
 	ExecuteWaiting(ctx context.Context) error
 }
 
@@ -39,15 +43,15 @@ type Worker struct {
 	q        *Queue
 	changes  Changes
 	requests Requests
-	fanOut   chan struct{} // holds one signal from this process
-	awaited  chan struct{} // holds one signal: tasks wait for their fan-out
-	execute  chan struct{} // holds one signal: requests may wait
-	fanOuts  chan *fanOutWait
+	fanOut   chan struct{}    // holds one signal: this process has committed a change
+	awaited  chan struct{}    // holds one signal: tasks wait for their fan-out
+	execute  chan struct{}    // holds one signal: requests may wait
+	fanOuts  chan *fanOutWait // from the handlers to resolveFanOuts
 
-	sweepEvery time.Duration // sweepEvery; less in tests
+	sweepEvery time.Duration // the constant sweepEvery, or less in tests
 }
 
-// NewWorker returns a worker; Run does the work.
+// NewWorker returns a worker. It does nothing until Run is called.
 func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
 	return &Worker{
 		q: q, changes: changes, requests: accepted,
@@ -56,7 +60,7 @@ func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
 	}
 }
 
-// WakeFanOut signals that this process has committed something. It never blocks.
+// WakeFanOut signals that this process has committed a change. It never blocks.
 func (w *Worker) WakeFanOut() { signal(w.fanOut) }
 
 // WakeExecute signals that this process has accepted a request. It never blocks.
@@ -83,14 +87,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// readHints blocks on the list. While the worker fans out, it leaves further hints to other
-// workers.
+// readHints waits for hints in the list, and fans out after each hint. While it fans out, it
+// leaves further hints to other workers.
 func (w *Worker) readHints(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
 		switch {
 		case errors.Is(err, redis.Nil):
-		case err != nil: // logged by the task server; the hook has waited
+		case err != nil: // the task server logs the error, and pauseHook has waited
 			w.q.metrics.hintErrors.Inc()
 		default:
 			w.q.metrics.hints.Inc()
@@ -99,9 +103,9 @@ func (w *Worker) readHints(ctx context.Context) {
 	}
 }
 
-// runFanOuts fans out what this process has committed, and what tasks wait for. It also
-// sweeps regularly, for which it needs only the database. With a backlog this takes minutes;
-// nothing else waits for it.
+// runFanOuts fans out when this process has committed a change, when tasks wait for a fan-out,
+// and regularly, which needs only the database. One fan-out may take minutes if many changes
+// wait. Other work does not wait for it.
 func (w *Worker) runFanOuts(ctx context.Context) {
 	for task := workSweepChanges; ; {
 		_ = w.run(ctx, task, w.changes.FanOut)
@@ -119,7 +123,8 @@ func (w *Worker) runFanOuts(ctx context.Context) {
 	}
 }
 
-// runRequests executes requests without a task, one after the other. Every sweep triggers it.
+// runRequests executes the waiting requests at each sweep, and when this process has accepted
+// a request. It needs no tasks.
 func (w *Worker) runRequests(ctx context.Context) {
 	for {
 		select {
@@ -131,13 +136,14 @@ func (w *Worker) runRequests(ctx context.Context) {
 	}
 }
 
-// untilSweep signals when a loop sweeps again. The interval varies, so that workers do not
-// sweep at the same time.
+// untilSweep returns a channel that signals the next sweep. The interval varies, so that
+// workers do not sweep at the same time.
 func (w *Worker) untilSweep() <-chan time.Time {
 	return time.After(w.sweepEvery*9/10 + rand.N(w.sweepEvery/5))
 }
 
-// runSweeps finds due deliveries and accepted requests. It needs only the database.
+// runSweeps looks for due deliveries and accepted requests at regular intervals. It needs only
+// the database.
 func (w *Worker) runSweeps(ctx context.Context) {
 	for {
 		w.WakeExecute()
@@ -150,7 +156,7 @@ func (w *Worker) runSweeps(ctx context.Context) {
 	}
 }
 
-// run runs work, and measures and logs it.
+// run runs work, measures its duration, and logs its error.
 func (w *Worker) run(ctx context.Context, name string, work func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

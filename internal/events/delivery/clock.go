@@ -68,7 +68,7 @@ func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
 	}
 	n, err := s.correctDue(ctx, now)
 	if n > 0 {
-		s.log.Warn("deliveries were due by a clock that was ahead", "count", n)
+		s.log.Warn("due times corrected: the clock of the database was ahead", "count", n)
 	}
 	return now, err
 }
