@@ -14,7 +14,7 @@ const (
 // The circuit breaker of a receiver opens after openAfter failures in a row. Nothing is sent
 // until the backoff is over. Then the breaker is half-open, and one delivery is sent as a
 // probe. The breaker closes if the probe succeeds. It opens again with twice the backoff if
-// the probe fails.
+// the probe fails. An answer that asks for less (asksForLess) opens a closed breaker at once.
 const (
 	openAfter    = 5
 	maxBackoff   = 5 * time.Minute

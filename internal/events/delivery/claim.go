@@ -133,9 +133,9 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 }
 
 // due lists the deliveries to claim together, and reserves their bytes. A delivery with claims
-// that did not end may crash its senders. The more of these claims it has, the fewer
-// deliveries are claimed with it, so that it is alone when it is given up. choose bounds the
-// deliveries of its subscription, and reserve bounds those of all subscriptions. more is true
+// that did not end may crash its senders. The more of these claims a delivery has, the fewer
+// others are claimed with it, so that it is alone when it is given up. choose bounds the
+// deliveries of one subscription, and reserve bounds those of all subscriptions. more is true
 // if further deliveries may be due.
 func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *claiming) (ids []string, more bool, err error) {
 	rows, err := s.dueRows(ctx, tx, r)
@@ -213,7 +213,7 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 			break // a later claim continues here, when other queues have sent their deliveries
 		}
 		if count++; limit == 1 {
-			continue // it is sent alone
+			continue // the delivery is sent alone
 		}
 		for _, f := range o.follow[d.id] {
 			if !take(&f) {

@@ -3,10 +3,10 @@
 //
 //	Insert (row, waiting) --claim--> queue --POST--> classify --> row settled, receipt
 //
-// The rows of webhook_delivery are the queue of record. The queues in memory hold the rows
-// that this process has claimed. Only one sender at a time has a queue for a subscription. It
-// sends the deliveries in the order in which they are due. A queue holds no slot while it
-// waits. Each subscription has a circuit breaker, which is stored in the row of the
+// The table webhook_delivery is the durable queue. The queues in memory hold the rows that
+// this process has claimed. Only one sender at a time has a queue for a subscription. This
+// sender sends the deliveries in the order in which they are due. A queue holds no slot while
+// it waits. Each subscription has a circuit breaker, which is stored in the row of the
 // subscription.
 //
 // A claim has a lease (package lease). Its owner is the name of the sender plus a number that

@@ -18,9 +18,9 @@ type Batch struct {
 	left      map[string]bool      // subscriptions with due deliveries that this sender has not claimed
 }
 
-// Insert writes new deliveries. It skips a delivery if its subscription is deleted, disabled,
-// or was disabled after the delivery was made. Insert claims the deliveries that need not wait
-// for others. Enqueue sends them after the transaction is committed.
+// Insert writes new deliveries. It skips a delivery if its subscription is deleted or disabled,
+// or if the subscription was disabled after the delivery was made. Insert claims the deliveries
+// that need not wait for others. Enqueue sends them after the transaction is committed.
 func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch, error) {
 	began, owner := s.now(), s.newOwner()
 	ids := subscriptionsOf(all)

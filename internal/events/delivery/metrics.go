@@ -131,9 +131,9 @@ func (s *Sender) measureFailing(ctx context.Context) error {
 // maxBehind is the largest number of subscriptions with separate gauges of due deliveries.
 const maxBehind = 50
 
-// failingAfter is the number of failures in a row from which on measureDue leaves out a
-// subscription. Its deliveries are late because the receiver fails, which the gauge
-// failing_subscriptions shows.
+// failingAfter is a number of failures in a row. measureDue leaves out subscriptions with as
+// many or more failures: their deliveries are late because their receivers fail, and the gauge
+// failing_subscriptions shows that.
 const failingAfter = 3
 
 // measureDueEvery is the interval at which a sender updates the gauges of due deliveries.

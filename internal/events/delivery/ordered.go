@@ -159,8 +159,8 @@ func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64)
 	return nil
 }
 
-// next returns the id of the delivery that follows each ordered delivery of ids, by the id of
-// the earlier one. Both deliveries wait and have the same asset and subscription.
+// next returns, for each ordered delivery of ids, the id of the delivery that waits next for
+// the same asset and subscription. A delivery is not in the result if none waits after it.
 func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, error) {
 	found := map[string]string{}
 	for in, args := range db.InChunks(ids) {
@@ -182,8 +182,8 @@ func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, erro
 }
 
 // releaseNext makes deliveries due after the earlier deliveries of their assets have ended.
-// following is the result of next. A delivery that follows a given up delivery stores the id
-// of that delivery.
+// following is the result of next. If an earlier delivery was given up, the delivery after it
+// stores its id.
 func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, givenUp func(id string) bool, now int64) error {
 	var all []string
 	for id, follower := range following {

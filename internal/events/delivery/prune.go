@@ -59,8 +59,8 @@ func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
 		s.db.Dialect.NowMicros+" ORDER BY due LIMIT ?", state, pruneRows)
 }
 
-// isEnded returns the condition that a delivery must still meet when it is deleted. A client
-// may have asked to deliver it again after it was selected.
+// isEnded returns the condition that a delivery must still meet when it is deleted. After
+// Prune has selected a delivery, a client may have asked to deliver it again.
 func (s *Store) isEnded() string { return " AND state <> 0 AND due <= " + s.db.Dialect.NowMicros }
 
 // delete deletes the rows that still meet a condition. still is the SQL of the condition,

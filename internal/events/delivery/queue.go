@@ -20,7 +20,7 @@ type queue struct {
 	bytes     int         // of payloads in pending
 	inFlight  int         // requests
 	window    int
-	unsettled int           // deliveries in flight or sent whose results are not stored yet
+	unsettled int           // popped deliveries whose results are not stored yet
 	more      bool          // the last claim or fan-out may have left due deliveries
 	recheck   bool          // deliveries may have become due since the last claim
 	failing   bool          // the last attempt failed
@@ -73,10 +73,10 @@ const (
 	claimTime       = 50 * time.Millisecond // high estimate of how long a claim takes
 )
 
-// claimBelow returns a number of pending deliveries. A queue with fewer claims more while it
-// sends. The number is how many deliveries the queue sends during a claim, if window requests
-// are in flight and each takes took. A larger number would claim earlier, but deliveries that
-// wait in the database are merged into larger batches.
+// claimBelow returns the number of pending deliveries below which a queue claims more while it
+// sends. It is the number of deliveries that the queue sends during a claim, if window
+// requests are in flight and each takes took. A queue does not claim earlier, since deliveries
+// that wait in the database are merged into larger batches.
 func claimBelow(window int, took time.Duration) int {
 	if took <= 0 {
 		return claimBelowFirst
@@ -86,7 +86,7 @@ func claimBelow(window int, took time.Duration) int {
 
 func (q *queue) claimBelow() int { return claimBelow(q.window, q.took) }
 
-// isLow reports whether the queue claims more although it may have pending deliveries.
+// isLow reports whether the queue should claim more before it has sent its pending deliveries.
 func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < q.claimBelow() }
 
 // nextWindow returns the window after an attempt: 1 after a failure, and window+1 after a

@@ -86,13 +86,13 @@ type claiming struct {
 }
 
 // mostSuspects returns how many suspects may be claimed at a time. unended is the largest
-// number of claims that did not end among them. The more unended claims, the fewer suspects,
-// so that the delivery that crashes its sender is found.
+// number of claims that did not end for one of these suspects. The larger this number is, the
+// fewer suspects are claimed together, so that the delivery that crashes its sender is found.
 func mostSuspects(unended int) int { return max(1, 64>>(2*unended)) }
 
-// reserve counts a delivery that is about to be claimed, in qs.coming and in the caller's own.
-// It returns false if the queues would hold too many bytes or too many suspects. It accepts a
-// delivery of any size if the queues hold no bytes.
+// reserve counts a delivery that is about to be claimed, in qs.coming and in own, the counts of
+// the caller. It returns false if the queues would hold too many bytes or too many suspects. It
+// accepts a delivery of any size if the queues hold no bytes.
 func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -109,8 +109,8 @@ func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	return true
 }
 
-// maySuspect reports whether another suspect may be claimed. unended is the number of its
-// claims that did not end. qs.mu is held.
+// maySuspect reports whether another suspect may be claimed. unended is the number of claims of
+// that suspect that did not end. qs.mu is held.
 func (qs *queues) maySuspect(unended int) bool {
 	suspects := qs.coming.suspects
 	for _, d := range qs.claimed {

@@ -13,8 +13,8 @@ const (
 	groupSize = 250
 )
 
-// recorder stores results in groups. For each stored result it then wakes the queue for the
-// next attempt, or has the subscription disabled.
+// recorder stores results in groups. For each stored failure it then plans the next attempt, or
+// calls Subscriptions.DeliveryFailed if there is none.
 type recorder struct {
 	s        *Sender
 	answered *answered
@@ -134,7 +134,7 @@ func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
 }
 
 // follow counts and logs a stored result. After a failure it plans the next attempt. After the
-// last failure it has the subscription disabled.
+// last failure of a delivery it calls Subscriptions.DeliveryFailed.
 func (r *recorder) follow(ctx context.Context, res *result) {
 	m := r.s.metrics
 	switch res.outcome {

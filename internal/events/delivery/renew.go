@@ -95,8 +95,8 @@ func (qs *queues) renew(ctx context.Context, all []*Delivery) error {
 	return nil
 }
 
-// mayEnd is the age from which on a lease is renewed before its delivery is sent. The lease was
-// not renewed in time, and another sender may claim the delivery soon.
+// mayEnd is the minimum age of a lease that is renewed before its delivery is sent. A lease of
+// this age was not renewed in time, and another sender may claim the delivery soon.
 const mayEnd = lease.Duration - lease.RenewEvery
 
 // renewEnded is called before d is sent. It renews all old leases if that of d has ended or

@@ -235,7 +235,7 @@ type counts struct {
 	failures    int           // in a row at the end of the group
 	exhausted   int           // in a row at the end of the group
 	asksForLess bool          // one of these failures asks for less
-	retryAfter  time.Duration // the longest of these failures; 0: none
+	retryAfter  time.Duration // the longest pause that these failures ask for; 0: none
 }
 
 func (c *counts) add(res *result) {
