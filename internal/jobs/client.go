@@ -85,7 +85,7 @@ func (c *Client) Run(ctx context.Context) error {
 	refresh := time.NewTicker(refreshQueueName)
 	defer refresh.Stop()
 	for {
-		select { // hints first
+		select { // hints are sent before tasks
 		case <-c.hints:
 			c.pushHint(ctx)
 			continue
@@ -113,7 +113,7 @@ func (c *Client) drain(ctx context.Context) {
 	}
 }
 
-// pushHint wakes one worker.
+// pushHint adds a hint to the list, which wakes one worker.
 func (c *Client) pushHint(ctx context.Context) {
 	pipe := c.q.redis.Pipeline()
 	pipe.RPush(ctx, hintList, c.lastAudit.Load())

@@ -13,8 +13,8 @@ import (
 // logEvery is the minimum interval between logged failures while Redis answers.
 const logEvery = 10 * time.Second
 
-// logLimit allows one message per logEvery. While Redis does not answer it allows none, since
-// Watch logs that.
+// logLimit allows one message per logEvery. It allows none while Redis does not answer, since
+// Watch logs the outage.
 type logLimit struct {
 	last    atomic.Int64 // time of the last message; ns since 1970
 	answers atomic.Bool  // Redis has answered the last check of Watch
@@ -55,8 +55,8 @@ func (l taskLog) Error(args ...any) {
 // Fatal logs at error and does not end the process.
 func (l taskLog) Fatal(args ...any) { l.log.Error("queue", "message", fmt.Sprint(args...)) }
 
-// silent drops the messages of the Redis client, since its callers get the errors too. It is
-// set once, before any client exists, because the library's logger is global.
+// silent drops the messages of the Redis client, since the callers of the client also get the
+// errors. The logger is set once, before any client exists, because it is global.
 type silent struct{}
 
 // Printf drops the message.

@@ -32,7 +32,7 @@ type Scheduler struct {
 	metrics *periodicMetrics
 }
 
-// NewScheduler returns a scheduler for the work.
+// NewScheduler returns a scheduler for the work. log and registerer may be nil.
 func NewScheduler(q *Queue, log *slog.Logger, registerer Registerer, work ...Periodic) *Scheduler {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

@@ -50,7 +50,7 @@ func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, erro
 	return q, nil
 }
 
-// Ping reports whether Redis answers.
+// Ping returns an error if Redis does not answer.
 func (q *Queue) Ping(ctx context.Context) error { return q.redis.Ping(ctx).Err() }
 
 // Close closes the connections.

@@ -56,7 +56,7 @@ func TestAsksForLess(t *testing.T) {
 
 func TestTheBreakerOpensAndAProbeClosesIt(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // it waits
+		t.Parallel() // the test mostly waits
 		f := newFixture(t, d)
 		var well atomic.Bool
 		s := newSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -148,7 +148,7 @@ func TestAnAnswerThatAsksForLessOpensTheBreaker(t *testing.T) {
 
 func TestPausingReleasesPendingDeliveries(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // it waits
+		t.Parallel() // the test mostly waits
 		f := newFixture(t, d)
 		goOn := make(chan struct{})
 		s := newSink(t, func(int, http.ResponseWriter, *http.Request) { <-goOn })

@@ -56,11 +56,11 @@ type Begun struct {
 // must not be sent, req is nil and next is the delivery that the queue sends instead, or nil.
 func (s *Stepped) Begin(d *Delivery) (req *Begun, next *Delivery, began bool) {
 	q := d.queue
-	of := s.queues.slots.of(q.failing || d.attempts > 0, q.slow)
-	if len(of) == cap(of) {
+	kind := s.queues.slots.of(q.failing || d.attempts > 0, q.slow)
+	if len(kind) == cap(kind) {
 		return nil, nil, false
 	}
-	slot := s.queues.slots.acquire(of)
+	slot := s.queues.slots.acquire(kind)
 	if slot.timer != nil {
 		slot.timer.Stop()
 	}
@@ -95,7 +95,7 @@ type Ended struct {
 	Outcome  Outcome
 }
 
-// Unstored returns the results that Record(most) would store.
+// Unstored returns up to most results that are not stored, the oldest first.
 func (s *Stepped) Unstored(most int) (all []Ended) {
 	for _, res := range s.done[:min(most, len(s.done))] {
 		all = append(all, Ended{res.d, res.receiver.url, res.receiver.since, res.status, res.outcome})
@@ -103,7 +103,7 @@ func (s *Stepped) Unstored(most int) (all []Ended) {
 	return all
 }
 
-// Record stores at most most results with the recorder, the oldest first.
+// Record stores the results that Unstored(most) returns.
 func (s *Stepped) Record(most int) {
 	n := min(most, len(s.done))
 	group := s.done[:n:n]

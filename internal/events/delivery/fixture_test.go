@@ -124,7 +124,7 @@ func (f *fixture) enqueue(n *Sender, subscription string, count int) {
 	f.insert(n, all)
 }
 
-// claimed claims due deliveries for n.
+// claimed makes n claim the due deliveries of a subscription, and returns the result.
 func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receiver) {
 	f.Helper()
 	all, r, _, err := n.claim(f.Context(), subscription, false)
@@ -134,7 +134,7 @@ func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receive
 	return all, r
 }
 
-// store writes results as the recorder does.
+// store stores results in one group, as the recorder does.
 func (f *fixture) store(n *Sender, all ...*result) {
 	f.Helper()
 	if _, err := n.store(f.Context(), all); err != nil {

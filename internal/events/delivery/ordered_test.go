@@ -352,7 +352,7 @@ func TestOrderedEventsArriveInOrder(t *testing.T) {
 			}
 			for _, e := range body.Events {
 				switch {
-				case e.Asset == 3: // refused
+				case e.Asset == 3: // the receiver refuses these events
 				case e.SequenceID <= last[e.Asset]:
 					t.Errorf("%d of the asset %d comes after %d", e.SequenceID, e.Asset, last[e.Asset])
 				default:

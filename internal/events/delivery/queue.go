@@ -90,7 +90,7 @@ func (q *queue) claimBelow() int { return claimBelow(q.window, q.took) }
 func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < q.claimBelow() }
 
 // nextWindow returns the window after an attempt: 1 after a failure, and window+1 after a
-// success, but at most most.
+// success, with most as the upper limit.
 func nextWindow(window int, outcome Outcome, most int) int {
 	if outcome != Delivered {
 		return 1
@@ -211,9 +211,9 @@ func (qs *queues) claim(q *queue) int {
 // returns the delivery that the caller sends next, or nil.
 func (qs *queues) deliver(q *queue, d *Delivery) *Delivery {
 	qs.mu.Lock()
-	of := qs.slots.of(q.failing || d.attempts > 0, q.slow)
+	kind := qs.slots.of(q.failing || d.attempts > 0, q.slow)
 	qs.mu.Unlock()
-	slot := qs.slots.acquire(of)
+	slot := qs.slots.acquire(kind)
 	r := qs.toSend(q, d)
 	if r == nil {
 		slot.release()

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// logged is a log for concurrent writers.
+// logged stores the lines of a log. It is safe for concurrent use.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer

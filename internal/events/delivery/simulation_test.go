@@ -51,7 +51,7 @@ func TestSimulation(t *testing.T) {
 	})
 }
 
-// sim is one episode.
+// sim is the state of one episode.
 type sim struct {
 	*testing.T
 	seed    uint64
@@ -458,8 +458,8 @@ func (x *sim) redeliver() {
 	}
 }
 
-// end repairs everything: receivers answer 200, and no process is stopped and no subscription
-// paused. Then it runs until no delivery waits, and checks the result.
+// end makes all receivers answer 200, starts stopped processes, and ends the pauses of
+// subscriptions. Then it takes steps until no delivery waits, and checks the result.
 func (x *sim) end() {
 	x.name = "the end"
 	x.setClock(0)

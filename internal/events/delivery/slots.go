@@ -23,7 +23,7 @@ func newSlots(n int) slots {
 // queues.
 func (all slots) share(queues int) int { return max(1, cap(all.slow)/max(1, queues)) }
 
-// of returns the slots for a queue in this state.
+// of returns the kind of slots for a queue in this state.
 func (all slots) of(failing, slow bool) chan struct{} {
 	switch {
 	case failing:
@@ -42,11 +42,11 @@ type slot struct {
 	timer *time.Timer
 }
 
-// acquire waits for a free slot of one kind. Its argument is a result of slots.of.
-func (all slots) acquire(of chan struct{}) *slot {
-	s := &slot{held: of}
+// acquire waits for a free slot of one kind. The kind is a result of slots.of.
+func (all slots) acquire(kind chan struct{}) *slot {
+	s := &slot{held: kind}
 	s.held <- struct{}{}
-	if of == all.healthy {
+	if kind == all.healthy {
 		s.timer = time.AfterFunc(slowAfter, func() { s.move(all.slow) })
 	}
 	return s
