@@ -14,8 +14,9 @@ import (
 
 // store writes a group of results in one transaction: the counters of the subscriptions, the
 // states of the deliveries, and receipts. It returns the backoffs that begin, by subscription.
-// The result of a lost claim only leaves a receipt. A result is not counted if the URL of the
-// subscription has changed since, or if the subscription was enabled again.
+// The result of a lost claim leaves only a receipt, and the mark of a 410 (markGone). A result
+// is not counted if the URL of the subscription has changed since, or if the subscription was
+// enabled again.
 func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.Duration)
 	defer cancel()
@@ -122,8 +123,9 @@ func (*Sender) failing(ctx context.Context, tx *db.Tx, ids []string) (all []stri
 // asset may wait for that.
 func (r *result) endsInOrder() bool { return r.d.Asset != 0 && r.outcome != Retry }
 
-// markGone marks the subscriptions whose receivers have answered 410. A 410 from an earlier
-// receiver of the subscription counts as an ordinary failure.
+// markGone marks the subscriptions whose receivers have answered 410, even if the claim of the
+// delivery was lost. A 410 from an earlier receiver of the subscription counts as an ordinary
+// failure.
 func (s *Sender) markGone(ctx context.Context, tx *db.Tx, all []*result, locked map[string]*stored) error {
 	var gone []string
 	for _, res := range all {
