@@ -48,7 +48,7 @@ func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Ho
 // orGone replaces the outcome of a read of one version. If no version was found, and it may be
 // from before the horizon, the error says that.
 func (x *executor) orGone(r *query.Request, err error) error {
-	if err != nil && fault.KindOf(err) != fault.NotFound || x.handed > 0 || x.horizon.Moment == 0 || x.isEmptyPage() || len(x.plan.Groups) > 0 {
+	if err != nil && fault.KindOf(err) != fault.NotFound || x.handed > 0 || x.horizon.Moment == 0 || x.way == nothing || len(x.plan.Groups) > 0 {
 		return err
 	}
 	if o, bad := oid.Parse(r.From.Text); bad == nil && o.Moment > 0 {

@@ -13,16 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// deepStart is the row from which on a page reads its ids first. The database then skips rows
-// of a key instead of whole rows.
-const deepStart = 100
-
 // maxArgs bounds the arguments of one statement: SQLite allows 32,766.
 const maxArgs = 32_000
-
-// idSize is how many bytes are counted for each id of a large result. It includes the spare
-// capacity of slices, and moments.
-const idSize = 24
 
 // executor executes one plan.
 type executor struct {
@@ -43,6 +35,7 @@ type executor struct {
 	handed int           // rows passed to the encoder
 	waited time.Duration // for the client of a flushed answer
 
+	way      way
 	counts   bool                          // the statement of the page counts all rows, too
 	pageRows *encode.Set                   // nil: not read yet
 	number   *int64                        // of all rows; nil: unknown
@@ -58,107 +51,12 @@ type executor struct {
 	below   map[*query.Branch]*sharedBelow
 }
 
-// each calls row for all rows in order. It reads them block by block.
+// each calls row for all rows in order.
 func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error) error {
-	if x.small() {
-		if err := x.readPage(ctx); err != nil {
-			return err
-		}
-		s := x.pageRows
-		if x.plan.One && s.Len() == 0 {
-			return fault.NotFoundf("Not Found")
-		}
-		if x.hasMore(s.Len()) {
-			s.Truncate(int(x.plan.Page.Size))
-		}
-		return x.emit(ctx, s, inOrder(s.Len()), row)
+	if x.way == inBlocks || x.haveIDs {
+		return x.eachInBlocks(ctx, row)
 	}
-	if err := x.readIDs(ctx); err != nil {
-		return err
-	}
-	for from := 0; from < len(x.ids); from += db.MaxIn {
-		to, before := min(from+db.MaxIn, len(x.ids)), x.sets.used
-		if err := x.block(ctx, from, to, row); err != nil {
-			return err
-		}
-		x.sets.shrink(before)
-	}
-	return nil
-}
-
-// readPage reads the rows of a page with one statement, and their total if it counts them. An
-// empty page is not read. A page without rows leaves the total unknown, except the first page,
-// where it is 0.
-func (x *executor) readPage(ctx context.Context) error {
-	if x.pageRows != nil {
-		return nil
-	}
-	x.pageRows = &encode.Set{Body: &x.plan.Body, Width: len(x.plan.Cells)}
-	p, total := x.plan.Page, int64(0)
-	switch {
-	case x.isEmptyPage():
-		return nil
-	case x.plan.Together:
-		return x.readTogether(ctx)
-	}
-	var before []any
-	if x.counts {
-		before = append(before, &total)
-	}
-	if err := x.scan(ctx, x.pageRows, x.page(), func() error { return nil }, before...); err != nil {
-		return err
-	}
-	if x.counts && (x.pageRows.Len() > 0 || p.Start == 0 && len(x.plan.Resume) == 0) {
-		x.number = &total
-	}
-	return nil
-}
-
-// readTogether reads the one asset of the plan and the rows of its branches with one
-// statement.
-func (x *executor) readTogether(ctx context.Context) error {
-	sets, width := []*encode.Set{x.pageRows}, x.pageRows.Width
-	x.together = map[*query.Branch]*encode.Set{}
-	for _, b := range x.plan.Branches {
-		s := &encode.Set{Body: &b.Body, Width: len(b.Cells)}
-		x.together[b] = s
-		sets, width = append(sets, s), width+s.Width
-	}
-	row, number := &encode.Set{Body: &query.Body{}, Width: width}, int64(0)
-	err := x.scan(ctx, row, x.page(), func() error {
-		from := 0
-		for _, s := range sets[:number] {
-			from += s.Width
-		}
-		s := sets[number]
-		size := s.Size()
-		s.Cells = append(s.Cells, row.Cells[from:from+s.Width]...)
-		row.Truncate(0)
-		return x.sets.add(s.Size() - size)
-	}, &number)
-	for _, s := range sets[1:] {
-		s.SortByID()
-	}
-	return err
-}
-
-// isEmptyPage reports whether the page has no rows, whatever the database has.
-func (x *executor) isEmptyPage() bool {
-	p := x.plan.Page
-	return p != nil && p.Size == 0 && p.After == nil
-}
-
-// small reports whether one statement can read all rows with all their cells.
-func (x *executor) small() bool {
-	if x.haveIDs {
-		return false
-	}
-	return x.one || isSmall(x.plan.Page)
-}
-
-// isSmall reports whether one statement can read a whole page.
-func isSmall(p *query.Page) bool {
-	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
+	return x.eachOfPage(ctx, row)
 }
 
 // hasMore stores and reports whether n rows are more than a page. A query with a cursor reads
@@ -175,58 +73,6 @@ func (x *executor) setLast(s *encode.Set, row int32) {
 	for i := x.plan.Keys; i < s.Width; i++ {
 		x.last = append(x.last, s.Cell(row, i).Any())
 	}
-}
-
-// readIDs reads the ids of all rows in order. They are all that memory holds of a large
-// result.
-func (x *executor) readIDs(ctx context.Context) error {
-	if x.haveIDs {
-		return nil
-	}
-	x.haveIDs = true
-	x.shared = x.sharedOf(&x.plan.Select)
-	s := &encode.Set{Body: &query.Body{}, Width: query.CellMoment + 1 + len(x.shared.cells)}
-	err := x.scan(ctx, s, x.w.IDs(x.plan, x.shared.cells...), func() error {
-		x.ids = append(x.ids, s.ID(0))
-		if x.plan.Moment != nil {
-			x.at = append(x.at, s.Cell(0, query.CellMoment).N)
-		}
-		x.shared.values = append(x.shared.values, s.Cells[query.CellMoment+1:]...)
-		s.Truncate(0)
-		return x.sets.add(idSize + x.shared.size())
-	})
-	if err == nil && x.hasMore(len(x.ids)) {
-		x.ids = x.ids[:x.plan.Page.Size]
-	}
-	return err
-}
-
-// block calls row for the rows of some ids, in the order of the ids.
-func (x *executor) block(ctx context.Context, from, to int, row func(*encode.Set, int32) error) error {
-	ids, at := x.ids[from:to], []int64(nil)
-	if x.at != nil {
-		at = x.at[from:to]
-	}
-	s, err := x.read(ctx, x.w.Block(x.shared.without, ids, at), &x.plan.Body, len(x.plan.Cells))
-	if err != nil {
-		return err
-	}
-	rowOf := make(map[version]int32, s.Len())
-	for i := range int32(s.Len()) {
-		rowOf[x.version(s, i, query.CellID, query.CellMoment, at != nil)] = i
-	}
-	order := make([]int32, 0, len(ids))
-	for i, id := range ids {
-		v := version{id: id}
-		if at != nil {
-			v.moment = at[i]
-		}
-		if r, ok := rowOf[v]; ok {
-			order = append(order, r)
-			x.shared.fill(s, r, x.shared.of(from+i))
-		}
-	}
-	return x.emit(ctx, s, order, row)
 }
 
 // version identifies a row by its id, and by its moment if rows have their own.

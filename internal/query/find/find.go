@@ -236,6 +236,7 @@ func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p 
 	defer x.sets.release()
 	defer x.contents.release()
 	if err = x.runLookups(ctx); err == nil {
+		x.way, x.counts = p.wayOf(), p.counts()
 		err = do(ctx, x)
 	}
 	if err != nil {
@@ -251,7 +252,6 @@ func (f *Finder) newExecutor(ctx context.Context, q db.Querier, who auth.Actor, 
 	if x.out == nil {
 		x.out = &output{limit: f.MaxAnswer}
 	}
-	x.counts = p.countsToo()
 	x.sets.hold = memory.From(ctx)
 	x.answer.hold, x.contents.hold = x.sets.hold, x.sets.hold
 	return x

@@ -8,8 +8,8 @@ import (
 )
 
 // lookupsDone reports whether every lookup of the plan found its ids.
-func (x *executor) lookupsDone() bool {
-	return !slices.ContainsFunc(x.plan.Lookups, func(l *query.Lookup) bool { return !l.Known })
+func (p prepared) lookupsDone() bool {
+	return !slices.ContainsFunc(p.plan.Lookups, func(l *query.Lookup) bool { return !l.Known })
 }
 
 // runLookups runs the lookups of the plan.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/query"
-	"github.com/alds-dev/alds/internal/query/sqlgen"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -52,15 +51,6 @@ func (x *executor) noteDuration(began time.Time, err error) {
 	case err == nil && took < db.QuickLimit/4:
 		x.cached.slowUntil.Store(0)
 	}
-}
-
-// cachedStatement is the statement of a page, with the values that it depends on.
-type cachedStatement struct {
-	visibility sqlgen.Visibility
-	horizon    int64
-	page       query.Page
-	total      bool
-	statement  sqlgen.Statement
 }
 
 func newPlanCache() *planCache {
@@ -161,65 +151,6 @@ func (f *Finder) bind(r query.Request, all bool) (p prepared, err error) {
 	}
 	p.plan, err = query.NewPlan(b, query.Options{All: all, When: when})
 	return p, err
-}
-
-// single reports whether one statement answers r. Then it needs no snapshot.
-func (p prepared) single(r query.Request) bool {
-	switch {
-	case p.plan == nil || p.plan.Past || len(p.plan.Lookups) > 0 || len(p.plan.Branches) > 0 && !p.plan.Together || r.Explain:
-		return false
-	case p.wantsTotal:
-		return p.countsToo()
-	}
-	return p.one || isSmall(p.plan.Page)
-}
-
-// countsToo reports whether the statement of the page counts all rows, too.
-func (p prepared) countsToo() bool {
-	return p.wantsTotal && !p.one && isSmall(p.plan.Page) && len(p.plan.Groups) == 0
-}
-
-// page returns the statement of a page with all its cells. It is cached for requests of the
-// same shape, page and visibility.
-func (x *executor) page() sqlgen.Statement {
-	c, page := x.cached, query.Page{}
-	if x.plan.Page != nil {
-		page = *x.plan.Page
-	}
-	if c == nil {
-		return x.printPage()
-	}
-	if s := c.page.Load(); s != nil && s.page == page && s.total == x.counts && s.horizon == x.w.Horizon && sameVisibility(s.visibility, x.w.Visibility) {
-		return s.statement
-	}
-	st := x.printPage()
-	c.page.Store(&cachedStatement{x.w.Visibility, x.w.Horizon, page, x.counts, st})
-	return st
-}
-
-func sameVisibility(a, b sqlgen.Visibility) bool {
-	return a.Member == b.Member && a.All == b.All && slices.Equal(a.Scopes, b.Scopes) && slices.Equal(a.NoRead, b.NoRead) &&
-		a.System == b.System && a.Held == b.Held && slices.Equal(a.Roles, b.Roles) &&
-		a.AllMembers == b.AllMembers && a.At == b.At && (a.Members == nil) == (b.Members == nil) && slices.Equal(a.Members, b.Members) &&
-		sameHidden(a.Hidden, b.Hidden)
-}
-
-func sameHidden(a, b *sqlgen.Hidden) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Ever == b.Ever && slices.Equal(a.Now, b.Now)
-}
-
-// printPage prints the statement of a page.
-func (x *executor) printPage() sqlgen.Statement {
-	if x.plan.Together {
-		return x.w.Together(x.plan)
-	}
-	if x.plan.IDsFirst && !x.one && x.plan.Page != nil && x.lookupsDone() {
-		return x.w.IDsFirst(x.plan, x.counts)
-	}
-	return x.w.Page(x.plan, x.counts)
 }
 
 // filled returns the arguments of a statement, with the slots replaced by the values of the

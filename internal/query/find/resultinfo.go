@@ -118,7 +118,7 @@ var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sq
 func (x *executor) explain(ctx context.Context) ([]explained, error) {
 	all := []sqlgen.Statement{x.page()}
 	switch {
-	case x.isEmptyPage() && x.wantsTotal:
+	case x.way == nothing && x.wantsTotal:
 		all[0] = x.w.Total(x.plan)
 	case x.wantsTotal && x.plan.Page != nil && !x.counts:
 		all = append(all, x.w.Total(x.plan))

@@ -1,0 +1,76 @@
+package find
+
+import (
+	"github.com/alds-dev/alds/internal/query"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// way is how the rows of a query are read. Only wayOf decides it.
+type way int
+
+const (
+	// nothing: the page has no rows, whatever the database has.
+	nothing way = iota
+
+	// oneAsset: one statement reads the asset (page.go). Its branches are read afterwards.
+	oneAsset
+
+	// oneWithBranches: one statement reads the asset and the rows of its branches (page.go).
+	oneWithBranches
+
+	// wholeRows: one statement reads the rows of a small page with all cells (page.go).
+	wholeRows
+
+	// idsFirst is wholeRows with a statement that finds and sorts only ids before it reads rows.
+	idsFirst
+
+	// inBlocks: one statement reads the ids of all rows, and others read the rows of blocks of
+	// them (blocks.go).
+	inBlocks
+)
+
+// wayOf decides how the rows are read. The lookups of the plan have been run.
+func (p prepared) wayOf() way {
+	page := p.plan.Page
+	switch {
+	case page != nil && page.Size == 0 && page.After == nil:
+		return nothing
+	case p.plan.Together:
+		return oneWithBranches
+	case p.one:
+		return oneAsset
+	case !isSmall(page):
+		return inBlocks
+	case p.plan.IDsFirst && p.lookupsDone():
+		return idsFirst
+	}
+	return wholeRows
+}
+
+// deepStart is the row from which on a page reads its ids first. The database then skips rows
+// of a key instead of whole rows.
+const deepStart = 100
+
+// isSmall reports whether one statement can read a whole page.
+func isSmall(p *query.Page) bool {
+	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
+}
+
+// counts reports whether the statement of the page counts all rows, too.
+func (p prepared) counts() bool {
+	w := p.wayOf()
+	return p.wantsTotal && (w == wholeRows || w == idsFirst) && len(p.plan.Groups) == 0
+}
+
+// single reports whether one statement answers r. Then it needs no snapshot.
+func (p prepared) single(r query.Request) bool {
+	if p.plan == nil || p.plan.Past || len(p.plan.Lookups) > 0 || r.Explain {
+		return false
+	}
+	switch w := p.wayOf(); {
+	case w == inBlocks, len(p.plan.Branches) > 0 && w != oneWithBranches:
+		return false
+	default:
+		return !p.wantsTotal || p.counts() || w == nothing
+	}
+}
