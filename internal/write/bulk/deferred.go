@@ -9,11 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// resolveDeferred projects an update or operation that is to be executed now.
+// resolveDeferred projects a deferred update or operation and executes its steps.
 func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 	s.deferred = false
 	written := s.node
-	pr := &projection{Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias, maxAffected: p.res.cfg.maxAffected, taken: p.assetCount, listed: p.listed, s: p.s}
+	pr := &projection{
+		Engine: p.Engine, q: p.q, who: p.actor(), aliases: p.aliases, alias: p.alias,
+		maxAffected: p.res.cfg.maxAffected, taken: p.assetCount, listed: p.listed, s: p.s,
+	}
 	c := &command{index: s.index, alias: s.alias, node: s.node, kind: s.kind}
 	from, _ := target(s.node)
 	if strings.HasPrefix(from.Text, "@") && isAddressOnly(s.node) {
@@ -30,7 +33,7 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
-		pr.who = p.actor() // who may see other projects than before
+		pr.who = p.actor() // flush may have changed which projects the actor sees
 		if err := p.project(ctx, pr, c, s, from); err != nil {
 			return err
 		}
@@ -47,8 +50,8 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 	return nil
 }
 
-// failUnknown fails a command on an undefined alias: an operation once for each
-// item of its list, as on an Oid that does not exist.
+// failUnknown fails a command on an undefined alias. An operation with a list fails once per
+// item, as it does on an Oid that does not exist.
 func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, from *doc.Node) error {
 	pr.steps = []*step{s}
 	if s.kind == kindExecute {
@@ -67,7 +70,7 @@ func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, fro
 	return nil
 }
 
-// project projects a deferred command against the current data.
+// project adds the steps of a deferred command to pr. It finds their assets in the current data.
 func (p *executor) project(ctx context.Context, pr *projection, c *command, s *step, from *doc.Node) error {
 	node, err := p.withFrom(s.node)
 	if err != nil {

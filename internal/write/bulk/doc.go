@@ -1,12 +1,14 @@
-// Package bulk is the bulk command language: a document of commands in, an
-// exact account of what was done out.
+// Package bulk executes the bulk command language. The input is a document of commands. The
+// output is a list of everything that was done.
 //
-// Words: a command is one object of the document; a step is what projection
-// makes of it, one per asset. Projection gives aliases to creates that have
-// none, places nested creates after their parent (with "#ContextOid"), and
-// resolves updates and operations without an alias to one step per matching
-// asset. The executor executes the steps strictly in order; steps without a query
-// between them go to the write engine as one batch.
+// A command is one object of the document. Projection turns each command into steps, one per
+// asset. It generates an alias for each create that has none. A nested create becomes a step
+// after its parent, with "#ContextOid"; in a to-one relation it becomes a step before its
+// parent. An update or an operation becomes one step per matching asset. If it depends on an
+// alias, its assets are only found when it is executed.
+//
+// The executor executes the steps strictly in order. Steps without a query between them go to
+// the write engine as one batch.
 //
 //	[{"AssetType": "Epic", "Name": "E", "Scope": "Scope:0", "Subs": [{"AssetType": "Story", "Name": "S"}]}]
 //
@@ -15,8 +17,8 @@
 //	@<guid>$auto-aliased  {"AssetType": "Epic", "Name": "E", "Scope": "Scope:0"}
 //	@<guid>$auto-aliased  {"AssetType": "Story", "#ContextOid": "@<guid>$auto-aliased", "Name": "S"}
 //
-// A failing command is listed with its message and never fails another one
-// that does not depend on it. Nothing here knows tables, rules or HTTP.
+// A command that fails is listed with its message. Only commands that depend on it fail with
+// it. The package does not depend on tables, on the rules of the write engine, or on HTTP.
 //
 // Spec: interface 2.5, 4.3, 7.2.
 package bulk

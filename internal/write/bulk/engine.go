@@ -18,14 +18,14 @@ import (
 
 // Finder answers queries.
 type Finder interface {
-	// Answer appends the rows of a query as a JSON array and returns its result
-	// info.
+	// Answer appends the rows of a query to w as a JSON array. info is the result info of
+	// the query.
 	Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error)
-	// IDs returns the Oids of the rows, in order.
+	// IDs returns the Oids of the rows of a query, in order.
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 }
 
-// Limits of one request. Exceeding one is fault.Invalid.
+// Default limits of one request. A request that exceeds a limit is refused with fault.Invalid.
 const (
 	maxCommands = 100_000
 	maxAssets   = 100_000
@@ -34,11 +34,11 @@ const (
 
 // Engine executes bulk requests. It is safe for concurrent use.
 type Engine struct {
-	MaxCommands int        // commands of one payload
-	MaxAssets   int        // assets one request creates or changes
-	MaxShown    int        // bytes by which the commands that an answer shows may be longer than the payload
-	Audit       *trail.Log // of denied commands; may be nil
-	Queries     *db.DB     // answers payloads of queries alone; New sets the database that is written
+	MaxCommands int        // most commands in one payload
+	MaxAssets   int        // most assets that one request creates or changes
+	MaxShown    int        // bytes; the commands in an answer may be longer than the payload by this much
+	Audit       *trail.Log // records denied commands; may be nil
+	Queries     *db.DB     // answers payloads that only query; New sets the database of the write engine
 
 	assets *asset.Engine
 	finder Finder
@@ -47,41 +47,47 @@ type Engine struct {
 	metrics *metrics
 }
 
-// New returns the bulk engine over the write engine and a reader.
+// New returns an engine that writes with assets and answers queries with finder.
 func New(assets *asset.Engine, finder Finder) *Engine {
-	return &Engine{MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, Queries: assets.DB(), assets: assets, finder: finder, now: time.Now, metrics: newMetrics()}
+	return &Engine{
+		MaxCommands: maxCommands, MaxAssets: maxAssets, MaxShown: maxShown, Queries: assets.DB(),
+		assets: assets, finder: finder, now: time.Now, metrics: newMetrics(),
+	}
 }
 
-// With returns an engine over other engines of the same database. It shares the
-// settings and metrics of e.
+// With returns a copy of e that uses another write engine and another finder on the same
+// database. The copy has the settings of e and shares its metrics.
 func (e *Engine) With(assets *asset.Engine, finder Finder) *Engine {
 	other := *e
 	other.assets, other.finder = assets, finder
 	return &other
 }
 
-// Request is the body of POST api/asset and its options. Its JSON form
-// is stored with an accepted request.
+// Request is the body of POST api/asset and its options. An accepted request is stored as
+// the JSON form of Request and the body.
 type Request struct {
-	Body    []byte `json:"-"`    // commands in JSON, or in YAML
-	YAML    bool   `json:"yaml"` // the body is YAML
+	Body    []byte `json:"-"`    // commands in JSON or in YAML
+	YAML    bool   `json:"yaml"` // the body is YAML; if false, doc.Sniff decides
 	Preview bool   // answer with the projection and change nothing
 	Comment string // stored as ChangeComment
-	Atomic  bool   // all or nothing
+	Atomic  bool   // if a command fails, nothing is written
 	Key     string // the Idempotency-Key; empty: none
-	// IfMoment fails the one command of the request unless its asset has this
-	// moment. 0: any.
+	// IfMoment is the moment that the asset must have, otherwise the command fails. The
+	// request must have only one command, on one asset. 0: any moment.
 	IfMoment int64
-	Address  string // of the client, for a request that is executed later
-	ID       string // of the HTTP request, for the log of one that is executed later
-	Trace    string // its traceparent, likewise; empty: it is not traced
+
+	// Accept sets the fields below, for the later execution.
+	Address string // of the client
+	ID      string // of the HTTP request, for the log
+	Trace   string // traceparent of the HTTP request; empty: the request is not traced
 }
 
-// Run executes a request and returns the response object, or with Preview the
-// projected commands. A request whose commands fail is no error.
-// Errors: fault.Invalid when the body is no payload; fault.Denied when it asks
-// for what the member may not do; fault.Transient when the database is not to be
-// had.
+// Run executes a request and returns the response object, or with Preview the projected
+// commands. If commands fail, the response object lists them, and Run returns no error.
+// Errors: fault.Invalid if the body is no payload, or if the request exceeds a limit;
+// fault.Denied if the member may not send the request; fault.Conflict if the Idempotency-Key
+// was used for another body, or if its first request is still running; fault.Transient if the
+// database is not available.
 // Spec: interface 2.5, 4.3.
 func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, error) {
 	p, err := e.parse(who, r)
@@ -95,25 +101,26 @@ func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, er
 	return e.execute(ctx, who, p, newResult(asset.NewRequestID(), e.now(), p, e.MaxShown), once)
 }
 
-// identity returns by what a payload is known again.
+// identity returns the Idempotency-Key of a payload and the hash of its body.
 func (e *Engine) identity(ctx context.Context, who auth.Actor, p payload) (requests.Identity, error) {
 	hasSecrets := slices.ContainsFunc(p.commands, func(c command) bool { return has(c.node, e.assets.IsSecret) })
 	return e.assets.Identity(ctx, who, p.Key, p.Body, hasSecrets)
 }
 
-// payload is a body that has been read.
+// payload is a request with its parsed commands.
 type payload struct {
 	Request
 	commands []command
 	cfg      config
-	sealed   map[*doc.Node]string // what is stored of the secrets among the values
+	sealed   map[*doc.Node]string // by value: the hash that is stored for a secret
 }
 
-// maxShown returns how many bytes of commands the answer may show.
+// maxShown returns the most bytes of commands that the answer may show. more is
+// Engine.MaxShown.
 func (p *payload) maxShown(more int) int { return len(p.Body) + more }
 
-// parse reads a body. Errors: fault.Invalid; fault.Denied for an import by an actor
-// who is not a system administrator.
+// parse parses the body of a request. Errors: fault.Invalid; fault.Denied for an import by an
+// actor who is not a system administrator.
 func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 	docs, err := doc.Parse(r.Body, r.YAML || doc.Sniff(r.Body))
 	if err != nil {
@@ -133,9 +140,11 @@ func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
 	return p, nil
 }
 
-// execute executes a payload. Its answer is stored when the request has an
-// Idempotency-Key or a claim.
-func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *result, once requests.Identity) (answer []byte, err error) {
+// execute executes a payload. If the request has a claim, its answer is stored. With an
+// Idempotency-Key, the answer is stored if the payload writes.
+func (e *Engine) execute(
+	ctx context.Context, who auth.Actor, p payload, res *result, once requests.Identity,
+) (answer []byte, err error) {
 	ctx, span := tracing.Child(ctx, "bulk")
 	defer func() {
 		span.Int("alds.commands", len(p.commands))
@@ -152,7 +161,7 @@ func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *re
 	default:
 		answer, err = e.read(ctx, who, p.commands, res)
 	}
-	if err == nil && once.Claim != nil { // nothing has been written yet
+	if err == nil && once.Claim != nil { // only a write has stored its answer already
 		err = once.Claim.Complete(ctx, answer)
 	}
 	if err != nil {
@@ -165,7 +174,8 @@ func (e *Engine) execute(ctx context.Context, who auth.Actor, p payload, res *re
 	return answer, nil
 }
 
-// isSingleChange reports whether a payload has one command, an update or operation.
+// isSingleChange reports whether a payload has exactly one command, an update or an operation.
+// Config commands do not count.
 func isSingleChange(commands []command) bool {
 	n := 0
 	for i := range commands {
@@ -180,7 +190,7 @@ func isSingleChange(commands []command) bool {
 	return n == 1
 }
 
-// writes reports whether any command changes something.
+// writes reports whether a valid command is a create, an update or an operation.
 func writes(commands []command) bool {
 	for i := range commands {
 		switch commands[i].kind {
@@ -193,9 +203,11 @@ func writes(commands []command) bool {
 	return false
 }
 
-// write runs both phases in one transaction, which the database may retry: each try
-// starts from the beginning.
-func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *result, once requests.Identity) ([]byte, error) {
+// write projects and executes the commands in one transaction. The database may retry the
+// transaction, so each try starts with an empty result.
+func (e *Engine) write(
+	ctx context.Context, who auth.Actor, pl payload, res *result, once requests.Identity,
+) ([]byte, error) {
 	var err error
 	if pl.sealed, err = e.seal(ctx, who, pl.commands); err != nil {
 		return nil, err
@@ -204,14 +216,18 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	return e.assets.Answer(ctx, who, req, once, func(s *asset.Session) ([]byte, error) {
 		res.reset()
 		all := e.newListed()
-		steps, err := (&projection{Engine: e, q: s.Tx(), who: who, maxAffected: res.cfg.maxAffected, listed: all, s: s}).project(ctx, pl.commands)
+		pr := &projection{Engine: e, q: s.Tx(), who: who, maxAffected: res.cfg.maxAffected, listed: all, s: s}
+		steps, err := pr.project(ctx, pl.commands)
 		if err == nil && pl.IfMoment != 0 {
 			err = requireMoment(steps, pl.IfMoment)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(pl.commands), sealed: pl.sealed, listed: all}
+		p := &executor{
+			Engine: e, s: s, q: s.Tx(), who: who, res: res,
+			aliases: aliasesOf(pl.commands), sealed: pl.sealed, listed: all,
+		}
 		if err := p.run(ctx, steps); err != nil {
 			return nil, err
 		}
@@ -223,7 +239,8 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, pl payload, res *res
 	})
 }
 
-// ids answers a query whose rows a command needs. Errors: as Finder.IDs and db.ReadInTurn.
+// ids returns the Oids that a query within a command finds.
+// Errors: as Finder.IDs and db.ReadInTurn.
 func (e *Engine) ids(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) (found []oid.OID, err error) {
 	err = db.ReadInTurn(q, func() error {
 		found, err = e.finder.IDs(ctx, q, who, r)
@@ -232,8 +249,8 @@ func (e *Engine) ids(ctx context.Context, q db.Querier, who auth.Actor, r query.
 	return found, err
 }
 
-// requireMoment sets the moment that the first step requires of its asset, if all
-// steps but creates, which are nested in it, are about one asset.
+// requireMoment sets the moment that the asset of the first step must have. All steps except
+// nested creates must be on the same asset. Errors: fault.Invalid.
 func requireMoment(steps []*step, moment int64) error {
 	var first *step
 	for _, s := range steps {
@@ -250,13 +267,13 @@ func requireMoment(steps []*step, moment int64) error {
 	return nil
 }
 
-// read answers a payload of queries in one snapshot, without a write
-// transaction.
+// read answers a payload that only queries, in one snapshot and without a write transaction.
 func (e *Engine) read(ctx context.Context, who auth.Actor, commands []command, res *result) ([]byte, error) {
 	var answer []byte
 	err := e.Queries.Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		res.reset()
-		steps, err := (&projection{Engine: e, q: tx, who: who, maxAffected: res.cfg.maxAffected, listed: e.newListed()}).project(ctx, commands)
+		pr := &projection{Engine: e, q: tx, who: who, maxAffected: res.cfg.maxAffected, listed: e.newListed()}
+		steps, err := pr.project(ctx, commands)
 		if err != nil {
 			return err
 		}

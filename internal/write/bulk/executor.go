@@ -14,30 +14,31 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// executor executes steps strictly in order. Steps that do not query the database
-// wait in pending and go to the write engine as one batch.
+// executor executes steps strictly in order. It collects the steps that do not query the
+// database in pending, and passes them to the write engine as one batch.
 type executor struct {
 	*Engine
-	s       *asset.Session // nil in a request that only reads
+	s       *asset.Session // nil if the request only reads
 	q       db.Querier
 	who     auth.Actor
 	res     *result
 	aliases map[string]bool
 	sealed  map[*doc.Node]string
-	affects map[int]*asset.Affected // by command of the payload
+	affects map[int]*asset.Affected // by index of the command in the payload
 
-	open       *step // the last of the steps that are carried out together or not at all, while it is to come
+	open       *step // last step of the group that has begun but is not complete; nil: none; see begin
 	pending    []*step
 	commands   []*asset.Command // of the pending steps that have not failed
-	assetCount int
+	assetCount int              // creates, updates and operations so far
 	listed     *listed
-	held       int // values of lists of the pending steps
+	held       int // list values of the pending steps
 }
 
-// maxPendingValues is how many values of lists pending steps hold.
+// maxPendingValues is the most list values of pending steps. With more, the steps are written.
 const maxPendingValues = 100_000
 
-// actor is the actor of queries: the rights may change during a request.
+// actor returns the actor for queries. Earlier commands of the request may have changed the
+// rights of its member.
 func (p *executor) actor() auth.Actor {
 	if p.s == nil {
 		return p.who
@@ -45,7 +46,7 @@ func (p *executor) actor() auth.Actor {
 	return p.s.Who()
 }
 
-// run is the second phase.
+// run executes the projected steps.
 func (p *executor) run(ctx context.Context, steps []*step) error {
 	p.define(steps)
 	for _, s := range steps {
@@ -56,7 +57,8 @@ func (p *executor) run(ctx context.Context, steps []*step) error {
 	return p.flush(ctx)
 }
 
-// define defines the aliases of creates in the write engine.
+// define defines the aliases of creates in the write engine. A create with a duplicate alias
+// fails.
 func (p *executor) define(steps []*step) {
 	for _, s := range steps {
 		if s.kind == kindCreate && s.alias != "" && !p.s.Define(s.alias, s.handle) {
@@ -81,7 +83,7 @@ func (p *executor) step(ctx context.Context, s *step) error {
 	return err
 }
 
-// take executes a step, or adds it to the pending ones.
+// take executes a query or a deferred step. It adds any other step to the pending steps.
 func (p *executor) take(ctx context.Context, s *step) error {
 	switch {
 	case s.err != nil:
@@ -95,9 +97,9 @@ func (p *executor) take(ctx context.Context, s *step) error {
 	return p.enqueue(ctx, s)
 }
 
-// begin starts a group of steps that succeed or fail together; whole is the last of them.
-// They go to the write engine in one call. If one of their values is a query, the pending
-// steps are written first, so that the query sees them.
+// begin starts a group of steps that succeed or fail together, and that go to the write
+// engine in one call. whole is the last step of the group. If the group contains a query as
+// a value, the pending steps are written first, so that the query sees their changes.
 func (p *executor) begin(ctx context.Context, whole *step) error {
 	p.open = whole
 	values := whole.node
@@ -110,8 +112,8 @@ func (p *executor) begin(ctx context.Context, whole *step) error {
 	return nil
 }
 
-// enqueue adds a step to the pending ones. One whose values are queries sees the
-// results of the steps before it.
+// enqueue adds a step to the pending steps. If a value of the step is a query, the pending
+// steps are written first, so that the query sees their changes.
 func (p *executor) enqueue(ctx context.Context, s *step) error {
 	if p.assetCount++; p.assetCount > p.MaxAssets {
 		return asset.TooManyAssets(p.MaxAssets)
@@ -135,13 +137,13 @@ func (p *executor) enqueue(ctx context.Context, s *step) error {
 		p.held += c.Listed()
 	}
 	p.pending = append(p.pending, s)
-	if p.open == nil && (len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues) { // the write engine writes no more together
+	if p.open == nil && (len(p.pending) >= asset.MaxBatch || p.held > maxPendingValues) {
 		return p.flush(ctx)
 	}
 	return nil
 }
 
-// build returns the write engine's command of a step.
+// build returns the command of the write engine for a step, with answers in place of queries.
 func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	c := &asset.Command{Type: s.typ, Self: s.handle, Context: s.context, Op: s.op}
 	switch s.kind {
@@ -154,7 +156,8 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	}
 	if s.kind != kindCreate {
 		c.Type, c.Self = nil, nil
-		c.Target, c.TargetDeleted, c.TargetLive = asset.Ref{OID: s.from, Handle: s.handle}, s.deleted, s.handle == nil && !s.deleted
+		c.Target = asset.Ref{OID: s.from, Handle: s.handle}
+		c.TargetDeleted, c.TargetLive = s.deleted, s.handle == nil && !s.deleted
 		c.IfMoment = s.ifMoment
 	}
 	if s.context.Token != "" && strings.HasPrefix(s.context.Token, "@") {
@@ -179,8 +182,9 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	return c, err
 }
 
-// affectedBy returns what bounds the assets that the command of a step changes; nil where
-// nothing does. A retry of the request counts anew.
+// affectedBy returns the counter that limits how many assets the command of a step changes.
+// All steps of the command share the counter. nil: there is no limit. A retry of the request
+// starts with new counters.
 func (p *executor) affectedBy(s *step) *asset.Affected {
 	most := p.res.cfg.maxAffected
 	if most == 0 || s.kind == kindCreate {
@@ -215,7 +219,7 @@ func changes(s *step, fields []field, ask subquery) ([]asset.Change, error) {
 	return all, nil
 }
 
-// flush executes the pending steps and records their outcomes in order.
+// flush writes the pending steps and records their outcomes in order.
 func (p *executor) flush(ctx context.Context) error {
 	if p.held = 0; len(p.pending) == 0 {
 		return nil
@@ -247,8 +251,8 @@ func (p *executor) flush(ctx context.Context) error {
 	return nil
 }
 
-// join gives the commands of creates that are made for another step its command. Where that
-// step has none, since it has failed, they fail with it.
+// join links each create that was made for a later step to the command of that step. If that
+// step has failed, the create fails, too.
 func (p *executor) join() {
 	for _, s := range slices.Backward(p.pending) {
 		switch {
@@ -276,8 +280,8 @@ func (p *executor) record(s *step, o asset.Outcome) {
 	}
 }
 
-// query answers a query after all steps before it. A query that fails adds no
-// result set.
+// query writes the pending steps and then answers a query. A query that fails adds no result
+// set.
 func (p *executor) query(ctx context.Context, s *step) error {
 	if err := p.flush(ctx); err != nil {
 		return err
@@ -307,7 +311,9 @@ func (p *executor) query(ctx context.Context, s *step) error {
 	return nil
 }
 
-// subqueryValues answers a query in the place of a value.
+// subqueryValues returns the Oids that a query in the place of a value finds. one: only the
+// first Oid. Errors: errForm if one is set and the query finds nothing; asset.TooManyAssets;
+// asset.TooManyEdges.
 func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
 	if err != nil {
@@ -339,8 +345,8 @@ func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([
 	return all, nil
 }
 
-// request reads a query; aliases in it are looked up when they are compared with
-// an asset.
+// request parses a query. If the query compares something with an alias of the payload, the
+// finder can resolve the alias.
 func (p *executor) request(n *doc.Node) (query.Request, error) {
 	n, err := p.withFrom(n)
 	if err != nil {
@@ -353,7 +359,8 @@ func (p *executor) request(n *doc.Node) (query.Request, error) {
 	return r, err
 }
 
-// withFrom replaces an alias in from by its Oid token.
+// withFrom replaces an alias in from by its Oid token. Errors: fault.Invalid if the alias has
+// no asset.
 func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 	from, ok := n.Get("from")
 	if !ok || from.Kind != doc.String || !strings.HasPrefix(from.Text, "@") {
@@ -369,13 +376,13 @@ func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 		if target == "" {
 			return nil, fault.Placed(oid.Invalid(v.Text), v.At)
 		}
-		v.Text, v.Written = target, &doc.Written{} // the body has the alias, not the token
+		v.Text, v.Written = target, &doc.Written{} // the token is not in the body: offsets within it are unknown
 	}
 	return c, nil
 }
 
-// alias returns the Oid token of an alias, empty while it has none and where the payload
-// does not define it.
+// alias returns the Oid token of an alias. It is empty until the asset is created, and if the
+// payload does not define the alias.
 func (p *executor) alias(name string) string {
 	if p.s == nil {
 		return ""
