@@ -21,29 +21,30 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// Actors knows members by their stored id.
+// Actors returns the rights of members. A member is identified by its stored id.
 type Actors interface {
-	// ActorOf resolves a member to what they may see now. Errors: fault.NotFound.
+	// ActorOf returns a member with its current rights. Errors: fault.NotFound.
 	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
-	// MayLogin reports whether a member could still send a request.
+	// MayLogin reports whether a member could log in now.
 	MayLogin(ctx context.Context, member int64) (bool, error)
-	// Watch returns a context that ends when the login or rights of who are lost.
+	// Watch returns a context that ends when who loses the login or rights.
 	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 
 // Async accepts requests for asynchronous execution, executes them, and reports
 // their progress. It is safe for concurrent use, in any number of processes.
 type Async struct {
-	// Again calls do with the engine of the present model, and again with a newer one
-	// as long as that returns asset.ErrModelChanged; nil: do gets the one of NewAsync.
+	// Again calls do with an engine of the current model. If the model changes during do,
+	// Again calls do again with an engine of the new model. nil: do is called once, with the
+	// engine of NewAsync.
 	Again func(ctx context.Context, do func(*Engine) error) error
-	// Memory is that of all requests of the process; one that is executed counts for its
-	// member. Nil: there is no bound.
+	// Memory is the budget of all requests of the process. A request is counted for its
+	// member. nil: there is no limit.
 	Memory  *memory.Budget
 	Timeout time.Duration // of one execution; NewAsync sets 90 s
 
-	turn       chan struct{} // holds one for each request that is executed
-	e          *Engine       // any: what does not depend on the model
+	turn       chan struct{} // contains one element per request that is being executed
+	e          *Engine       // for everything that does not depend on the model
 	store      *requests.Store
 	actors     Actors
 	onAccepted func(id string)
@@ -52,16 +53,19 @@ type Async struct {
 
 const (
 	asyncTimeout = 90 * time.Second
-	maxExecuted  = 1 // accepted requests that a process executes at the same time
+	maxExecuted  = 1 // most accepted requests that a process executes at the same time
 )
 
-// NewAsync returns the asynchronous side of an engine. onAccepted is called after
-// a request was accepted; nil: ExecuteWaiting finds it.
+// NewAsync returns an Async that executes requests with e. onAccepted is called with the id of
+// each accepted request. If onAccepted is nil, requests wait for ExecuteWaiting.
 func NewAsync(e *Engine, actors Actors, onAccepted func(id string), log *slog.Logger) *Async {
 	if onAccepted == nil {
 		onAccepted = func(string) {}
 	}
-	return &Async{Timeout: asyncTimeout, turn: make(chan struct{}, maxExecuted), e: e, store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log}
+	return &Async{
+		Timeout: asyncTimeout, turn: make(chan struct{}, maxExecuted), e: e,
+		store: e.assets.Requests, actors: actors, onAccepted: onAccepted, log: log,
+	}
 }
 
 func (a *Async) again(ctx context.Context, do func(*Engine) error) error {
@@ -74,14 +78,14 @@ func (a *Async) again(ctx context.Context, do func(*Engine) error) error {
 // Accepted is the answer to a request for asynchronous execution.
 type Accepted struct {
 	ID   string // of the request
-	Body []byte // the response object, complete or not
-	Done bool   // the Idempotency-Key named a request that has its answer
+	Body []byte // the response object of the current state
+	Done bool   // the request was sent before with the same Idempotency-Key, and Body is its answer
 }
 
-// Accept stores a payload for asynchronous execution. It is parsed first, so that
-// an invalid body is refused at once.
-// Errors: fault.Invalid, fault.Denied; fault.Conflict as Run, with the Idempotency-Key of a
-// request that is done also what that was refused with.
+// Accept stores a payload for asynchronous execution. It parses the payload first, so that an
+// invalid body is refused at once.
+// Errors: fault.Invalid, fault.Denied and fault.Conflict as Run. If the Idempotency-Key
+// belongs to a request that was refused, Accept returns the error of that request.
 func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted, error) {
 	p, err := a.e.parse(who, r)
 	if err != nil {
@@ -114,9 +118,10 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 	return Accepted{ID: s.ID, Body: answer, Done: s.Done}, err
 }
 
-// Progress answers how far a request is: its response object, once it has one.
-// Errors: fault.NotFound for a request that somebody else sent, unless who is a
-// system administrator; what the whole request was refused with.
+// Progress returns the response object of a request. It is the answer if the request is done,
+// otherwise the current state.
+// Errors: fault.NotFound for the request of another member, unless who is a system
+// administrator. If the whole request was refused, Progress returns the error of the request.
 func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
 	s, err := a.store.Find(ctx, id)
 	if fault.KindOf(err) == fault.NotFound || err == nil && s.Member != who.Member && !who.Admin {
@@ -128,7 +133,7 @@ func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte
 	return stateBody(s)
 }
 
-// stateBody is the response object of a request in its current state.
+// stateBody returns the response object of a request, or the error if it was refused.
 //
 //	{"requestId": "…", "createdDate": "…", "complete": false, "processing": true,
 //	 "progress": {"state": "waiting", "commands": 3}}
@@ -140,14 +145,15 @@ func stateBody(s requests.State) ([]byte, error) {
 	if s.Processing {
 		state = "processing"
 	}
-	return fmt.Appendf(nil, `{"requestId":"%s","createdDate":"%s","complete":false,"processing":true,"progress":{"state":"%s","commands":%d}}`,
-		s.ID, s.Created.UTC().Format(stamp), state, s.Commands), nil
+	const form = `{"requestId":"%s","createdDate":"%s","complete":false,"processing":true,` +
+		`"progress":{"state":"%s","commands":%d}}`
+	return fmt.Appendf(nil, form, s.ID, s.Created.UTC().Format(stamp), state, s.Commands), nil
 }
 
-// Execute executes one accepted request unless it is done or another worker has
-// it, and returns its state.
-// Errors: fault.NotFound when there is none; fault.Transient when the database is
-// not available.
+// Execute executes one accepted request and returns its state. It does not execute a request
+// that is done or that another worker has claimed.
+// Errors: fault.NotFound if there is no such request; fault.Transient if the database is not
+// available.
 func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) {
 	_, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.ClaimByID(ctx, id) })
 	if err != nil {
@@ -156,8 +162,8 @@ func (a *Async) Execute(ctx context.Context, id string) (requests.State, error) 
 	return a.store.Outcome(ctx, id)
 }
 
-// ExecuteWaiting executes every request that waits, one after the other.
-// Errors: fault.Transient when the database is not available.
+// ExecuteWaiting executes all waiting requests, one after the other.
+// Errors: fault.Transient if the database is not available.
 func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	for ctx.Err() == nil {
 		more, err := a.next(ctx, func() (*requests.Claim, error) { return a.store.Claim(ctx) })
@@ -168,9 +174,9 @@ func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	return nil
 }
 
-// next claims a request and executes it; false when there is none. The process executes
-// one at a time: of two, the one that ends the process would count as a claim without an
-// end of the other, too.
+// next claims a request and executes it. It returns false if claim returns none. A process
+// executes one request at a time: if a request crashes the process, only that request has one
+// more claim without an end. After several of them, a request is refused.
 func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (bool, error) {
 	select {
 	case a.turn <- struct{}{}:
@@ -185,8 +191,8 @@ func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error))
 	return true, a.run(ctx, c)
 }
 
-// actor is the actor of an accepted request. Errors: fault.Unproven when the
-// member could not send it any more.
+// actor returns the actor of an accepted request. Errors: fault.Unproven if the member no
+// longer exists or may no longer log in.
 func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	who, err := a.actors.ActorOf(ctx, member)
 	if fault.KindOf(err) == fault.NotFound {
@@ -202,7 +208,7 @@ func (a *Async) actor(ctx context.Context, member int64) (auth.Actor, error) {
 	return who, err
 }
 
-// run executes one request under its claim, and stores how that ended.
+// run executes one request under its claim and stores the outcome.
 func (a *Async) run(ctx context.Context, c *requests.Claim) error {
 	hold := a.Memory.Hold(c.Member)
 	defer hold.Release()
@@ -218,8 +224,8 @@ func (a *Async) run(ctx context.Context, c *requests.Claim) error {
 	return a.finish(ctx, c, r.ID, err)
 }
 
-// request returns the request of a claim, for which it reserves the same memory as for one
-// that comes by HTTP. Errors: also those of the hold.
+// request returns the request of a claim. It reserves the same amount of memory as for a
+// request by HTTP, in the hold of ctx. Errors: those of memory.Hold.Take.
 func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err error) {
 	text, err := c.Request(ctx)
 	if err != nil {
@@ -237,8 +243,9 @@ func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err er
 	return r, memory.From(ctx).Take(doc.MemoryNeed(body, format))
 }
 
-// execute executes one request under its claim, with the current rights of its
-// member. Errors: fault.Unproven, fault.Denied when they are lost meanwhile.
+// execute executes one request under its claim, with the current rights of its member.
+// Errors: fault.Unproven if the member may no longer log in; the error of auth.Lost if the
+// member loses the login or rights during the execution; lease.ErrLost.
 func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error {
 	ctx, stop := c.Hold(ctx)
 	defer stop()
@@ -262,16 +269,16 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error
 		return nil
 	}
 	a.e.noteDenial(ctx, err)
-	if context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // the very cause
+	if context.Cause(ctx) == lease.ErrLost { //nolint:errorlint // no wrapped error
 		return lease.ErrLost
 	}
 	return cmp.Or(auth.Lost(ctx), err)
 }
 
-// finish stores how an execution ended, and logs it with the id of the HTTP request
-// that asked for it. The answer is written already when
-// there is no error; what failed for lack of a database is tried again, and so is, once,
-// what took too long.
+// finish stores and logs the outcome of an execution. If err is nil, the answer is already
+// stored. If the database was not available, the request is executed again later. A request
+// that exceeds the time limit is executed again once. Other errors refuse the request.
+// request is the id of the HTTP request, for the log.
 func (a *Async) finish(ctx context.Context, c *requests.Claim, request string, err error) error {
 	outcome := "done"
 	var failed error

@@ -8,16 +8,17 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// maxDenials is how many denied commands of one request are told apart.
+// maxDenials is the most denied commands of one request with an audit event each. One more
+// event counts the rest.
 const maxDenials = 16
 
-// refusals are the commands of a request that its member may not carry out.
+// refusals has the denied commands of a request.
 type refusals struct {
 	events []trail.Event
-	more   int // beyond events
+	more   int // number of denied commands after the first maxDenials
 }
 
-// add adds a failed step if it was denied.
+// add adds a failed step if err is fault.Denied.
 func (d *refusals) add(s *step, err error) {
 	if fault.KindOf(err) != fault.Denied {
 		return
@@ -31,23 +32,24 @@ func (d *refusals) add(s *step, err error) {
 	})
 }
 
-// route is the request that commands come in.
+// route is the method and path of bulk requests in audit events.
 const route = "POST api/asset"
 
-// noteDenials puts the denied commands of a request into the audit trail, once
-// the database has taken the rest.
+// noteDenials records the denied commands of a request in the audit trail. It is called after
+// the commit, so that a retry records nothing twice.
 func (e *Engine) noteDenials(ctx context.Context, who auth.Actor, res *result) {
 	for _, x := range res.refused.events {
 		x.Actor = who.Member
 		e.Audit.Note(ctx, x)
 	}
 	if n := res.refused.more; n > 0 {
-		e.Audit.Note(ctx, trail.Event{Kind: trail.Denied, Actor: who.Member, Count: n, Detail: trail.Detail{Request: route, Various: true}})
+		e.Audit.Note(ctx, trail.Event{
+			Kind: trail.Denied, Actor: who.Member, Count: n, Detail: trail.Detail{Request: route, Various: true},
+		})
 	}
 }
 
-// noteDenial puts a request that was denied as a whole, while nobody waited for
-// its answer, into the audit trail.
+// noteDenial records an asynchronous request in the audit trail if it was denied as a whole.
 func (e *Engine) noteDenial(ctx context.Context, err error) {
 	if fault.KindOf(err) == fault.Denied {
 		e.Audit.Note(ctx, trail.Event{Kind: trail.Denied, Detail: trail.Detail{Request: route, Reason: fault.Public(err)}})

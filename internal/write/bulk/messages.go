@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Every message of this package that a caller can see. Spec: interface 7.2.
+// The messages of this package that a caller can see. Spec: interface 7.2.
 
 func notACommand(n *doc.Node) error {
 	article := "a"
@@ -48,7 +48,8 @@ func affectsTooMany(n, limit int) error {
 }
 
 func showsTooMuch(limit int) error {
-	return fault.Invalidf(fault.NoPlace, "The answer would show more than %d bytes of commands; send fewer, or shorter ones.", limit)
+	return fault.Invalidf(fault.NoPlace,
+		"The answer would show more than %d bytes of commands; send fewer, or shorter ones.", limit)
 }
 
 func tooManyCommands(limit int) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Registerer is where the metrics of this package are registered.
+// Registerer is the type of a registry for metrics.
 type Registerer = prometheus.Registerer
 
 type metrics struct {
@@ -31,7 +31,8 @@ func newMetrics() *metrics {
 			Help: "Executions of accepted requests, by outcome: done, refused, again, handed_back or lost.",
 		}, []string{"outcome"}),
 	}
-	for k := kindCreate; k <= kindQuery; k++ { // the first time would be no growth, where nothing was before
+	// A counter that begins with its first event shows no increase for that event.
+	for k := kindCreate; k <= kindQuery; k++ {
 		m.commands.WithLabelValues(k.verb(), "done")
 		m.commands.WithLabelValues(k.verb(), "failed")
 	}
@@ -41,12 +42,12 @@ func newMetrics() *metrics {
 	return m
 }
 
-// Register registers the engine's metrics.
+// Register registers the metrics of the engine.
 func (e *Engine) Register(r Registerer) {
 	r.MustRegister(e.metrics.commands, e.metrics.requests, e.metrics.async)
 }
 
-// count adds up one finished request.
+// count counts the commands and the duration of one finished request.
 func (m *metrics) count(r *result, took time.Duration) {
 	for verb, n := range map[string]int{
 		"create": r.created.count, "update": r.modified.count, "execute": r.operated.count, "query": r.queries,
