@@ -10,23 +10,23 @@ import (
 // command is one object of the payload.
 type command struct {
 	index int
-	alias string    // from the wrapper {"@x": command}; empty when there is none
-	node  *doc.Node // the command itself
+	alias string    // from {"@x": command}; empty: none
+	node  *doc.Node // without the alias
 	kind  kind
-	err   error // it is not a command
+	err   error // why the object is not a command; nil if it is a command
 }
 
-// config is the settings of the request from its config documents.
+// config has the settings of the request, from its config commands.
 type config struct {
 	countsOnly  bool
 	atomic      bool
-	imports     bool // creates may say who made an asset, and when
-	maxAffected int  // assets one command by query may affect; 0: any number
+	imports     bool // creates may set the creator and the time of creation
+	maxAffected int  // most assets that one update or operation may affect; 0: any number
 }
 
-// decode finds the commands of a body: one object, a list of them, or several
-// documents of either.
-// Errors: fault.Invalid when the body holds something else.
+// decode returns the commands and the settings of a body. Each document is one command or a
+// list of commands.
+// Errors: fault.Invalid if a document is neither, or if there are more than maxCommands.
 func decode(docs []doc.Node, maxCommands int) ([]command, config, error) {
 	var all []command
 	var cfg config
@@ -54,7 +54,7 @@ func decode(docs []doc.Node, maxCommands int) ([]command, config, error) {
 	return all, cfg, nil
 }
 
-// readCommand determines the kind of a command, and takes off its alias.
+// readCommand determines the kind of a command, and separates it from its alias.
 func readCommand(n *doc.Node) command {
 	if n.Kind != doc.Map {
 		return command{node: n, kind: kindQuery, err: notACommand(n)}
@@ -72,8 +72,8 @@ func readCommand(n *doc.Node) command {
 	return c
 }
 
-// unwrapAlias reads {"@x": command}. The key error, which a failure that is sent
-// again has, is ignored.
+// unwrapAlias reads {"@x": command}. It ignores the key "error", so that a client can send a
+// failed command again exactly as the answer shows it.
 func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	for i, k := range n.Keys {
 		switch {
@@ -87,7 +87,7 @@ func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	return alias, inner, inner != nil
 }
 
-// exclusive are pairs of keys of which a command may have one.
+// exclusive has pairs of keys. A command must not have both keys of a pair.
 var exclusive = [][2]string{{"update", "execute"}, {"oid", "from"}, {"config", "from"}, {"config", "oid"}}
 
 func kindOf(n *doc.Node) (kind, error) {
@@ -112,8 +112,7 @@ func kindOf(n *doc.Node) (kind, error) {
 	return kindQuery, noCommand(n.At)
 }
 
-// ofQueries refuses the keys of a query that say what is shown, or of when, in a command that
-// changes assets.
+// ofQueries refuses keys that only make sense in a query. The command changes assets.
 func ofQueries(n *doc.Node) error {
 	for i, k := range n.Keys {
 		switch k {
@@ -124,7 +123,8 @@ func ofQueries(n *doc.Node) error {
 	return nil
 }
 
-// read reads a config document: a word, a list of words, or a map.
+// read reads a config command: {"config": x}, where x is a name, a list of names, or a map of
+// names and values.
 func (c *config) read(n *doc.Node) error {
 	for i, k := range n.Keys {
 		if k != "config" {
@@ -151,7 +151,7 @@ func (c *config) read(n *doc.Node) error {
 	return c.set(v.Text, yes(v))
 }
 
-// yes is the value of a word alone: true, at its position.
+// yes returns the value true, at the position of a name without a value.
 func yes(word *doc.Node) *doc.Node {
 	return &doc.Node{Kind: doc.Bool, Text: "true", At: word.At}
 }
@@ -183,8 +183,7 @@ func flag(to *bool, name string, v *doc.Node) error {
 	return nil
 }
 
-// aliasesOf collects the aliases that a payload's commands define, nested ones
-// included.
+// aliasesOf returns the aliases that commands and nested creates define.
 func aliasesOf(all []command) map[string]bool {
 	found := map[string]bool{}
 	for i := range all {

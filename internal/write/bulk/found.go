@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// foundSteps are the steps on the assets that a query has found.
+// foundSteps has a query and the steps on the assets that it found.
 type foundSteps struct {
 	request query.Request
 	steps   []*step
 }
 
-// lookUp reads all assets that commands name by Oid tokens, together: a step on one
-// that does not exist fails, on a deleted one it matches nothing.
+// lookUp reads the assets of all steps together. If an asset does not exist, its step fails.
+// If a command names a deleted asset in from, its step is left out.
 func (p *projection) lookUp(ctx context.Context) error {
 	if err := p.lockFound(ctx); err != nil {
 		return err
@@ -55,8 +55,9 @@ func (p *projection) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// lockFound locks all assets that queries have found and, where others may have written them
-// since, looks at them again: one that no longer fits is left out as if it had not been found.
+// lockFound locks all assets that queries have found. If other requests may have written the
+// assets before the lock, it repeats the queries. The step of an asset that no longer matches
+// is left out.
 func (p *projection) lockFound(ctx context.Context) error {
 	found := p.found
 	p.found = nil
@@ -87,7 +88,7 @@ func (p *projection) lockFound(ctx context.Context) error {
 	return nil
 }
 
-// targets returns the assets that steps change.
+// targets returns the assets of updates and operations.
 func targets(steps []*step) (all []oid.OID) {
 	for _, s := range steps {
 		if !s.from.IsNull() {
@@ -97,7 +98,8 @@ func targets(steps []*step) (all []oid.OID) {
 	return all
 }
 
-// again is the query for all that fits now; where only a page was read, of what was there.
+// again returns the query that finds the assets that still match. If the query has a page, the
+// new query only looks at the assets that were on the page.
 func (f foundSteps) again() query.Request {
 	r := f.request
 	r.Sort = nil

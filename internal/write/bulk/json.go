@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// key appends a member's name, after a comma unless it is the first.
+// key appends a key of a JSON object and a colon. A comma comes first unless the object is empty.
 func key(b []byte, name string) []byte {
 	if n := len(b); n > 0 && b[n-1] != '{' {
 		b = append(b, ',')
@@ -18,7 +18,7 @@ func key(b []byte, name string) []byte {
 	return append(value.AppendString(b, name), ':')
 }
 
-// appendNode appends a document as JSON.
+// appendNode appends a document as JSON. A YAML number that is not valid JSON becomes a string.
 func appendNode(b []byte, n *doc.Node) []byte {
 	switch n.Kind {
 	case doc.Null:
@@ -49,7 +49,7 @@ func appendNode(b []byte, n *doc.Node) []byte {
 	return value.AppendString(b, n.Text)
 }
 
-// appendStep appends the projected command without its alias.
+// appendStep appends the projected command of a step, without its alias.
 func appendStep(b []byte, s *step) []byte {
 	switch {
 	case s.kind == kindCreate:
@@ -87,7 +87,7 @@ func appendCreate(b []byte, s *step) []byte {
 
 func contextToken(s *step) string { return tokenOf(s.context) }
 
-// tokenOf is what messages call an asset.
+// tokenOf returns the Oid token or the alias of an asset, for messages.
 func tokenOf(ref asset.Ref) string {
 	switch {
 	case ref.Token != "":
@@ -101,8 +101,8 @@ func tokenOf(ref asset.Ref) string {
 	return ref.OID.String()
 }
 
-// appendUpdateValue appends a value of an update as {add, remove}; forms that say more
-// stay as they are.
+// appendUpdateValue appends a value of an update as {add, remove}. Other objects, such as
+// {find, replace}, are not converted.
 func appendUpdateValue(b []byte, n *doc.Node, multi bool) []byte {
 	if n.Kind == doc.Map {
 		if add, remove, ok := addRemove(n, multi); ok {
@@ -121,8 +121,8 @@ func appendList(b []byte, all []doc.Node) []byte {
 	return appendNode(b, &doc.Node{Kind: doc.List, Items: all})
 }
 
-// membersOf returns a list's items, or the one value, which says nothing of an
-// attribute that takes several when it is empty.
+// membersOf returns the items of a list, or a single value as a list. For an attribute with
+// several values (multi), null and "" are an empty list.
 func membersOf(n *doc.Node, multi bool) []doc.Node {
 	switch {
 	case n.Kind == doc.List:
@@ -133,5 +133,4 @@ func membersOf(n *doc.Node, multi bool) []doc.Node {
 	return []doc.Node{*n}
 }
 
-// appendInt appends a number.
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

@@ -5,16 +5,18 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// listed counts the values of lists that a request adds, removes or sets, for each asset that
-// gets them: those of its text before they are made, those that queries find as they come.
+// listed counts the list values that a request adds, removes or sets. A value counts once for
+// each asset that it is written to. Values in the payload are counted before their steps are
+// made. Values from queries are counted when the query is answered.
 type listed struct {
-	most  int
-	taken int
+	most  int // limit of taken
+	taken int // counted so far
 }
 
 func (e *Engine) newListed() *listed { return &listed{most: asset.MaxEdgesByAsset * e.MaxAssets} }
 
-// take counts so many values for each of so many assets. Errors: asset.TooManyEdges.
+// take counts a number of values (each) for every one of a number of assets.
+// Errors: asset.TooManyEdges if the limit is exceeded.
 func (l *listed) take(assets, each int) error {
 	if each > 0 && assets > (l.most-l.taken)/each {
 		return asset.TooManyEdges(l.most)
@@ -23,7 +25,7 @@ func (l *listed) take(assets, each int) error {
 	return nil
 }
 
-// listedInUpdate counts the values of the lists of an update.
+// listedInUpdate counts the list values of an update command.
 func listedInUpdate(n *doc.Node) int {
 	update, _ := n.Get("update")
 	if update == nil {
@@ -32,8 +34,7 @@ func listedInUpdate(n *doc.Node) int {
 	return listedIn(update)
 }
 
-// listedIn counts the values of the lists of attributes, and of those of the creates nested in
-// them.
+// listedIn counts the list values of attributes and of the creates nested in them.
 func listedIn(attributes *doc.Node) (count int) {
 	for i := range attributes.Items {
 		switch v := &attributes.Items[i]; v.Kind {
@@ -57,7 +58,7 @@ func listedInList(list *doc.Node) (count int) {
 	return count
 }
 
-// listedInMap counts those of {add, remove} and of {"Member:20": "add"}.
+// listedInMap counts the list values of {add, remove} and of {"Member:20": "add"}.
 func listedInMap(n *doc.Node) (count int) {
 	if _, create, ok := nestedCreate(n); ok {
 		return listedIn(create)

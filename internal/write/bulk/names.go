@@ -11,14 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// checkNames refuses a command that has found nothing and names an operation or attribute
-// which none of the types has that it addresses: from is what it does. A misspelt one would
-// go unnoticed until there is something to find. Errors: fault.Invalid.
+// checkNames checks the names of attributes and operations in a command that found no asset.
+// Without it, a misspelled name would go unnoticed until there is a matching asset. from is
+// the from or oid of the command.
+// Errors: fault.Invalid if the type in from, and all types below it, lack a name.
 func (p *projection) checkNames(s *step, from *doc.Node) error {
 	name, _, _ := strings.Cut(from.Text, ":")
 	t, ok := p.assets.Model().Type(name)
 	if !ok {
-		return nil // which the query has refused
+		return nil // the query refuses an unknown type
 	}
 	if s.kind == kindExecute {
 		return checkOperation(s, t)

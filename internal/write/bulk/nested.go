@@ -8,15 +8,16 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// nested is a create found in the value of a relation.
+// nested is a create in the value of a relation.
 type nested struct {
-	attr  *meta.Attr
-	alias string
+	attr  *meta.Attr // the relation
+	alias string     // empty: none
 	node  *doc.Node
 }
 
-// splitNested takes nested creates out of a relation's value. It returns a field
-// without a node when nothing is left of it.
+// splitNested removes the nested creates from the value of a relation. It returns the rest of
+// the field, with a nil node if nothing is left, and the creates that come after s. A create
+// that must come before s gets its step here, and its alias stays in the value.
 func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (field, []nested) {
 	if f.node.IsScalar() || s.typ == nil {
 		return f, nil
@@ -58,7 +59,7 @@ func changed(left []doc.Node, list *doc.Node) bool {
 	return false
 }
 
-// withItems returns a field with other items in its list.
+// withItems returns a copy of a field with other items in its list.
 func withItems(f field, list *doc.Node, left []doc.Node) field {
 	value := doc.Node{Kind: doc.List, Items: left, At: list.At}
 	if list.Kind != doc.List && len(left) == 1 {
@@ -90,8 +91,8 @@ func itemsOf(n *doc.Node) []*doc.Node {
 	return all
 }
 
-// nestedCreate recognizes a create command, with or without an alias, inside
-// a value.
+// nestedCreate returns the create in a value, with its alias if it has one. ok: the value is a
+// create.
 func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	if n.Kind != doc.Map {
 		return "", nil, false
@@ -104,7 +105,8 @@ func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	return alias, inner, ok
 }
 
-// createFirst adds a create before its parent, whose value then holds the alias.
+// createFirst adds the step of a create before the step of its parent. It returns the alias of
+// the create, which replaces the create in the value.
 func (p *projection) createFirst(owner *step, c *command, alias string, n *doc.Node, inParent bool) doc.Node {
 	s := p.create(c, n, alias, asset.Ref{}, inParent)
 	s.owner = owner
@@ -113,8 +115,8 @@ func (p *projection) createFirst(owner *step, c *command, alias string, n *doc.N
 	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}
 }
 
-// canReference reports whether a create sets a relation, other than the one called
-// but, that takes an asset of type t.
+// canReference reports whether a create sets a relation that accepts assets of type t. The
+// relation called but is ignored.
 func (s *step) canReference(t *meta.Type, but string) bool {
 	return slices.ContainsFunc(s.fields, func(f field) bool {
 		a, ok := s.typ.Attr(f.name)
@@ -122,15 +124,16 @@ func (s *step) canReference(t *meta.Type, but string) bool {
 	})
 }
 
-// nested adds a create after its parent, in its context. Where the context does not
-// imply the relation the create references its parent, and also where it could
-// reference it by another relation, which the context would then mean.
+// nested adds the step of a create after the step of its parent. The parent is its context. The
+// create also names its parent in the relation, unless the context sets the relation. The
+// context does not set it if another relation of the create names the parent.
 func (p *projection) nested(c *command, parent *step, b nested, inParent bool) {
 	ref := asset.Ref{Handle: parent.handle, OID: parent.from}
 	s := p.create(c, b.node, b.alias, ref, inParent)
 	s.parent = parent
 	back := b.attr.Back
-	if s.typ == nil || parent.typ == nil || asset.Implied(s.typ, parent.typ, back.Name) && !s.canReference(parent.typ, back.Name) {
+	if s.typ == nil || parent.typ == nil ||
+		asset.Implied(s.typ, parent.typ, back.Name) && !s.canReference(parent.typ, back.Name) {
 		return
 	}
 	own, ok := s.typ.Attr(back.Name)

@@ -14,23 +14,23 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// projection turns commands into steps against the data as it is before the
-// first of them runs.
+// projection turns commands into steps. Queries see the data at the time of the projection,
+// before a step is executed.
 type projection struct {
 	*Engine
 	q           db.Querier
 	who         auth.Actor
-	aliases     map[string]bool // every alias the payload defines
-	alias       func(name string) (oid string)
-	maxAffected int            // assets one command may affect; 0: any number
-	taken       int            // steps that the request has besides
-	listed      *listed        // what values of lists the request has so far
-	s           *asset.Session // nil: nothing is written
+	aliases     map[string]bool                // all aliases that the payload defines
+	alias       func(name string) (oid string) // returns the Oid token of an alias; nil before execution
+	maxAffected int                            // most assets that one command may affect; 0: any number
+	taken       int                            // steps of the request that are not in steps
+	listed      *listed                        // list values of the request so far
+	s           *asset.Session                 // nil: nothing is written
 	steps       []*step
-	found       []foundSteps
+	found       []foundSteps // since the last call of lockFound
 }
 
-// project is the first phase. Steps come in the order they are to run.
+// project returns the steps of commands, in the order of execution.
 func (p *projection) project(ctx context.Context, commands []command) ([]*step, error) {
 	p.aliases, p.steps = aliasesOf(commands), make([]*step, 0, len(commands))
 	for i := range commands {
@@ -53,7 +53,8 @@ func (p *projection) project(ctx context.Context, commands []command) ([]*step, 
 func (p *projection) command(ctx context.Context, c *command) error {
 	switch {
 	case c.err != nil:
-		p.steps = append(p.steps, &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err})
+		s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node, deferred: true, err: c.err}
+		p.steps = append(p.steps, s)
 	case c.kind == kindConfig:
 	case c.kind == kindCreate:
 		if err := p.reserve(1, 1+createsIn(c.node), listedIn(c.node)); err != nil {
@@ -70,10 +71,12 @@ func (p *projection) command(ctx context.Context, c *command) error {
 	return nil
 }
 
-// create adds the step of a create, then those of the creates nested in it, depth
-// first. A create nested in a to-one relation comes before it.
+// create adds the step of a create, then the steps of the creates nested in it, depth first. A
+// create nested in a to-one relation comes before its parent.
 func (p *projection) create(c *command, n *doc.Node, alias string, context asset.Ref, inParent bool) *step {
-	s := &step{index: c.index, kind: kindCreate, alias: alias, node: n, context: context, inParent: inParent, suffix: autoSuffix}
+	s := &step{
+		index: c.index, kind: kindCreate, alias: alias, node: n, context: context, inParent: inParent, suffix: autoSuffix,
+	}
 	s.handle = &asset.Handle{Alias: alias, Name: s.label}
 	p.typeOf(s)
 	s.handle.Type = s.typ
@@ -122,14 +125,15 @@ func (p *projection) contextOf(n *doc.Node) asset.Ref {
 	return ref
 }
 
-// projectChange projects an update or an operation.
+// projectChange projects an update or an operation. If it depends on an alias, it is deferred.
 func (p *projection) projectChange(ctx context.Context, c *command) error {
 	s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node}
 	from, direct := target(c.node)
 	switch {
 	case from.Kind != doc.String:
 		s.err, s.deferred = badForm(from.At, "from", "text"), true
-	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") || namesAlias(c.node, p.aliases) || comparesAlias(c.node, p.aliases):
+	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") ||
+		namesAlias(c.node, p.aliases) || comparesAlias(c.node, p.aliases):
 		s.deferred = true
 	case isAddressOnly(c.node) && strings.Contains(from.Text, ":"):
 		return p.expandOne(c, s, from)
@@ -140,7 +144,7 @@ func (p *projection) projectChange(ctx context.Context, c *command) error {
 	return nil
 }
 
-// isAddressOnly reports whether a command has no query beside from or oid.
+// isAddressOnly reports whether a command has no other part of a query than from or oid.
 func isAddressOnly(n *doc.Node) bool {
 	for _, k := range n.Keys {
 		if k != "from" && k != "oid" && k != "update" && k != "execute" {
@@ -150,8 +154,8 @@ func isAddressOnly(n *doc.Node) bool {
 	return true
 }
 
-// target returns what a command addresses. It is direct in the projected form,
-// which names one asset, deleted or not.
+// target returns the from or the oid of a command. direct: it is the oid, as in a projected
+// command, and may name a deleted asset.
 func target(n *doc.Node) (from *doc.Node, direct bool) {
 	if from, direct = n.Get("oid"); !direct {
 		from, _ = n.Get("from")
@@ -159,8 +163,8 @@ func target(n *doc.Node) (from *doc.Node, direct bool) {
 	return from, direct
 }
 
-// expandOne projects a command on the asset that an Oid token names. Whether it
-// exists is looked up for all such commands together.
+// expandOne projects a command on one asset, which an Oid token names. It does not check that
+// the asset exists; lookUp does so for all steps together.
 func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
 	o, err := oid.Parse(from.Text)
 	if err != nil {
@@ -175,7 +179,7 @@ func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
 	return nil
 }
 
-// expandQuery projects a command on all assets that a query finds.
+// expandQuery projects a command on all assets that its query finds.
 func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error {
 	r, err := query.FromDoc(c.node, "update", "execute")
 	r.Alias = p.alias
@@ -213,8 +217,9 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 	return nil
 }
 
-// reserve refuses steps on so many assets, each of so many and with so many values of lists,
-// before any is made. Errors: asset.TooManyAssets, asset.TooManyEdges.
+// reserve checks the limits of the request before the steps of a command are made. each is the
+// number of steps per asset, values the number of list values per asset.
+// Errors: asset.TooManyAssets, asset.TooManyEdges.
 func (p *projection) reserve(assets, each, values int) error {
 	if each > 0 && assets > (p.MaxAssets-p.taken-len(p.steps))/each {
 		return asset.TooManyAssets(p.MaxAssets)
@@ -222,8 +227,8 @@ func (p *projection) reserve(assets, each, values int) error {
 	return p.listed.take(assets, values)
 }
 
-// stepsOf returns how many steps a command on one asset becomes: one for each item of an
-// operation's list, or the update and the creates nested in it.
+// stepsOf returns the number of steps of a command on one asset. An operation has one step per
+// item of its list. An update has one step, and one more for each create nested in it.
 func stepsOf(n *doc.Node) int {
 	if op, ok := n.Get("execute"); ok {
 		if list, ok := op.Get("list"); ok && op.Kind == doc.Map && list.Kind == doc.List {
@@ -252,8 +257,8 @@ func createsIn(n *doc.Node) int {
 	return count
 }
 
-// expand makes the steps of a command on one asset: one per item of an
-// operation's list, and after an update the creates nested in it.
+// expand adds the steps of a command on one asset; see stepsOf. o is null if s.handle names the
+// asset.
 func (p *projection) expand(c *command, s *step, o oid.OID) {
 	if s.from = o; !o.IsNull() {
 		s.typ, _ = p.assets.Model().Type(o.Type)
@@ -282,7 +287,7 @@ func (p *projection) expand(c *command, s *step, o oid.OID) {
 	}
 }
 
-// operation reads what is to be executed.
+// operation adds the steps of an operation on one asset.
 func (p *projection) operation(s *step) {
 	n, _ := s.node.Get("execute")
 	lists, err := readOperation(s, n)
@@ -294,15 +299,17 @@ func (p *projection) operation(s *step) {
 	for i, args := range lists {
 		each := s
 		if i > 0 {
-			each = &step{index: s.index, kind: s.kind, node: s.node, from: s.from, handle: s.handle, typ: s.typ, op: s.op}
+			each = &step{
+				index: s.index, kind: s.kind, node: s.node, from: s.from, handle: s.handle, typ: s.typ, op: s.op,
+			}
 		}
 		each.args = args
 		p.steps = append(p.steps, each)
 	}
 }
 
-// readOperation reads "Delete", {op, args} or {op, list}, and returns the
-// arguments of each time it is to run.
+// readOperation reads "Delete", {op, args} or {op, list}. It sets s.op and returns the
+// arguments of each execution.
 func readOperation(s *step, n *doc.Node) ([][]field, error) {
 	if n.Kind == doc.String {
 		s.op = n.Text
@@ -358,7 +365,7 @@ func fieldsOf(n *doc.Node) []field {
 	return all
 }
 
-// isCommandFailure reports whether an error is the failure of one command.
+// isCommandFailure reports whether an error fails only its command. Other errors fail the request.
 func isCommandFailure(err error) bool {
 	if errors.Is(err, db.ErrTurnRead) || errors.Is(err, asset.ErrReach) {
 		return false

@@ -19,7 +19,7 @@ const (
 	kindConfig
 )
 
-// verb names what a command of the kind does, for the metrics.
+// verb returns the name of the kind in the metrics.
 func (k kind) verb() string {
 	switch k {
 	case kindCreate:
@@ -36,20 +36,20 @@ func (k kind) verb() string {
 
 // step is one projected command.
 type step struct {
-	index  int // of the command in the payload that it comes from
+	index  int // of its command in the payload
 	kind   kind
-	alias  string // with its @; made on demand when auto
-	suffix string // of an automatic alias
+	alias  string // with @; empty: none, until label generates one
+	suffix string // of a generated alias
 
 	node      *doc.Node // the command as written
 	deferred  bool      // from is resolved when the step is executed
-	inParent  bool      // nested in a create with an alias of the user: preview shows it there
-	asWritten bool      // a create with an alias of the user and nested ones: preview shows it as written
+	inParent  bool      // nested in a create that has an alias in the payload: a preview shows it only there
+	asWritten bool      // a create with nested creates and an alias in the payload: a preview shows it as written
 
 	typ     *meta.Type // of the asset; nil while unknown
 	name    string     // create: the AssetType as written
 	fields  []field    // create, update: attributes in their order
-	context asset.Ref  // create: zero when there is none
+	context asset.Ref  // create: zero: none
 	handle  *asset.Handle
 
 	from oid.OID // update, execute: the asset; null while deferred
@@ -58,22 +58,22 @@ type step struct {
 
 	ifMoment int64 // update, execute: the moment the asset must have; 0: any
 
-	parent  *step          // of a nested create
-	owner   *step          // of a create nested in a relation to one: the later step that names what it makes
+	parent  *step          // of a nested create that comes after its parent
+	owner   *step          // of a nested create that comes before its parent: the parent
 	command *asset.Command // set by build
-	deleted bool           // the asset is deleted and the command asks for deleted ones
+	deleted bool           // the asset is deleted, and the command accepts deleted assets
 
-	err     error // with which the step fails when it is executed
-	noMatch bool  // it matches no asset and is left out
+	err     error // the step fails with it when it is executed; nil: none
+	noMatch bool  // the step matches no asset and is left out
 }
 
-// isLeftOut reports whether a step matches no asset, or belongs to one that does not.
+// isLeftOut reports whether a step matches no asset, or is nested in a step that is left out.
 func (s *step) isLeftOut() bool {
 	return s.noMatch || s.parent != nil && s.parent.isLeftOut() || s.owner != nil && s.owner.isLeftOut()
 }
 
-// whole returns the last of the steps that are carried out with s or not at all: that for
-// which it is made, or itself.
+// whole returns the last step of the group of s. A group is a step and the nested creates that
+// come before it; they succeed or fail together.
 func (s *step) whole() *step {
 	for s.owner != nil {
 		s = s.owner
@@ -81,8 +81,8 @@ func (s *step) whole() *step {
 	return s
 }
 
-// release drops what only execution and its failure need: a request has very many
-// steps. Creates nested in an update still read the outcome of its command.
+// release drops the values of an executed step, because a request may have very many steps. A
+// create nested in an update still needs the command of the update.
 func (s *step) release() {
 	s.fields, s.args = nil, nil
 	if s.command != nil {
@@ -93,15 +93,15 @@ func (s *step) release() {
 	}
 }
 
-// printsNode reports whether answers show the command as written. Of the steps that
-// one command becomes, each shows its own part else: looking through the whole
-// command for each of them takes minutes for a long list.
+// printsNode reports whether the command of a step is shown as written. If a command has
+// several steps, each step shows only its own part: to search the whole command for each item
+// of a long list would take minutes.
 func (s *step) printsNode() bool {
 	return s.asWritten || s.kind != kindCreate && (s.deferred || s.from.IsNull())
 }
 
-// takesSeveral reports whether an attribute of the step's asset takes several
-// values; false while its type is unknown.
+// takesSeveral reports whether an attribute of the step's asset has several values. It is false
+// while the type of the asset is unknown.
 func (s *step) takesSeveral(name string) bool {
 	if s.typ == nil || s.kind == kindExecute {
 		return false
@@ -116,10 +116,10 @@ type field struct {
 	node *doc.Node
 }
 
-// autoSuffix marks the aliases that creates are given.
+// autoSuffix is the end of the generated alias of a create.
 const autoSuffix = "$auto-aliased"
 
-// label returns the step's alias, generated at the first call.
+// label returns the alias of a step. If there is none, it generates one.
 func (s *step) label() string {
 	if s.alias == "" {
 		s.alias = "@" + uuid.NewString() + s.suffix

@@ -11,11 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// subquery answers a query in the place of a value; with one, only its first row.
+// subquery returns the Oids that a query in the place of a value finds. one: only the first Oid.
 type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
 
-// change turns one attribute's node into a change. multi: the attribute
-// takes several values; ask answers subqueries.
+// change converts a field to a change. multi: the attribute has several values. ask answers
+// subqueries.
 func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	ch := asset.Change{Name: f.name, At: f.node.At}
 	n := f.node
@@ -42,10 +42,12 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	return ch, err
 }
 
-// errForm is asset.ErrForm inside this file.
+// errForm is the error for a value of an unknown form, and for a subquery that must find an
+// asset and finds none. change stores it in Change.Bad, so that only the command fails.
 var errForm = asset.ErrForm
 
-// changeMap reads the forms of a change that are objects.
+// changeMap reads a change that is an object: {add, remove}, {Before}, {After} or
+// {find, replace}. Errors: errForm for another object.
 func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 	if add, remove, ok := addRemove(n, multi); ok {
 		var err error
@@ -68,7 +70,8 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 	return nil
 }
 
-// values reads the values of a list, subqueries among them.
+// values returns the values of a list. A subquery adds the Oids that it finds.
+// Errors: errForm for an item of another form; those of ask.
 func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	all := make([]asset.Value, 0, len(list))
 	for i := range list {
@@ -89,8 +92,8 @@ func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	return all, nil
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi:
-// the attribute takes several values.
+// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi: the attribute
+// has several values. ok: n has this form.
 func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 	if n.Kind != doc.Map || len(n.Keys) == 0 {
 		return nil, nil, false
@@ -102,7 +105,8 @@ func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 			add = append(add, membersOf(v, multi)...)
 		case name == "remove":
 			remove = append(remove, membersOf(v, multi)...)
-		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") && (oid.IsToken(name) || strings.HasPrefix(name, "@")):
+		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") &&
+			(oid.IsToken(name) || strings.HasPrefix(name, "@")):
 			member := doc.Node{Kind: doc.String, Text: name, At: v.At}
 			if v.Text == "add" {
 				add = append(add, member)
@@ -147,8 +151,8 @@ func hasSubquery(n *doc.Node) bool {
 	return false
 }
 
-// namesAlias reports whether a node contains one of the aliases. The alias that a
-// nested create defines does not count.
+// namesAlias reports whether a node refers to one of the aliases. The definition of an alias by
+// a nested create does not count.
 func namesAlias(n *doc.Node, aliases map[string]bool) bool {
 	if n.Kind == doc.String {
 		return strings.HasPrefix(n.Text, "@") && aliases[n.Text]
@@ -166,8 +170,8 @@ func namesAlias(n *doc.Node, aliases map[string]bool) bool {
 	return false
 }
 
-// comparesAlias reports whether the query of a command compares something with one
-// of the aliases: as a value of where or with, or in the quotes of a token.
+// comparesAlias reports whether the query of a command compares something with one of the
+// aliases. The alias is a value of where or with, or it is in quotes within a token.
 func comparesAlias(n *doc.Node, aliases map[string]bool) bool {
 	if len(aliases) == 0 {
 		return false
@@ -194,7 +198,7 @@ func valueHasAlias(n *doc.Node, aliases map[string]bool) bool {
 	return false
 }
 
-// quotesAlias reports whether a text has one of the aliases in quotes.
+// quotesAlias reports whether a text contains one of the aliases in quotes.
 func quotesAlias(text string, aliases map[string]bool) bool {
 	if !strings.Contains(text, "'@") && !strings.Contains(text, `"@`) {
 		return false
