@@ -14,30 +14,31 @@ import (
 // previewItem is one projected command as a preview shows it.
 type previewItem struct {
 	step *step
-	text []byte // {"@x": command, not closed
+	text []byte // {"@x": command, without the last brace
 }
 
-// denial is a step that the caller's rights refuse.
+// denial is a step that failed with fault.Denied.
 type denial struct {
 	step *step
 	err  error
 }
 
-// errPreviewed rolls back what a preview has tried.
+// errPreviewed rolls back the transaction of a preview.
 var errPreviewed = errors.New("a preview changes nothing")
 
-// preview answers with the projection, a list of objects with one key each, and
-// the error of those that the caller's rights refuse:
+// preview returns the projected commands as a list. A command that the caller may not execute
+// has its error:
 //
 //	[{"@x": command}, {"@y": command, "error": {"message": "Denied'Story.Create", "sourceCommandIndex": 1}}]
 //
-// Rights depend on what a command does, so for callers who are not system
-// administrators the commands are carried out and rolled back.
+// Rights depend on what a command does. Therefore the commands are executed and rolled back,
+// unless the caller is a system administrator.
 func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte, error) {
 	var items []previewItem
 	if who.Admin || !writes(p.commands) {
 		err := e.assets.DB().Read(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
-			steps, err := (&projection{Engine: e, q: tx, who: who, maxAffected: p.cfg.maxAffected, listed: e.newListed()}).project(ctx, p.commands)
+			pr := &projection{Engine: e, q: tx, who: who, maxAffected: p.cfg.maxAffected, listed: e.newListed()}
+			steps, err := pr.project(ctx, p.commands)
 			if err == nil {
 				items, err = previewItems(steps, p.maxShown(e.MaxShown))
 			}
@@ -53,9 +54,11 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		return nil, err
 	}
 	var denials []denial
-	err = e.assets.Write(ctx, who, asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}, func(s *asset.Session) error {
+	req := asset.Request{ID: asset.NewRequestID(), Import: p.cfg.imports}
+	err = e.assets.Write(ctx, who, req, func(s *asset.Session) error {
 		all := e.newListed()
-		steps, err := (&projection{Engine: e, q: s.Tx(), who: who, maxAffected: p.cfg.maxAffected, listed: all, s: s}).project(ctx, p.commands)
+		pr := &projection{Engine: e, q: s.Tx(), who: who, maxAffected: p.cfg.maxAffected, listed: all, s: s}
+		steps, err := pr.project(ctx, p.commands)
 		if err != nil {
 			return err
 		}
@@ -64,7 +67,10 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 		}
 		res := newResult("", e.now(), p, e.MaxShown)
 		res.previewed = true
-		x := &executor{Engine: e, s: s, q: s.Tx(), who: who, res: res, aliases: aliasesOf(p.commands), sealed: sealed, listed: all}
+		x := &executor{
+			Engine: e, s: s, q: s.Tx(), who: who, res: res,
+			aliases: aliasesOf(p.commands), sealed: sealed, listed: all,
+		}
 		if err := x.run(ctx, steps); err != nil {
 			return err
 		}
@@ -77,8 +83,8 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	return appendItems(items, denials), nil
 }
 
-// previewItems prints steps, before they are executed, in at most limit bytes.
-// Errors: fault.Invalid.
+// previewItems prints the steps. It must be called before they are executed, because execution
+// drops their values. Errors: fault.Invalid if the text is longer than limit bytes.
 func previewItems(steps []*step, limit int) ([]previewItem, error) {
 	var items []previewItem
 	size := 0
@@ -100,7 +106,7 @@ func previewItems(steps []*step, limit int) ([]previewItem, error) {
 	return items, nil
 }
 
-// appendItems joins the items, the first denial of each beside it.
+// appendItems returns the items as a JSON list, each with its first denial.
 func appendItems(items []previewItem, denials []denial) []byte {
 	first := deniedItems(items, denials)
 	b := []byte{'['}
@@ -117,8 +123,8 @@ func appendItems(items []previewItem, denials []denial) []byte {
 	return append(b, ']')
 }
 
-// deniedItems returns the first denial of each step that is shown: its own, that of
-// a create nested in it, or of a command that it becomes when it is executed.
+// deniedItems returns the first denial of each step that is shown. A denied step that is not
+// shown counts for its parent, or otherwise for the command that it comes from.
 func deniedItems(items []previewItem, denials []denial) map[*step]error {
 	if len(denials) == 0 {
 		return nil

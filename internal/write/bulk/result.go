@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 )
 
-// tokens is one of the three lists of the response.
+// tokens is a list of Oids in the response.
 type tokens struct {
 	list  []byte // quoted Oids with commas between them
 	count int
@@ -26,10 +26,10 @@ type result struct {
 	id        string
 	began     time.Time
 	cfg       config
-	body      []byte // as sent: the places of failures are in it
-	maxShown  int    // bytes of failures
-	previewed bool
-	stored    bool // the answer is stored, so it shows no secrets
+	body      []byte // as sent; failures refer to positions in it
+	maxShown  int    // most bytes of failures
+	previewed bool   // the commands are executed for a preview
+	stored    bool   // the answer is stored, so it shows no secrets
 	created   tokens
 	modified  tokens
 	operated  tokens
@@ -47,11 +47,13 @@ type result struct {
 }
 
 func newResult(id string, began time.Time, p payload, maxShown int) *result {
-	return &result{id: id, began: began, cfg: p.cfg, body: p.Body, maxShown: p.maxShown(maxShown), failedBy: map[string]int{}}
+	return &result{
+		id: id, began: began, cfg: p.cfg, body: p.Body, maxShown: p.maxShown(maxShown), failedBy: map[string]int{},
+	}
 }
 
-// checkSize refuses failures that are too long to be shown. A command that fails
-// many times is shown as often. Errors: fault.Invalid.
+// checkSize refuses a request whose failures are too long for an answer. A command that fails
+// many times is listed each time. Errors: fault.Invalid.
 func (r *result) checkSize() error {
 	if len(r.failures) > r.maxShown {
 		return showsTooMuch(r.maxShown)
@@ -59,7 +61,7 @@ func (r *result) checkSize() error {
 	return nil
 }
 
-// reset discards what an attempt that was rolled back has collected.
+// reset empties the result, for the next try of a transaction.
 func (r *result) reset() {
 	for _, t := range []*tokens{&r.created, &r.modified, &r.operated} {
 		t.list, t.count = t.list[:0], 0
@@ -69,7 +71,8 @@ func (r *result) reset() {
 	clear(r.failedBy)
 }
 
-// rollback leaves only the failures of an atomic request that was rolled back.
+// rollback removes everything except the failures. It is called if an atomic request is rolled
+// back.
 func (r *result) rollback() {
 	failures, failed, places, refused, by := r.failures, r.failed, r.places, r.refused, maps.Clone(r.failedBy)
 	r.reset()
@@ -89,8 +92,8 @@ func (r *result) add(t *tokens, o oid.OID) {
 	t.list = append(t.list, '"')
 }
 
-// fail lists a step that failed: the projected command, and why. Clients compare
-// the error as a whole, so that its position is in the diagnostics.
+// fail lists a failed step with its error. Clients compare the whole error object, so the
+// position of the error is not in it, but in the diagnostics.
 //
 //	{"@x": {...}, "error": {"message": "...", "sourceCommandIndex": 0}}
 func (r *result) fail(s *step, err error) {
@@ -117,17 +120,18 @@ func (r *result) fail(s *step, err error) {
 	r.failures = b
 }
 
-// stamp is the format of instants: seven digits of a second, and Z.
+// stamp is the format of times in UTC, with seven decimals of a second.
 const stamp = "2006-01-02T15:04:05.0000000Z"
 
-// roomForRest is what a response has beside its lists, in bytes, unless there are very
-// many diagnostics or pages.
+// roomForRest is the size of a response without its lists, in bytes. With very many
+// diagnostics or pages, a response is longer.
 const roomForRest = 2 << 10
 
-// append writes the response object.
+// append appends the response object. now is the time of completion.
 func (r *result) append(b []byte, now time.Time) []byte {
 	took := max(now.Sub(r.began), 0)
-	b = slices.Grow(b, roomForRest+len(r.created.list)+len(r.modified.list)+len(r.operated.list)+len(r.failures)+len(r.rows))
+	lists := len(r.created.list) + len(r.modified.list) + len(r.operated.list) + len(r.failures) + len(r.rows)
+	b = slices.Grow(b, roomForRest+lists)
 	b = fmt.Appendf(b, `{"requestId":"%s","createdDate":"%s","completedDate":"%s","duration":"%s","durationSeconds":%s`,
 		r.id, r.began.UTC().Format(stamp), now.UTC().Format(stamp), clock(took), seconds(took))
 	b = append(b, `,"complete":true,"processing":false`...)
@@ -156,7 +160,7 @@ type place struct {
 	at      int // byte offset
 }
 
-// appendDiagnostics writes the positions of the failures that have one.
+// appendDiagnostics appends the positions of the failures that have a position.
 //
 //	,"diagnostics":[{"failure":0,"position":34,"line":2,"column":11}]
 func (r *result) appendDiagnostics(b []byte) []byte {
@@ -194,13 +198,13 @@ func (r *result) appendTokens(b []byte, name string, t tokens) []byte {
 	return append(b, '}')
 }
 
-// clock writes a duration as hh:mm:ss.fffffff.
+// clock returns a duration as hh:mm:ss.fffffff.
 func clock(d time.Duration) string {
 	s := int64(d / time.Second)
 	return fmt.Sprintf("%02d:%02d:%02d.%07d", s/3600, s/60%60, s%60, int64(d%time.Second)/100)
 }
 
-// seconds writes a duration in seconds, to the same hundred nanoseconds.
+// seconds returns a duration in seconds, with seven decimals.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%07d", int64(d/time.Second), int64(d%time.Second)/100)
 }

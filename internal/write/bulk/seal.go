@@ -10,10 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// seal computes what is stored of the secrets that commands set, before the
-// transaction and its locks, by the node of the value, which every later form of
-// the command shares. A secret in another form than a plain value is sealed when
-// its step is executed.
+// seal returns the hashes of the secrets that commands set, by the node of the value. All later
+// forms of a command share this node. Hashing is slow, so seal is called before the
+// transaction, which holds locks. A secret that is not a plain value is hashed later, when its
+// step is executed.
 // Errors: as asset.Engine.Seal.
 func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*doc.Node]string, error) {
 	x := &sealing{Engine: e, who: who, sealed: map[*doc.Node]string{}, few: !e.assets.SetsPasswords(who)}
@@ -29,26 +29,28 @@ func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (
 	return x.sealed, nil
 }
 
-// sealing is the sealing of the secrets of one request.
+// sealing is the state of one call of seal.
 type sealing struct {
 	*Engine
 	who    auth.Actor
 	sealed map[*doc.Node]string
-	few    bool // the caller sets passwords of no others
-	count  int  // of passwords
-	wrong  int  // old passwords that were tried and are wrong
+	few    bool // the caller may not set passwords of other members: at most asset.MaxOwnPasswords are hashed
+	count  int  // of hashed passwords
+	wrong  int  // number of wrong old passwords
 }
 
-// maxWrong is how many wrong old passwords one request may have: each later attempt waits, and
-// the request would hold its place as long. slowDown is after how long the next one may come.
+// maxWrong is the most wrong old passwords in one request. After wrong passwords each check is
+// delayed, and the request would occupy its slot during the delays. slowDown is the time after
+// which the client may send the next request.
 const (
 	maxWrong = 5
 	slowDown = 2 * time.Second
 )
 
-// shown returns a step as an answer may show it: without an old password.
+// shown returns a step without old passwords, for an answer.
 func shown(s *step) *step {
-	if s.printsNode() && has(s.node, isOldPassword) || slices.ContainsFunc(s.fields, func(f field) bool { return isOldPassword(f.name) || has(f.node, isOldPassword) }) {
+	hasOld := func(f field) bool { return isOldPassword(f.name) || has(f.node, isOldPassword) }
+	if s.printsNode() && has(s.node, isOldPassword) || slices.ContainsFunc(s.fields, hasOld) {
 		return withoutSecrets(s, isOldPassword)
 	}
 	return s
@@ -56,13 +58,14 @@ func shown(s *step) *step {
 
 func isOldPassword(attr string) bool { return attr == asset.OldPassword }
 
-// has reports whether a document has a key anywhere.
+// has reports whether a document has a matching key at any depth.
 func has(n *doc.Node, key func(string) bool) bool {
-	return n != nil && (slices.ContainsFunc(n.Keys, key) || slices.ContainsFunc(n.Items, func(v doc.Node) bool { return has(&v, key) }))
+	return n != nil && (slices.ContainsFunc(n.Keys, key) ||
+		slices.ContainsFunc(n.Items, func(v doc.Node) bool { return has(&v, key) }))
 }
 
-// withoutSecrets returns a step with null in the place of every secret. Sent again,
-// its command fails because the secret is missing.
+// withoutSecrets returns a copy of a step with null in the place of every secret. If a client
+// sends the copied command again, the command fails because the secret is missing.
 func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
 	shown := *s
 	if s.printsNode() {
@@ -79,7 +82,7 @@ func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
 	return &shown
 }
 
-// redacted returns a document with null in the place of every secret.
+// redacted returns a copy of a document with null in the place of every secret.
 func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 	if n == nil || n.IsScalar() {
 		return n
