@@ -23,7 +23,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// members resolves everybody to the system member, but deleted ones.
+// members is a fake of bulk.Actors. Every id is the system member, unless deleted is set.
 type members struct{ deleted, barred bool }
 
 func (m members) MayLogin(context.Context, int64) (bool, error) { return !m.barred, nil }
@@ -39,7 +39,8 @@ func (members) Watch(ctx context.Context, _ auth.Login, _ auth.Actor) (context.C
 	return ctx, func() {}
 }
 
-// process is an engine with its asynchronous side.
+// process is an Async with its own engine, like in a process of its own. accepted counts the
+// calls of onAccepted.
 type process struct {
 	t testing.TB
 	d *db.DB
@@ -70,7 +71,7 @@ func (k *process) executeWaiting() {
 	}
 }
 
-// response is what the tests look at in a response object.
+// response has the fields of a response object that the tests check.
 type response struct {
 	RequestID            string
 	Complete, Processing bool
@@ -123,7 +124,7 @@ func TestAcceptedRequestIsExecutedOnce(t *testing.T) {
 		if k.accepted != 1 || k.stories() != 0 {
 			t.Errorf("accepted called %d times, %d stories before the execution", k.accepted, k.stories())
 		}
-		other := newProcess(t, d) // another process
+		other := newProcess(t, d)
 		other.executeWaiting()
 		k.executeWaiting()
 		if r := k.progress(a.ID); !r.Complete || r.Processing || r.AssetsCreated.Count != 2 || r.RequestID != a.ID {
@@ -139,7 +140,7 @@ func TestExecuteReturnsTheStateOfOneRequest(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
 		first, second := k.accept(story, bulk.Request{}), k.accept("["+story+","+story+"]", bulk.Request{})
-		for range 2 { // the second time it is done already
+		for range 2 { // the second call finds it done
 			if s, err := k.Execute(t.Context(), second.ID); err != nil || !s.Done || s.Commands != 2 || k.stories() != 2 {
 				t.Errorf("the state: %+v %v, %d stories", s, err, k.stories())
 			}
@@ -171,7 +172,7 @@ func TestProgressIsForWhoSentIt(t *testing.T) {
 	}
 }
 
-// The options of a request hold for asynchronous execution too.
+// An asynchronous execution uses the options of the request.
 func TestAcceptedOptionsHold(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -229,8 +230,8 @@ func TestAcceptedUnderAKey(t *testing.T) {
 	})
 }
 
-// What is wrong with a whole request is reported at once where parsing finds it,
-// else by asking for it.
+// If parsing refuses a whole request, Accept returns the error. If the execution refuses it,
+// Progress returns the error.
 func TestAcceptedRequestIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -272,7 +273,8 @@ func TestAcceptedRequestIsRefused(t *testing.T) {
 	})
 }
 
-// stall is a finder that stops in the middle of a request until it is let go.
+// stall is a finder that waits within a request. It sends to reached, and continues when goOn
+// is closed.
 type stall struct {
 	*find.Finder
 	reached, goOn chan struct{}
@@ -292,8 +294,8 @@ func newStall(t testing.TB, d *db.DB) (stall, *bulk.Async) {
 	return s, bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
 }
 
-// A worker that stalls in the middle loses its lease; what it does then has no
-// effect, and who took over does it once.
+// A worker that stalls within a request loses its lease. The rest of its work has no effect,
+// and another worker executes the request once.
 func TestTakenOverInTheMiddle(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -311,7 +313,7 @@ func TestTakenOverInTheMiddle(t *testing.T) {
 		}
 		takeOver(t, d)
 		var took sync.WaitGroup
-		took.Go(k.executeWaiting) // waits for the locks of the first, or for its turn to write
+		took.Go(k.executeWaiting) // waits for the locks of the first worker, or for its turn to write
 		close(s.goOn)
 		wait.Wait()
 		took.Wait()
@@ -325,7 +327,7 @@ func TestTakenOverInTheMiddle(t *testing.T) {
 	})
 }
 
-// A worker that stops releases its request.
+// A worker releases its request when it stops.
 func TestHandedBackAtTheEnd(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -352,7 +354,7 @@ func TestHandedBackAtTheEnd(t *testing.T) {
 	})
 }
 
-// Many workers and many requests: each is done once.
+// Many workers execute many requests, each request once.
 func TestManyWorkers(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const requests, workers = 20, 4
@@ -379,18 +381,18 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// takeOver ends the lease that is held, as time does when its worker is dead.
+// takeOver ends the lease of the claimed request, as if its worker had died.
 func takeOver(t *testing.T, d *db.DB) {
 	t.Helper()
-	if d.Dialect.SmallInside { // else the one writer is at work, and the lease ends with it
+	if d.Dialect.SmallInside { // otherwise the open transaction of the worker blocks this update
 		if _, err := d.Exec(t.Context(), `UPDATE bulk_request SET lease = 0 WHERE status = 0`); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// A process executes one request at a time: the claim of one that ends the process is the
-// only one without an end.
+// A process executes one request at a time. If a request crashes the process, only its claim
+// has no end.
 func TestOneRequestAtATime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -419,7 +421,7 @@ func TestOneRequestAtATime(t *testing.T) {
 	})
 }
 
-// A request has as much memory as one that comes by HTTP, for its body and for its rows.
+// An accepted request is counted in the memory budget: its body, and the rows of its queries.
 func TestAcceptedRequestsHaveTheirMemory(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -432,7 +434,7 @@ func TestAcceptedRequestsHaveTheirMemory(t *testing.T) {
 		} {
 			a := k.accept(body, bulk.Request{})
 			k.executeWaiting()
-			answer, err := k.Progress(t.Context(), auth.System, a.ID) // a query that is refused is a failed command
+			answer, err := k.Progress(t.Context(), auth.System, a.ID) // a refused query is a failed command
 			if !strings.Contains(string(answer)+fmt.Sprint(err), "needs more memory") {
 				t.Errorf("%s: %.200s, %v", what, answer, err)
 			}
@@ -443,7 +445,7 @@ func TestAcceptedRequestsHaveTheirMemory(t *testing.T) {
 	})
 }
 
-// What takes too long is tried a second time and no more.
+// A request that takes too long is executed a second time, and then refused.
 func TestAcceptedRequestsHaveTheirTime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)

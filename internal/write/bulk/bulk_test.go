@@ -28,10 +28,9 @@ var update = flag.Bool("update", false, "rewrite the responses of the cases")
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestCases runs testdata/*.txtar on every database. A case is a sentence and
-// pairs of files: "request" (or "request yaml", "preview") and "response".
-// Automatic aliases and instants are normalized; ids are not, since each case
-// has a fresh database.
+// TestCases runs testdata/*.txtar on every database. A case is a sentence and pairs of files:
+// "request" (or "request yaml", "preview") and "response". Generated aliases and times are
+// normalized. Ids are not: each case has a new database.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -98,8 +97,8 @@ var (
 	times = regexp.MustCompile(`"requestId":"[0-9a-f-]{36}","createdDate":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z","completedDate":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z","duration":"\d\d:\d\d:\d\d\.\d{7}","durationSeconds":\d+\.\d{7},"complete":true,"processing":false,`)
 )
 
-// normal numbers the aliases in order, checks the head of a response and
-// breaks it into lines.
+// normal numbers the generated aliases in order. It removes the ids and times at the beginning
+// of a response if their form is correct, and breaks the response into lines.
 func normal(b []byte) string {
 	seen := map[string]string{}
 	text := guids.ReplaceAllStringFunc(string(b), func(s string) string {
@@ -118,7 +117,7 @@ func normal(b []byte) string {
 
 var short = regexp.MustCompile(`[\[{]\n[^\[\]{}]*[\]}]`)
 
-// compact puts innermost lists and objects on one line.
+// compact writes the innermost lists and objects on one line each.
 func compact(s string) string {
 	for range 2 {
 		s = short.ReplaceAllStringFunc(s, func(m string) string {

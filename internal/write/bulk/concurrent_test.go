@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// done is what an answer counts.
+// done has the counts of an answer.
 type done struct {
 	Created struct {
 		Tokens []string `json:"oidTokens"`
@@ -23,8 +23,8 @@ type done struct {
 	Failed   struct{ Count int } `json:"commandFailures"`
 }
 
-// What an asset must be to be changed holds when it is changed: of clients that change the
-// same assets at once, by what they are, one does.
+// The query of a command still matches an asset when the asset is changed. If several clients
+// change an asset at the same time, and the change ends the match, only one client changes it.
 func TestFoundByOne(t *testing.T) {
 	for _, c := range []struct{ what, request string }{
 		{"claimed by filter", `{"from": "Story", "filter": ["Reference=''"], "update": {"Reference": "client %d"}}`},

@@ -7,7 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/doc"
 )
 
-// FuzzDecode: no body panics the decoder, and every command prints as JSON.
+// FuzzDecode checks that no body makes decode panic, and that every command prints as valid
+// JSON.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`[{"@a": {"AssetType": "Story", "Subs": [{"@b": {"AssetType": "Task"}}]}, "error": {}}, {"from": "@a", "update": {"Owners": {"@b": "add"}}}]`,

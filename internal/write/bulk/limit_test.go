@@ -48,8 +48,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestReach: what a request changes counts, whether its commands name it or not, before it
-// is made. Nothing of a request that reaches too far is written.
+// TestReach checks that all changes of a request count for its limits, also changes of assets
+// that no command names. A request that exceeds a limit writes nothing.
 func TestReach(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		assets := asset.New(d, meta.Default(), nil, nil, nil)
@@ -108,7 +108,7 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// tagList is n tags with a comma behind each.
+// tagList returns n tags in quotes, with a comma after each.
 func tagList(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -117,8 +117,8 @@ func tagList(n int) string {
 	return b.String()
 }
 
-// Commands are written in batches. What depends on a command of the batch
-// before still learns what became of it.
+// Commands are written in batches. A command fails if it depends on a failed command, also if
+// that command was in the previous batch.
 func TestAcrossStretches(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
@@ -164,8 +164,8 @@ func TestAcrossStretches(t *testing.T) {
 	})
 }
 
-// What one command becomes is shown by its parts: a long list of arguments takes as
-// long as as many commands.
+// A command with a long list of arguments has many steps. Each failed step shows only its own
+// arguments, so the answer is written within seconds.
 func TestALongListFailsQuickly(t *testing.T) {
 	e := engine(t, testdb.SQLite(t))
 	const n = 10_000
@@ -181,8 +181,8 @@ func TestALongListFailsQuickly(t *testing.T) {
 	}
 }
 
-// A command that fails many times, and shows each time all of it, does not fill the
-// memory.
+// The commands in an answer have a limit. A long command that fails many times does not fill
+// the memory.
 func TestWhatAnAnswerShowsHasABound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)

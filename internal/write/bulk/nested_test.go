@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// nesting is a relation to many of one type, and a type created in it.
+// nesting is a to-many relation of a type, and the type of a create nested in the relation.
 type nesting struct {
 	parent *meta.Type
 	in     *meta.Attr
@@ -21,9 +21,9 @@ type nesting struct {
 
 func (n nesting) String() string { return n.in.Token() + ": " + n.child.Name }
 
-// A create nested in a relation to many fills that relation and no other with
-// its parent, whatever else is between the two types. Only the project of what
-// is made in a project is that one, too.
+// A create nested in a to-many relation names its parent in the reciprocal relation, and in no
+// other relation. There is one exception: an asset created in a project also gets that project
+// as its Scope and SecurityScope.
 func TestNestedCreatesFillTheirRelationOnly(t *testing.T) {
 	e := engine(t, testdb.SQLite(t))
 	pool := onePerType(t, e)
@@ -69,7 +69,7 @@ func checkNestings(t *testing.T, batch []nesting, a answer) {
 
 const oidKey = "_oid:"
 
-// answer is what the test reads of a response.
+// answer has the fields of a response that the test checks.
 type answer struct {
 	AssetsCreated   struct{ OIDTokens []string }
 	CommandFailures struct{ Commands []map[string]any }
@@ -89,8 +89,8 @@ func execute(t *testing.T, e *bulk.Engine, body any) answer {
 	return a
 }
 
-// nestings are all there are: the other side of the relation is there to be
-// written, and takes the parent.
+// nestings returns all nestings of the model. The child has the reciprocal relation, which is
+// writable and accepts the parent.
 func nestings() []nesting {
 	var all []nesting
 	for _, parent := range meta.Default().Types {
@@ -98,7 +98,8 @@ func nestings() []nesting {
 			continue
 		}
 		for _, in := range parent.Attrs {
-			if !in.ToMany() || in.Back == nil || in.Place.Kind != meta.InLinks && in.Place.Kind != meta.InLinksBack && in.Place.Kind != meta.Reverse {
+			if !in.ToMany() || in.Back == nil ||
+				in.Place.Kind != meta.InLinks && in.Place.Kind != meta.InLinksBack && in.Place.Kind != meta.Reverse {
 				continue
 			}
 			for _, child := range in.Related.Concrete {
@@ -112,7 +113,7 @@ func nestings() []nesting {
 	return all
 }
 
-// between are the relations of the child that could name the parent.
+// between returns the relations of the child that accept the parent.
 func between(n nesting) []string {
 	var all []string
 	for _, a := range n.child.Attrs {
@@ -126,8 +127,8 @@ func between(n nesting) []string {
 	return all
 }
 
-// least returns the required attributes of an asset of a type, except the relation it
-// is nested in.
+// least returns values for the required attributes of a type, except for the reciprocal of the
+// relation in n. The values of relations are from pool, Oids by type.
 func least(pool map[string]string, typ *meta.Type, n nesting) map[string]any {
 	c := map[string]any{}
 	for _, a := range typ.Attrs {
@@ -154,7 +155,7 @@ func least(pool map[string]string, typ *meta.Type, n nesting) map[string]any {
 	return c
 }
 
-// onePerType makes an asset of every type, for others to name.
+// onePerType creates one asset of every type, and returns their Oids by type.
 func onePerType(t *testing.T, e *bulk.Engine) map[string]string {
 	t.Helper()
 	pool := map[string]string{"Scope": "Scope:0", "Role": "Role:4", "State": "State:100", "Member": "Member:20"}

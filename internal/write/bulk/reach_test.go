@@ -15,11 +15,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// What an operation reaches counts as what a request names does; a request that
-// reaches too much changes nothing.
+// The parts that an operation changes count for the limit of the request. A request that
+// exceeds the limit changes nothing.
 func TestReachIsBounded(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		engine(t, d) // seeds
+		engine(t, d) // only for its seed
 		model := meta.Default()
 		assets := asset.New(d, model, nil, nil, nil)
 		e := bulk.New(assets, find.New(d, model))
@@ -57,8 +57,7 @@ func TestReachIsBounded(t *testing.T) {
 	})
 }
 
-// More than a batch holds is deleted and brought back as one, by statements
-// about hundreds at a time.
+// One command deletes and undeletes more assets than a batch can have.
 func TestReachOfMany(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)

@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// vault seals passwords and notes what is stored. While a transaction is open
-// on the one write connection of SQLite, sealing fails.
+// vault is a fake of asset.Credentials. It counts the sealed passwords and notes the stored
+// ones. Seal fails while a transaction is open, because SQLite has only one write connection.
 type vault struct {
 	d      *db.DB
 	sealed int
@@ -57,7 +57,7 @@ func (v *vault) Set(_ context.Context, _ *db.Tx, member int64, _, sealed *string
 	return nil
 }
 
-// An old password is shown to nobody, not even to who sent it.
+// No answer shows an old password, not even to the client that sent it.
 func TestOldPasswordsAreNotShown(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
@@ -82,7 +82,8 @@ func TestOldPasswordsAreNotShown(t *testing.T) {
 	}
 }
 
-// What a request with a password is known by is slow to guess: it is stored.
+// The hash of the body of a request is stored. If the body contains a password, the hash is
+// slow, so that nobody can guess the password from it.
 func TestHashesOfPasswordsAreSlow(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
@@ -119,8 +120,8 @@ func TestHashesOfPasswordsAreSlow(t *testing.T) {
 	}
 }
 
-// Who sets no passwords of others makes the service hash a few of them, however many
-// the request has.
+// For a member who may not set passwords of other members, the service hashes only a few
+// passwords per request.
 func TestFewPasswordsAreHashedForMembers(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
@@ -140,8 +141,7 @@ func TestFewPasswordsAreHashedForMembers(t *testing.T) {
 	}
 }
 
-// However a password is written, what is stored of it is computed before the
-// transaction that holds locks; a bad one fails its command only.
+// Passwords are hashed before the transaction, wherever they are in a command.
 func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
@@ -167,7 +167,7 @@ func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
 			t.Errorf("%q is not stored: %v", want, v.stored)
 		}
 	}
-	if v.sealed != 6 { // "x" too: whom it meets is not known before
+	if v.sealed != 6 { // with "x": before the transaction, nobody can know that its query finds no member
 		t.Errorf("%d passwords sealed", v.sealed)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// failing are commands that fail, each with a password in another place.
+// failing has commands that fail. Each has a password in a different place.
 const failing = `[
 	{"AssetType":"Member","Name":"A","Password":"hush-1","Nothing":1},
 	{"@m":{"AssetType":"Member","Name":"B","Password":"hush-2","Nothing":1}},
@@ -21,9 +21,8 @@ const failing = `[
 	{"from":"@none","update":{"Password":"hush-7"}}
 ]`
 
-// What is stored of a request for whoever asks for its answer later holds no
-// password of a command that failed. An answer that is not stored shows commands
-// as they were sent.
+// A stored answer contains no passwords of failed commands. An answer that is not stored shows
+// failed commands as they were sent.
 func TestStoredAnswersHoldNoPasswords(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// What people write comes back byte for byte, whether it lies in a column or
-// among the other attributes.
+// A query returns a text exactly as it was written, byte for byte. This holds for attributes
+// with a column and for attributes without.
 func TestTextComesBackUnaltered(t *testing.T) {
 	texts := []string{
 		"trailing spaces  ", "  leading", "a\r\nb\nc\rd", "tab\there", `quotes ' " and \ backslash \n`, "nul\x00inside", "\x01\x1f\x7f",
@@ -54,7 +54,7 @@ func TestTextComesBackUnaltered(t *testing.T) {
 	})
 }
 
-// BenchmarkRun executes one request of 10,000 creates, from JSON to answer.
+// BenchmarkRun measures one request with 10,000 creates, from the JSON to the answer.
 func BenchmarkRun(b *testing.B) {
 	e := engine(b, testdb.MySQL(b))
 	one := `{"AssetType":"Story","Name":"As a user I want to see my orders","Scope":"Scope:0","Description":"So that I know what comes","Estimate":3,"Owners":["Member:20"]}`
