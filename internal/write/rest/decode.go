@@ -8,10 +8,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// decode returns the attributes of a body in order, none if it is empty or null, and the
-// names of those that are explicitly set to nothing: a list that such a name is of is
-// emptied, where a list without a value adds nothing.
-// What begins like XML is XML, whatever its type is said to be.
+// decode returns the changes of a body in order; none if it is empty or null. emptied has the
+// names of the attributes that are set to nothing. A list with its name in emptied loses all
+// its values. Any other empty list changes nothing.
+// A body that begins like XML is XML, whatever its Content-Type is.
 // Errors: fault.Invalid.
 func decode(body []byte) (changes []asset.Change, emptied []string, err error) {
 	switch {
@@ -37,7 +37,7 @@ func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err erro
 		switch key {
 		case "Attributes":
 			attributes = &n.Items[i]
-		case "_type", "id", "href": // of an asset as it was read; the path addresses it
+		case "_type", "id", "href": // from an asset that the client has read; only the path counts
 		default:
 			return nil, nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
 		}
@@ -67,12 +67,11 @@ const (
 	actRemove = "remove"
 )
 
-// read decodes one attribute in any of its spellings:
+// read decodes one attribute in any of its forms:
 //
 //	{"value": "x", "act": "set"}   {"value": [item, ...]}   [item, ...]   "x"
 //
-// where an item is {"idref": "Member:20", "act": "add"}, {"value": "tag"} or
-// the plain value.
+// An item is {"idref": "Member:20", "act": "add"}, {"value": "tag"} or the plain value.
 func read(ch *asset.Change, n *doc.Node) {
 	act := ""
 	if n.Kind == doc.Map {
@@ -100,8 +99,8 @@ func read(ch *asset.Change, n *doc.Node) {
 	}
 }
 
-// empties reports whether an attribute is set to nothing: {"value": [], "act": "set"}, or
-// null or "" in the place of the list.
+// empties reports whether an attribute is set to nothing: {"value": [], "act": "set"}, also
+// with null or "" in the place of the list.
 func empties(n *doc.Node) bool {
 	if n.Kind != doc.Map {
 		return false
@@ -111,8 +110,8 @@ func empties(n *doc.Node) bool {
 	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != doc.Map
 }
 
-// put adds one value to a change. The value's own act overrides act, that of the
-// attribute.
+// put adds one value to a change. act is the act of the attribute. If the value has an act, that
+// replaces it.
 func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	if n.Kind == doc.Map {
 		if a, ok := n.Get("act"); ok {
@@ -135,8 +134,8 @@ func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	add(ch, asset.ValueOf(n), act, defaultAct, n.At)
 }
 
-// add adds one value to a change by its act; defaultAct is for values without one.
-// at is the value's place.
+// add adds one value to a change. If act is empty, defaultAct is used. at is the byte offset of
+// the value.
 func add(ch *asset.Change, v asset.Value, act, defaultAct string, at int) {
 	if act == "" || act == actSet && defaultAct == actAdd {
 		act = defaultAct

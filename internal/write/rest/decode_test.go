@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// printed shows what a body says: one attribute a line.
+// printed returns the changes of a body as text, one attribute per line.
 func printed(all []asset.Change) string {
 	var b strings.Builder
 	part := func(name string, values []asset.Value) {
@@ -26,7 +26,7 @@ func printed(all []asset.Change) string {
 		part("add", ch.Add)
 		part("remove", ch.Remove)
 		switch {
-		case ch.Bad == asset.ErrForm: //nolint:errorlint // the very value
+		case ch.Bad == asset.ErrForm: //nolint:errorlint // no wrapped error
 			b.WriteString(" bad form")
 		case ch.Bad != nil:
 			b.WriteString(" " + ch.Bad.Error())

@@ -26,7 +26,8 @@ const (
 //	  <Relation name="Owners"><Asset idref="Member:20" act="add"/></Relation>
 //	</Asset>
 //
-// An element without a value clears, a list only with act="set". Errors: fault.Invalid.
+// An element without a value clears its attribute. It only clears a list if it has act="set".
+// Errors: fault.Invalid.
 func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error) {
 	root, err := doc.ParseXML(body)
 	if err != nil {
@@ -62,8 +63,9 @@ func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error
 	return changes, emptied, nil
 }
 
-// checkChildren checks that an element has children of these names only, and no text that is
-// more than white space. path leads to the element.
+// checkChildren checks that all children of an element have one of the names, and that its
+// text is only white space. path is the path of the element, for messages.
+// Errors: fault.Invalid.
 func checkChildren(e *doc.Element, path string, names ...string) error {
 	if strings.TrimSpace(e.Text) != "" {
 		return fault.Invalidf(e.TextAt, "Text at node(s): %s", path)
@@ -103,8 +105,9 @@ func readXML(ch *asset.Change, e *doc.Element) error {
 	return nil
 }
 
-// readAssets decodes the assets of a relation: none clears it, one may be that of a
-// relation to one.
+// readAssets decodes the assets of a relation. Without assets, the relation is cleared. The
+// default act is set for a single asset, because the relation may be to-one, and add for
+// several assets.
 func readAssets(ch *asset.Change, e *doc.Element, act, path string) error {
 	if len(e.Children) == 0 {
 		add(ch, asset.Value{}, act, actSet, e.At)
@@ -132,8 +135,8 @@ func readAssets(ch *asset.Change, e *doc.Element, act, path string) error {
 	return nil
 }
 
-// checkLeaf checks that a value or an asset of a relation has no children; path leads
-// to what it stands in.
+// checkLeaf checks that a Value or an Asset has no children, and that an Asset has no text.
+// path is the path of the parent, for messages. Errors: fault.Invalid.
 func checkLeaf(e *doc.Element, path string) error {
 	if len(e.Children) > 0 {
 		return fault.Invalidf(e.Children[0].At, "Invalid key at node(s): %s->%s->%s", path, e.Name, e.Children[0].Name)
@@ -144,7 +147,8 @@ func checkLeaf(e *doc.Element, path string) error {
 	return nil
 }
 
-// actOf returns the act of an element, or that of what it stands in.
+// actOf returns the act of an element. If it has none, actOf returns outer, the act of the
+// parent.
 func actOf(e *doc.Element, outer string) string {
 	if a, ok := e.Get("act"); ok {
 		return a.Value
@@ -152,7 +156,7 @@ func actOf(e *doc.Element, outer string) string {
 	return outer
 }
 
-// valueOf returns the text of an element, null without one.
+// valueOf returns the text of an element, or null if there is no text.
 func valueOf(e *doc.Element) asset.Value {
 	if e.Text == "" {
 		return asset.Value{}

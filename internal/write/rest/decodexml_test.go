@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// TestDecodeXML holds each form against the JSON that says the same.
+// TestDecodeXML compares each body in XML with the equivalent body in JSON.
 func TestDecodeXML(t *testing.T) {
 	for what, c := range map[string]struct{ body, json, want string }{
 		"nothing":                         {`<Asset/>`, "", ""},
@@ -60,7 +60,7 @@ func TestDecodeXML(t *testing.T) {
 	}
 }
 
-// TestRefusedInXML has a "^" where the error points; it is no part of the body.
+// TestRefusedInXML marks the position of each error with "^". The mark is removed from the body.
 func TestRefusedInXML(t *testing.T) {
 	for what, c := range map[string]struct{ body, want string }{
 		"another root":                   {"\n^<Story/>", "The body must be an Asset with Attributes and Relations"},
@@ -91,7 +91,8 @@ func TestRefusedInXML(t *testing.T) {
 	}
 }
 
-// TestPlacesInXML has a "^" in front of each value.
+// TestPlacesInXML marks the position of each value with "^". The marks are removed from the
+// body.
 func TestPlacesInXML(t *testing.T) {
 	marked := `<Asset><Attribute name="A">^x</Attribute>^<Attribute name="B"/>^<Attribute name="C"><Value>x</Value></Attribute>` +
 		`<Relation name="D"><Asset idref="^Scope:0"/></Relation>^<Relation name="E"/>^<Relation name="F"><Asset idref="a"/><Asset idref="b"/></Relation></Asset>`

@@ -8,12 +8,12 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// plainNumbers makes the numbers among the texts of changes plain: existing clients
-// write them as people of their language do, 1,000.5 in English and 1.000,5 in
-// German. A text that is plain already stays as it is.
+// plainNumbers converts the texts of numeric attributes to plain numbers. Existing clients send
+// numbers as people write them in the language of accept: 1,000.5 in English and 1.000,5 in
+// German. Plain numbers do not change.
 //
-// In XML, where every number is a text, one that a language writes with commas may
-// mean two: 1.000. It is refused. In JSON it is what JSON says.
+// In XML every number is a text. There, 1.000 is ambiguous in a language with decimal commas,
+// and is refused: it may be one or one thousand. In JSON it is one.
 // Errors: fault.Invalid. Spec: interface 4.1.5.
 func plainNumbers(t *meta.Type, changes []asset.Change, accept string, inXML bool) error {
 	var written localizer.Numbers
@@ -32,7 +32,9 @@ func plainNumbers(t *meta.Type, changes []asset.Change, accept string, inXML boo
 					continue
 				}
 				if inXML && written.IsAmbiguous(v.Text) {
-					return fault.Invalidf(ch.At, "Violation'Invalid'%s.%s: %s may be two numbers in the language of the request; send it without separators", t.Name, ch.Name, v.Text)
+					const form = "Violation'Invalid'%s.%s: %s may be two numbers in the language of the request; " +
+						"send it without separators"
+					return fault.Invalidf(ch.At, form, t.Name, ch.Name, v.Text)
 				}
 				v.Text = written.Plain(v.Text)
 			}

@@ -20,6 +20,7 @@ import (
 
 // Finder reads assets.
 type Finder interface {
+	// Assets appends the assets that a query finds to w, in a form.
 	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, form encode.Form, w []byte) ([]byte, error)
 }
 
@@ -29,7 +30,7 @@ type Engine struct {
 	finder Finder
 }
 
-// New returns an engine on the write engine and a reader.
+// New returns an engine that writes with assets and reads its answers with finder.
 func New(assets *asset.Engine, finder Finder) *Engine {
 	return &Engine{assets: assets, finder: finder}
 }
@@ -40,23 +41,24 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 //	{Form: encode.Form{Base: "/alds/rest-1.v1/Data"}, Type: "Story", ID: "1064", Op: "Copy"}
 type Write struct {
 	Form     encode.Form // of the answer
-	Type, ID string      // of the path; empty ID: a new asset
-	Op       string      // operation; empty: create or update
-	Context  string      // Oid token whose values are the defaults of a new asset; may be empty
+	Type, ID string      // from the path; empty ID: a new asset
+	Op       string      // name of an operation; empty: create or update
+	Context  string      // Oid token of the asset that a new asset gets defaults from; may be empty
 	Comment  string      // stored as ChangeComment
 	Key      string      // Idempotency-Key; empty: none
-	IfMoment int64       // the moment the asset must have; 0: any
+	IfMoment int64       // the moment that the asset must have; 0: any; see oid.HasMoment
 	Body     []byte      // JSON or XML; may be empty
-	Language string      // Accept-Language, by which numbers in texts are read
-	Content  *blob.Ref   // the content to set, in the place of a body; nil: none
+	Language string      // Accept-Language, the format of numbers in texts
+	Content  *blob.Ref   // new value of the attribute Content, in the place of a body; nil: none
 }
 
-// Write creates an asset, changes one or runs an operation on it. It returns the
-// asset that results, with its new moment and the attributes of the body.
+// Write creates an asset, changes an asset, or runs an operation on it. It returns the
+// resulting asset with its new moment and the attributes of the body.
 // Shape: {"_type":"Asset","href":…,"id":"Story:1001:1005","Attributes":{…}}, or
 // <Asset href="…" id="Story:1001:1005">…</Asset>
-// Errors: fault.Invalid for what the rules refuse; fault.NotFound for an unknown
-// asset; fault.Conflict for another moment or a key of another request.
+// Errors: fault.Invalid if the body or a value is invalid; fault.Denied if the member may not
+// do this; fault.NotFound if there is no such asset; fault.Conflict if the asset has another
+// moment, or if the Idempotency-Key was used for another request.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, error) {
 	c, emptied, err := e.command(ctx, who, w)
 	if err != nil {
@@ -94,13 +96,14 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 		}
 		sent := c.Changes
 		if w.Content != nil {
-			sent = nil // who has sent the bytes has them
+			sent = nil // the client already has the bytes
 		}
 		return e.result(ctx, s.Tx(), s.Who(), w.Form, done[0].Result, sent)
 	})
 }
 
-// identity returns by what a write is known again. Its answer is kept in one format.
+// identity returns the Idempotency-Key of a write and the hash of the write. The format of the
+// answer is a part of the hash, because the answer is stored in that format.
 func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset.Command) (requests.Identity, error) {
 	text := w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)
 	if w.Form.Format == doc.XML {
@@ -110,8 +113,9 @@ func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset
 	return e.assets.Identity(ctx, who, w.Key, []byte(text), hasSecrets)
 }
 
-// command returns the command of a write, as a create, and the names of what it sets to
-// nothing. Errors: fault.Invalid.
+// command returns the command of a write, always as a create; target changes it for an existing
+// asset. emptied has the names of the attributes that the write sets to nothing.
+// Errors: fault.Invalid.
 func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset.Command, emptied []string, err error) {
 	t, ok := e.assets.Model().Type(w.Type)
 	if !ok {
@@ -146,9 +150,9 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset
 	return c, emptied, err
 }
 
-// empty makes the changes of the attributes named remove all that the caller sees in
-// them now, where they take several values. What the caller does not see stays, as it
-// does in a relation to one.
+// empty sets the changes of the named attributes that have several values: they remove all
+// values that the caller sees. Values that the caller does not see remain, as in a to-one
+// relation.
 func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, names []string) error {
 	t, _ := e.assets.Model().Type(c.Target.OID.Type)
 	r := query.Request{From: query.Text{Text: c.Target.OID.Now().String()}, One: true}
@@ -175,21 +179,24 @@ func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, 
 	return nil
 }
 
-// target turns a command into one on the asset of the path, which must exist. A
-// deleted one exists only for operations on deleted assets. Whether an asset to change is
-// there is seen when it is locked, but for one that is named by a type above its own.
-// gone is the asset, with its moment, where it is to be deleted and is deleted already:
-// then there is nothing to do, and no right is needed to do it.
-// Errors: fault.NotFound; fault.Conflict for another moment; fault.Invalid for an id that
-// nothing can have. Spec: interface 4.1.7.
-func (e *Engine) target(ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command) (gone oid.OID, err error) {
+// target turns a create into an update or an operation on the asset of the path. The asset must
+// exist. A deleted asset is only found for an operation that runs on deleted assets. For an
+// update with a concrete type in the path, the write engine checks this when it locks the asset.
+//
+// If a Delete finds its asset already deleted, gone is the asset with its moment. There is
+// nothing to do then, and the member needs no right.
+// Errors: fault.NotFound; fault.Conflict for another moment; fault.Invalid for an invalid id.
+// Spec: interface 4.1.7.
+func (e *Engine) target(
+	ctx context.Context, s *asset.Session, who auth.Actor, w Write, c *asset.Command,
+) (gone oid.OID, err error) {
 	c.Verb, c.Type, c.Self = asset.Update, nil, nil
 	if w.Op != "" {
 		c.Verb = asset.Operate
 	}
 	o, err := oid.Parse(w.Type + ":" + w.ID)
 	if err != nil {
-		return gone, err // as in a read: 404 says that the asset is gone
+		return gone, err // not NotFound: to clients, 404 means that the asset existed and is gone
 	}
 	if t, ok := e.assets.Model().Type(o.Type); ok && !t.Abstract && c.Verb == asset.Update {
 		c.Target, c.ByPath = asset.Ref{OID: o.Now()}, true
@@ -226,8 +233,9 @@ func (e *Engine) onDeleted(o oid.OID, name string) bool {
 	return ok && slices.Contains(op.Effect.From, meta.StateDeleted)
 }
 
-// withoutArguments adds to the failure of an operation that lacks an argument how one is
-// given: an address has no place for it.
+// withoutArguments adds a hint to the error of an operation without a required argument: a path
+// cannot have arguments, so the client must send a bulk command. It returns other errors
+// unchanged.
 func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 	t, ok := e.assets.Model().Type(c.Target.OID.Type)
 	if !ok || c.Verb != asset.Operate {
@@ -239,13 +247,16 @@ func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 	}) {
 		return err
 	}
-	return fault.Invalidf(fault.NoPlace, `%s; to give arguments, send {"from": "%s", "execute": {"op": "%s", "args": {"%s": …}}} to api/asset`,
+	const form = `%s; to give arguments, send {"from": "%s", "execute": {"op": "%s", "args": {"%s": …}}} to api/asset`
+	return fault.Invalidf(fault.NoPlace, form,
 		fault.Public(err), c.Target.OID, op.Name, strings.Join(op.Effect.Args, `": …, "`))
 }
 
-// result returns an asset with those of its attributes that were sent, as they are now:
-// what was related from the other side has a later moment than the asset.
-func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, form encode.Form, o oid.OID, sent []asset.Change) ([]byte, error) {
+// result returns an asset with the attributes in sent. It reads their current values, not those
+// at the moment of the asset: relations that are stored on the other asset have a later moment.
+func (e *Engine) result(
+	ctx context.Context, q db.Querier, who auth.Actor, form encode.Form, o oid.OID, sent []asset.Change,
+) ([]byte, error) {
 	r := query.Request{From: query.Text{Text: o.Now().String()}, One: true}
 	form.Moments = true
 	t, _ := e.assets.Model().Type(o.Type)
@@ -256,7 +267,7 @@ func (e *Engine) result(ctx context.Context, q db.Querier, who auth.Actor, form 
 	}
 	if len(r.Select) > 0 {
 		answer, err := e.finder.Assets(ctx, q, who, r, form, nil)
-		if fault.KindOf(err) != fault.NotFound { // moved to a project that the caller does not see
+		if fault.KindOf(err) != fault.NotFound { // not found: it was moved to a project that the caller does not see
 			return answer, err
 		}
 	}

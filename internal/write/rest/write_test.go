@@ -28,7 +28,7 @@ func engine(t *testing.T, d *db.DB) *rest.Engine {
 	return rest.New(asset.New(d, model, nil, nil, nil), find.New(d, model))
 }
 
-// versions is how many there are: what was refused has made none.
+// versions returns the number of versions of all assets. A refused write adds no version.
 func versions(t *testing.T, d *db.DB) (n int) {
 	t.Helper()
 	if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM asset_version`).Scan(&n); err != nil {
@@ -96,7 +96,7 @@ func TestRefusedTemplates(t *testing.T) {
 	}
 }
 
-// What the caller does not see is not there, as a context and as a target.
+// An asset that the caller does not see is not found, neither as a context nor as a target.
 func TestWhatIsHidden(t *testing.T) {
 	d := testdb.SQLite(t)
 	e := engine(t, d)
@@ -109,8 +109,8 @@ func TestWhatIsHidden(t *testing.T) {
 	}
 }
 
-// An asset to change is found by its type and by those above it; one that is deleted, or
-// that lies in a deleted project, is not, whatever is asked of it but to come back or to go.
+// A path finds an asset by its type and by the types above it. It does not find a deleted asset
+// or an asset in a deleted project, except for Delete and Undelete.
 func TestTargetsOfPaths(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
