@@ -6,56 +6,58 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// SystemMember is the member on whose behalf the server itself acts.
+// SystemMember is the stored id of the member that the server itself acts as.
 const SystemMember int64 = 20
 
-// Actor is the one on whose behalf a request reads and writes: a member and
-// what that member may see. It is a plain value, resolved once per request.
+// Actor is a member with its rights. A request reads and writes with the rights of its actor.
+// It is a plain value, and is resolved once per request.
 type Actor struct {
 	// Member is the stored id of the member.
 	Member int64
-	// Admin says the member administers the whole system.
+	// Admin is true if the member administers the whole system.
 	Admin bool
-	// All says the member reads every scope; Scopes is nil then.
+	// All is true if the member reads all scopes. Scopes is nil then.
 	All bool
-	// Scopes holds the stored ids of the readable scopes, ascending, those
-	// reached by inheritance down the scope tree included.
+	// Scopes has the stored ids of the readable scopes, ascending. It includes scopes that are
+	// readable by a role in a scope above.
 	Scopes []int64
-	// Roles has the role that decides in each of Scopes.
+	// Roles has the role that applies in each of Scopes, in the same order.
 	Roles []meta.Role
 	// System is the role that the member has in the whole system: System Admin,
 	// Member Admin, or No Access for none.
 	System meta.Role
-	// Held is the roles that the member has anywhere.
+	// Held has the role in System, and all roles in Roles.
 	Held meta.RoleSet
-	// Members holds the stored ids of the members it sees, ascending. Nil: all, or
-	// too many to know here, and the caller reads who they are.
+	// Members has the stored ids of the members that the actor sees, ascending. nil: the actor
+	// sees all members (see AllMembers), or queries read the members from the database.
 	Members []int64
 	// At is the moment of these rights; 0: now.
 	At int64
-	// Hidden is the projects that are hidden from everybody. Nil: not known, the
-	// caller reads them.
+	// Hidden has the projects that are hidden from everybody. nil: unknown; queries read them
+	// from the database.
 	Hidden *Hidden
 }
 
-// Hidden is the projects that are deleted or below a deleted one, and so are hidden
-// with everything in them.
+// Hidden has the projects that are deleted or below a deleted project. They are hidden with
+// everything in them.
 type Hidden struct {
-	Now  []int64 // stored ids of those that are
-	Ever bool    // there are or were some
+	Now  []int64 // stored ids of the projects that are hidden now
+	Ever bool    // a project is hidden now, or was hidden in the past
 }
 
-// System is the actor for the server's own work: it sees everything.
-var System = Actor{Member: SystemMember, Admin: true, All: true, System: meta.SystemAdmin, Held: meta.RolesOf(meta.SystemAdmin)}
+// System is the actor of the server itself. It sees everything.
+var System = Actor{
+	Member: SystemMember, Admin: true, All: true, System: meta.SystemAdmin, Held: meta.RolesOf(meta.SystemAdmin),
+}
 
-// Reads reports whether the actor reads what lies in a scope, by stored id.
+// Reads reports whether the actor may read the assets in a scope. scope is a stored id.
 func (a Actor) Reads(scope int64) bool {
 	_, ok := slices.BinarySearch(a.Scopes, scope)
 	return ok || a.All
 }
 
-// RoleIn returns the role that decides in a scope, by stored id: No Access where
-// the actor reads nothing.
+// RoleIn returns the role that applies in a scope. It is No Access if the actor may not read
+// the scope. scope is a stored id.
 func (a Actor) RoleIn(scope int64) meta.Role {
 	if a.Admin {
 		return meta.SystemAdmin
@@ -66,8 +68,8 @@ func (a Actor) RoleIn(scope int64) meta.Role {
 	return meta.NoAccess
 }
 
-// Creating returns the actor with the role of their creator in new scopes, by stored
-// id, ascending.
+// Creating returns the actor with the role of a creator in the scopes that its request has
+// created. This role is System Admin. scopes has the stored ids, ascending.
 func (a Actor) Creating(scopes []int64) Actor {
 	if len(scopes) == 0 {
 		return a
@@ -84,14 +86,14 @@ func (a Actor) Creating(scopes []int64) Actor {
 	return a
 }
 
-// AllMembers reports whether the actor sees every member, as those do who administer
-// the system, its members or a project: they have to name whom they give a role.
+// AllMembers reports whether the actor sees all members. Administrators of the system, of
+// members, or of a project see all members, because they assign roles to them.
 func (a Actor) AllMembers() bool {
 	return a.All || a.System == meta.MemberAdmin || a.Held.Has(meta.ProjectAdmin) || a.Held.Has(meta.SystemAdmin)
 }
 
-// SeesMember reports whether the actor sees a member, by stored id; known is false
-// where only the database knows.
+// SeesMember reports whether the actor sees a member. id is a stored id. If known is false, the
+// database must be queried.
 func (a Actor) SeesMember(id int64) (sees, known bool) {
 	if a.AllMembers() || a.Member == id {
 		return true, true
@@ -100,8 +102,8 @@ func (a Actor) SeesMember(id int64) (sees, known bool) {
 	return sees, a.Members != nil
 }
 
-// Administers returns the stored ids of the scopes that the actor administers,
-// ascending. It does not say so of one who administers the whole system.
+// Administers returns the stored ids of the scopes that the actor administers, ascending. It
+// returns nil for an administrator of the whole system.
 func (a Actor) Administers() []int64 {
 	var scopes []int64
 	for i, role := range a.Roles {

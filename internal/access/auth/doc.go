@@ -1,27 +1,27 @@
 // Package auth authenticates callers and resolves what they may read.
 //
-// A request carries a username and password (Basic) or an access token
-// (Bearer). Both result in an Actor: a plain value with the member and the scopes
-// that member reads, which every engine takes as an argument.
+// A request has a username and password (Basic) or an access token (Bearer). Both result in an
+// Actor: a plain value with the member and the scopes (projects) that the member may read. It
+// is a parameter of every engine.
 //
-// Passwords are stored as argon2id hashes and access tokens as SHA-256 of 256
-// random bits. Because argon2id is slow on purpose, a verified password is cached
-// under a keyed hash; it counts only for the version of the credential in the
-// database, which was read at most a second ago. Every table in memory is bounded.
+// Passwords are stored as argon2id hashes. Access tokens have 256 random bits and are stored as
+// SHA-256 hashes. argon2id is slow on purpose, so a verified password is cached under a keyed
+// hash. It is only valid for one version of the credential. The version in the database is read
+// again if the last read is older than maxAge. All caches and tables in memory are bounded.
 //
-// A password that is not cached passes a throttle, which delays it after wrong
-// passwords of the same pair of member and network, and then waits for one of the
-// hash slots, in a queue that unknown names cannot fill:
+// A password that is not cached passes a throttle. The throttle delays it if the same pair of
+// member and network has sent wrong passwords before. Then the password waits for a hash slot.
+// Logins with unknown usernames have a separate queue, so that they cannot block members:
 //
 //	Basic -> throttle (per pair) -> hashSlots (members | unknown names | new passwords) -> argon2id
 //
-// Members make tokens for themselves. A session is a token that is made with the
-// password alone, for a page, and ends with it.
+// Members create tokens for themselves. A session is a token for the browser. It can only be
+// created with the password, and it is revoked when the password changes.
 //
-// Permissions: a role held in a scope applies to that scope and those below it,
-// unless another role is held nearer. System Admin reads everything.
+// A role in a scope applies to that scope and the scopes below it. If a member has roles in
+// several scopes above, the role in the nearest scope applies. A System Admin reads everything.
 //
-// It never logs or returns a password, a token or a hash.
+// The package never logs a password, a token or a hash.
 //
 // Spec: interface 5.
 package auth

@@ -10,16 +10,16 @@ import (
 // maxHidden is the most hidden projects that are cached.
 const maxHidden = 200
 
-// cachedHidden is the hidden projects at the time of a read.
+// cachedHidden has the hidden projects of one read.
 type cachedHidden struct {
 	*Hidden
-	changes int64 // of hidden projects by this process before the read
-	at      time.Time
+	changes int64     // Service.hiddenChanges before the read
+	at      time.Time // when the read began
 }
 
-// hidden returns the hidden projects, at most maxAge old; changes by this process
-// count at once. It is nil where they are too many or could not be read: the
-// queries of the caller then read the table themselves.
+// hidden returns the hidden projects. The data may be maxAge old, but it includes all changes by
+// this process. It is nil if there are too many hidden projects or if the read fails. Queries
+// then read the projects from the database.
 func (s *Service) hidden(ctx context.Context) *Hidden {
 	changes := s.hiddenChanges.Load()
 	if h := s.hiddenNow.Load(); h != nil && h.changes == changes && s.now().Sub(h.at) < maxAge {
@@ -34,11 +34,11 @@ func (s *Service) hidden(ctx context.Context) *Hidden {
 	return h
 }
 
-// ScopesHidden is called after this process has committed a write that hid
-// projects or showed them again.
+// ScopesHidden must be called after this process has committed a write that hides projects or
+// shows them again.
 func (s *Service) ScopesHidden() { s.hiddenChanges.Add(1) }
 
-// readHidden reads the hidden projects; nil for too many.
+// readHidden reads the hidden projects; nil: too many.
 func readHidden(ctx context.Context, q db.Querier) (*Hidden, error) {
 	h := &Hidden{}
 	err := db.Each(ctx, q, `SELECT scope_id, until_moment FROM scope_hidden ORDER BY until_moment DESC, scope_id LIMIT ?`,
@@ -54,7 +54,7 @@ func readHidden(ctx context.Context, q db.Querier) (*Hidden, error) {
 		return nil, err
 	}
 	if len(h.Now) > maxHidden {
-		return nil, nil //nolint:nilnil // too many to know is an answer
+		return nil, nil //nolint:nilnil // nil means too many
 	}
 	return h, nil
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of the members that are listed for an actor: MaxMembers and more, or those
-// of more than maxMemberScopes projects, are read by each statement instead. MariaDB
-// makes a join of a list of a thousand.
+// Limits of Actor.Members. If an actor sees MaxMembers or more members, or reads more than
+// maxMemberScopes projects, each query reads the members from the database instead. MariaDB
+// turns a list of a thousand values into a join.
 const (
 	MaxMembers      = 1000
 	maxMemberScopes = 4 * db.MaxIn
 )
 
-// cachedMembers are the members that whoever reads the same projects sees.
+// cachedMembers has the members that all actors with the same readable projects see.
 type cachedMembers struct {
 	members []int64
-	changes int64 // of roles by this process before the read
+	changes int64 // Service.roleChanges before the read
 }
 
-// membersOf returns the members that an actor sees, at most maxAge old; roles changed by
-// this process count at once. It is nil for all, too many, and where they could not
-// be read: the statements of the caller then read them.
+// membersOf returns the members that an actor sees. The data may be maxAge old, but it includes
+// all role changes by this process. It is nil for all members, for too many members, and if the
+// read fails. Queries then read the members from the database.
 func (s *Service) membersOf(ctx context.Context, a cachedActor) []int64 {
 	if a.AllMembers() {
 		return nil
@@ -36,15 +36,17 @@ func (s *Service) membersOf(ctx context.Context, a cachedActor) []int64 {
 	c, ok := s.members.get(a.scopes)
 	if !ok || c.changes != s.roleChanges.Load() {
 		var err error
-		if c, err = s.memberReads.do(ctx, memberRead{a.scopes, s.roleChanges.Load()}, func(ctx context.Context) (cachedMembers, error) { return s.readMembersNow(ctx, a) }); err != nil {
+		c, err = s.memberReads.do(ctx, memberRead{a.scopes, s.roleChanges.Load()},
+			func(ctx context.Context) (cachedMembers, error) { return s.readMembersNow(ctx, a) })
+		if err != nil {
 			return nil
 		}
 	}
 	return withMember(c.members, a.Member)
 }
 
-// memberRead is a read of membersOf that several requests may share: of the same
-// projects, and begun after the same changes of roles.
+// memberRead identifies a read of members. Concurrent requests share a read if they have the
+// same projects and it begins after the same role changes.
 type memberRead struct {
 	scopes  string
 	changes int64
@@ -61,14 +63,14 @@ func (s *Service) readMembersNow(ctx context.Context, a cachedActor) (cachedMemb
 	return c, nil
 }
 
-// keyOfScopes returns a key of a list of scopes.
+// keyOfScopes returns a hash of a list of scopes.
 func keyOfScopes(scopes []int64) string {
 	h := sha256.New()
-	_ = binary.Write(h, binary.LittleEndian, scopes) // a hash takes all
+	_ = binary.Write(h, binary.LittleEndian, scopes) // writing to a hash never fails
 	return string(h.Sum(nil))
 }
 
-// withMember returns a list of members with one that belongs to it; nil of nil.
+// withMember returns a sorted list with member in it. It returns nil if the list is nil.
 func withMember(list []int64, member int64) []int64 {
 	if at, ok := slices.BinarySearch(list, member); list != nil && !ok {
 		return slices.Insert(slices.Clone(list), at, member)
@@ -76,13 +78,13 @@ func withMember(list []int64, member int64) []int64 {
 	return list
 }
 
-// RolesChanged is called after this process has committed a write that changed a
-// member, who has a role in a project, or what lies above a project.
+// RolesChanged must be called after this process has committed a change of a member, of a role
+// in a project, or of the project tree.
 func (s *Service) RolesChanged() { s.roleChanges.Add(1) }
 
-// readMembers reads the members that are seen by whoever reads some projects: those who
-// have a role that reads in one of them or in one above. Package sqlgen has the same
-// rule. Nil: too many.
+// readMembers returns the members that an actor sees if the actor reads the projects in scopes.
+// These are the members with a reading role in one of the projects, or in a project above, at
+// the moment at. Package sqlgen has the same rule. nil: too many.
 func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]int64, error) {
 	if len(scopes) > maxMemberScopes {
 		return nil, nil
@@ -111,7 +113,7 @@ func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]
 	return append(make([]int64, 0, len(found)), slices.Sorted(maps.Keys(found))...), nil
 }
 
-// newMemberCache makes the cache of membersOf.
+// newMemberCache returns the cache of membersOf.
 func newMemberCache(now func() time.Time) *cache[string, cachedMembers] {
 	return newCache[string, cachedMembers](maxActors, maxAge, now)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// cachedActor is an actor and what this process had changed before it was read.
+// cachedActor is an actor from one read.
 type cachedActor struct {
 	Actor
-	changes int64  // writes that changed roles
+	changes int64  // Service.roleChanges before the read
 	scopes  string // see keyOfScopes
 }
 
-// ActorOf resolves a member, by stored id, to what they may see now. The answer
-// may be half a second old; what this process changed counts at once, so that the
-// creator of a project sees it. Errors: fault.NotFound.
+// ActorOf returns the actor of a member with its current rights. member is a stored id. The
+// rights may be maxAge old, but they include all changes by this process. For example, the
+// creator of a project sees the project at once. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	a, ok := s.actors.get(member)
 	if !ok || a.changes != s.roleChanges.Load() {
@@ -29,8 +29,8 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	return a.Actor, nil
 }
 
-// readActors reads and caches what members may see now; deleted ones are not among
-// them.
+// readActors reads and caches the actors of members with their current rights. Deleted members
+// are not in the result.
 func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]cachedActor, error) {
 	changes, began := s.roleChanges.Load(), s.now()
 	read, err := s.readRights(ctx, members, db.Forever-1)
@@ -47,9 +47,9 @@ func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]ca
 	return found, nil
 }
 
-// Proven is ActorOf for a login. One that was proven before a long body or a wait
-// for the request's turn is checked again.
-// Errors: fault.Unproven when it no longer counts.
+// Proven is ActorOf for a login. It checks the login again if that is older than shortWait,
+// because the request has read a long body or waited for its turn.
+// Errors: fault.Unproven if the login is no longer valid.
 func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	if s.now().Sub(l.provenAt) >= shortWait {
 		if err := s.checkLogin(ctx, l, watchEvery); err != nil {
@@ -60,8 +60,8 @@ func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	return a, gone(err)
 }
 
-// ActorAt returns a member as an actor, with the rights that they had at a moment. Errors:
-// fault.NotFound if the member did not exist then.
+// ActorAt returns the actor of a member with its rights at a moment.
+// Errors: fault.NotFound if the member did not exist then.
 func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, error) {
 	read, err := s.readRights(ctx, []int64{member}, moment)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Service) ActorAt(ctx context.Context, member, moment int64) (Actor, err
 	return a, err
 }
 
-// Steady reports whether a member's rights were the same at every moment from
-// one to another.
+// Steady reports whether the rights of a member were the same at all moments between from and
+// to. It may return false although nothing has changed for the member; see rightsChanged.
 func (s *Service) Steady(ctx context.Context, member, from, to int64) (bool, error) {
 	if from >= to {
 		return true, nil

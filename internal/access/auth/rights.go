@@ -9,15 +9,15 @@ import (
 
 const rootScope = 0
 
-// roles is the part of the model that rights are read by.
+// roles has the parts of the model that are needed to read rights.
 type roles struct {
 	member   *meta.Type
 	relation int // link code of Member.DefaultRole
 	role     *meta.Type
-	order    *meta.Rights // of roles
+	order    *meta.Rights // which role is above which
 
 	disabledKey string // of Member.IsLoginDisabled in asset.attrs
-	usernameKey string
+	usernameKey string // of Member.Username in asset.attrs
 }
 
 func rolesOf(m *meta.Model) (roles, error) {
@@ -51,30 +51,31 @@ func rolesOf(m *meta.Model) (roles, error) {
 	}, nil
 }
 
-// RolesWithoutRead returns the stored ids of the roles that read nothing of a
-// project.
+// RolesWithoutRead returns the stored ids of the roles with which a member cannot read a
+// project. role is the type Role.
 func RolesWithoutRead(role *meta.Type) []int64 {
 	return []int64{role.Stored(int64(meta.NoAccess)), role.Stored(int64(meta.Inheritor))}
 }
 
-// rights is what the database has about a member.
+// rights has the rights of a member as the database stores them.
 type rights struct {
-	exists      bool // and is not deleted
+	exists      bool // the member exists and is not deleted
 	defaultRole int64
 	hasDefault  bool
 	grants      []grant
 }
 
-// grant is one role that applies to a scope: held there (depth 0) or above it.
+// grant is a role of a member that applies in a scope. The member has the role in that scope or
+// in a scope above.
 type grant struct {
-	scope int64 // where it applies
-	depth int   // levels below where it is held
-	held  int64 // the scope it is held in
+	scope int64 // where the role applies
+	depth int   // levels from held down to scope; 0: the same scope
+	held  int64 // the scope in which the member has the role
 	role  int64
 }
 
-// actor returns the actor of a member. In each scope the nearest role decides: No
-// Access on a project hides it from a member who reads its parent.
+// actor returns the actor of a member. In each scope the nearest role applies. For example, the
+// role No Access in a project hides the project from a member who reads the parent project.
 func (r roles) actor(member int64, has rights) Actor {
 	a := Actor{Member: member}
 	if has.hasDefault {
@@ -110,8 +111,8 @@ func (r roles) actor(member int64, has rights) Actor {
 
 func (r roles) numbered(stored int64) meta.Role { return meta.RoleNumbered(r.role.Shown(stored)) }
 
-// hold gives the actor a role of the whole system, if it is one: System Admin goes
-// before Member Admin.
+// hold sets the role of the actor in the whole system, if role is System Admin or Member Admin.
+// System Admin replaces Member Admin.
 func (a *Actor) hold(role meta.Role) {
 	if role == meta.SystemAdmin || role == meta.MemberAdmin && a.System == meta.NoAccess {
 		a.System = role

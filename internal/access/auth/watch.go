@@ -11,36 +11,35 @@ import (
 )
 
 const (
-	watchEvery   = 400 * time.Millisecond // between two checks of a running request
-	shortWait    = 50 * time.Millisecond  // of a request for its turn, after which its login is not checked again
-	watchTimeout = 5 * time.Second        // how long a request may run on while its checks fail
+	watchEvery   = 400 * time.Millisecond // interval of the checks of a running request
+	shortWait    = 50 * time.Millisecond  // age of a login from which Proven checks it again
+	watchTimeout = 5 * time.Second        // without a successful check, until a request is ended
 )
 
-// Login is a proven login: whose it is and by what it was proven. The zero values
-// of the other fields stand for a member whose request was accepted earlier: its
-// login counts as long as the member could log in.
+// Login is a verified login of a member, by password or by access token. A Login that has only a
+// Member is for a request that was accepted earlier. It is valid as long as MayLogin is true for
+// the member.
 type Login struct {
 	Member int64 // stored id
 
-	provenAt time.Time
-	username string // of a password, folded
-	version  int64  // of the credential, with a username
-	token    string // the hash of an access token
-	tokenID  string // its id
-	session  bool   // it is a session
+	provenAt time.Time // when the login was verified
+	username string    // folded; empty: the login is not by password
+	version  int64     // of the credential, if the login is by password
+	token    string    // hash of the access token; empty: the login is not by token
+	tokenID  string    // id of the access token
+	session  bool      // the access token is a session
 }
 
-// TokenID returns the id of the access token by which the login was proven; empty for
-// a password.
+// TokenID returns the id of the access token of the login. It is empty for a password.
 func (l Login) TokenID() string { return l.tokenID }
 
-// IsSession reports whether that token is a session.
+// IsSession reports whether the login is by a session.
 func (l Login) IsSession() bool { return l.session }
 
-// ByPassword reports whether the login was proven by a password.
+// ByPassword reports whether the login is by a password.
 func (l Login) ByPassword() bool { return l.username != "" }
 
-// watch is the checks of one request.
+// watch has the data for the checks of one running request.
 type watch struct {
 	s     *Service
 	l     Login
@@ -50,11 +49,10 @@ type watch struct {
 	end   context.CancelCauseFunc
 }
 
-// Watch returns a context for a request of a login with the rights of who. A
-// request that runs longer than watchEvery is checked at that interval, and once
-// more before it commits: where the login no longer counts or the rights have
-// become less, the context ends, with a cause that Lost returns, and nothing is
-// committed. stop ends the checks and the context.
+// Watch returns a context for a request of a login with the rights of who. If the request runs
+// longer than watchEvery, the login and the rights are checked at that interval, and again before
+// a commit. If the login is no longer valid, or if the rights have been reduced, the context ends
+// and nothing is committed. Lost then returns the reason. stop ends the checks and the context.
 func (s *Service) Watch(ctx context.Context, l Login, who Actor) (watched context.Context, stop func()) {
 	w := &watch{s: s, l: l, who: who, began: s.now()}
 	ctx, w.end = context.WithCancelCause(ctx)
@@ -66,8 +64,8 @@ func (s *Service) Watch(ctx context.Context, l Login, who Actor) (watched contex
 	}
 }
 
-// Lost returns why a watched context has ended, when the login or rights were
-// lost; nil else. Its kind is fault.Unproven or fault.Denied.
+// Lost returns the reason if a watched context has ended because the login or rights were lost;
+// otherwise nil. The error is fault.Unproven or fault.Denied.
 func Lost(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	switch fault.KindOf(cause) {
@@ -77,9 +75,9 @@ func Lost(ctx context.Context) error {
 	return nil
 }
 
-// run checks until the request has ended.
+// run checks the request at intervals until it has ended.
 func (w *watch) run() {
-	right := time.Now() // when all was right last
+	right := time.Now() // time of the last successful check
 	for {
 		err := w.check()
 		switch fault.KindOf(err) {
@@ -107,7 +105,7 @@ func (w *watch) check() error {
 	return w.s.check(ctx, w.l, w.who, watchEvery)
 }
 
-// beforeCommit refuses to commit what took long and is not allowed any more.
+// beforeCommit refuses a commit if the request has run for a while and is no longer allowed.
 func (w *watch) beforeCommit(ctx context.Context) error {
 	if w.s.now().Sub(w.began) < watchEvery {
 		return nil
@@ -115,8 +113,8 @@ func (w *watch) beforeCommit(ctx context.Context) error {
 	return w.s.check(ctx, w.l, w.who, 0)
 }
 
-// check checks a login, and that its member may still do what who may, by reads
-// younger than age. Errors: fault.Unproven, fault.Denied.
+// check checks a login, and that its member still has all rights of who. It only uses data that
+// was read less than age ago. Errors: fault.Unproven, fault.Denied.
 func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Duration) error {
 	if err := s.checkLogin(ctx, l, age); err != nil {
 		return err
@@ -134,8 +132,8 @@ func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Durati
 	return nil
 }
 
-// checkLogin checks whether a login still counts, by a read younger than age.
-// Errors: fault.Unproven.
+// checkLogin checks that a login is still valid. It only uses data that was read less than age
+// ago. Errors: fault.Unproven.
 func (s *Service) checkLogin(ctx context.Context, l Login, age time.Duration) error {
 	switch {
 	case l.token != "":
@@ -179,7 +177,7 @@ func (s *Service) checkCredential(ctx context.Context, l Login, age time.Duratio
 func errTokenOver() error    { return fault.Unprovenf("The access token is not valid any more") }
 func errPasswordOver() error { return fault.Unprovenf("The password is not valid any more") }
 
-// gone turns the fault of a member who does not exist into that of a login.
+// gone replaces fault.NotFound for a member by fault.Unproven.
 func gone(err error) error {
 	if fault.KindOf(err) == fault.NotFound {
 		return fault.Unprovenf("The member no longer exists")
@@ -187,8 +185,8 @@ func gone(err error) error {
 	return err
 }
 
-// lost reports whether an actor has less than it had: a project, or as high a role
-// in one or in the whole system.
+// lost reports whether an actor has lost rights between had and has: a project is missing, or a
+// role in a project or in the whole system is not as high.
 func (r roles) lost(had, has Actor) bool {
 	if has.Admin {
 		return false
