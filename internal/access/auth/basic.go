@@ -15,20 +15,20 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 )
 
-// key is a keyed hash of something that a caller sent.
+// key is a keyed hash of data that a caller sent; see Service.keyed.
 type key = [sha256.Size]byte
 
-// proof is the version of a member's credential for which a password was verified.
+// proof is the version of a credential for which a password was verified.
 type proof struct {
 	member, version int64
 	network         string // of the last login
 }
 
-// Basic verifies a username and password; addr is the caller's address as text. A password that is not cached waits for a hash slot,
-// and after wrong passwords of the same member and network for a backoff; the
-// wait ends with ctx. The strings may alias a buffer that is reused later.
-// Errors: fault.Unproven; *SlowDownError when too many wait already;
-// fault.Transient when ctx ends or the database is away.
+// Basic verifies a username and password. addr is the address of the caller. If the password is
+// not cached, Basic waits for a hash slot. If the same network has sent wrong passwords for the
+// member, it first waits for a delay. The caller may reuse the memory of the strings afterwards.
+// Errors: fault.Unproven; *SlowDownError if too many logins wait, or if the delay is too long;
+// fault.Transient if ctx ends or the database is not available.
 // Spec: interface 5.2.
 func (s *Service) Basic(ctx context.Context, username, password, addr string) (Login, error) {
 	if len(username) > 4*maxUsername || len(password) > maxPassword || !utf8.ValidString(username) {
@@ -39,7 +39,10 @@ func (s *Service) Basic(ctx context.Context, username, password, addr string) (L
 	if err != nil {
 		return Login{}, s.refuse(ctx, basic, 0, err)
 	}
-	l := login{member: c.member, username: username, password: password, secret: s.keyed(username, password), network: network(addr)}
+	l := login{
+		member: c.member, username: username, password: password,
+		secret: s.keyed(username, password), network: network(addr),
+	}
 	if s.isRemembered(c, l) {
 		s.m.logins.WithLabelValues(basic, remembered).Inc()
 		s.entered(ctx, basic, signIn{member: c.member, network: l.network})
@@ -47,32 +50,33 @@ func (s *Service) Basic(ctx context.Context, username, password, addr string) (L
 	}
 	l.password, l.network = strings.Clone(password), strings.Clone(l.network)
 	s.classify(c, &l)
-	return s.verifying.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])), func(ctx context.Context) (Login, error) { return s.verify(ctx, l) })
+	return s.verifying.do(ctx, s.keyed(string(l.secret[:]), string(l.pair[:])),
+		func(ctx context.Context) (Login, error) { return s.verify(ctx, l) })
 }
 
 func (s *Service) passwordLogin(c credential, username string) Login {
 	return Login{Member: c.member, provenAt: s.now(), username: username, version: c.version}
 }
 
-// login is what a caller sent.
+// login is one attempt to log in with a password.
 type login struct {
-	member             int64  // who has the username; 0: nobody
-	username, password string // the username folded
+	member             int64  // the member with the username; 0: none
+	username, password string // username is folded
 	network            string // of the caller's address
-	secret             key    // of username and password
+	secret             key    // hash of username and password
 	class
 }
 
-// class says by what a login is counted and where it queues.
+// class selects the counter and the queue of a login.
 type class struct {
-	account  key // of the member, or of an unknown name
-	pair     key // of account and network
+	account  key // hash of the member, or of an unknown username
+	pair     key // hash of account and network
 	queue    queue
 	throttle *throttle
 }
 
-// isRemembered reports whether the password was verified before for the present
-// version of the credential. If so, the pair with its network is trusted.
+// isRemembered reports whether the password was verified before, for the current version of the
+// credential. If so, it marks the pair of member and network as trusted.
 func (s *Service) isRemembered(c credential, l login) bool {
 	p, ok := s.verified.get(l.secret)
 	if !ok || !c.usable || p.member != c.member || p.version != c.version {
@@ -87,9 +91,9 @@ func (s *Service) isRemembered(c credential, l login) bool {
 	return true
 }
 
-// classify sets the class of a login. Keys are of the member, so that all
-// spellings of a name count as one. Names with which nobody can log in have a
-// throttle and a queue of their own.
+// classify sets the class of a login. If the username has a member, the account is the member,
+// so that all spellings of the username count together. Usernames with which nobody can log in
+// have a separate throttle and a separate queue.
 func (s *Service) classify(c credential, l *login) {
 	l.class = class{account: s.keyed("name", l.username), queue: unknownQueue, throttle: s.unknownThrottle}
 	if c.member != 0 {
@@ -122,8 +126,8 @@ func (s *Service) verify(ctx context.Context, l login) (Login, error) {
 	return s.passwordLogin(r.credential, l.username), nil
 }
 
-// admit counts an attempt and waits for its backoff, without a hash slot or a
-// connection.
+// admit counts an attempt and waits for its delay. During the wait, the login occupies no hash
+// slot and no database connection.
 func (s *Service) admit(ctx context.Context, l login) (attempt, error) {
 	a, err := l.throttle.attempt(l.account, l.pair)
 	if err != nil || a.proven {
@@ -135,17 +139,17 @@ func (s *Service) admit(ctx context.Context, l login) (attempt, error) {
 	return a, err
 }
 
-// passwordCheck is the result of one.
+// passwordCheck is the result of the check of a password.
 type passwordCheck struct {
 	credential
 	right bool
-	decoy *waiter       // for a wrong password of a member: the place a login with an unknown name would have
-	since time.Time     // when it was queued
+	decoy *waiter       // for a wrong password of a member; see delayAsUnknown
+	since time.Time     // when the login was queued
 	took  time.Duration // for the hash
 }
 
-// checkInTurn verifies a password in a hash slot. It does the same work whether
-// or not anybody has the username.
+// checkInTurn verifies a password in a hash slot. It does the same work for known and unknown
+// usernames, so that the response time does not reveal which usernames exist.
 func (s *Service) checkInTurn(ctx context.Context, l login, a attempt, began time.Time) (passwordCheck, error) {
 	w := &waiter{queue: l.queue, rank: a.before, account: l.account}
 	if a.proven {
@@ -175,8 +179,8 @@ func (s *Service) checkInTurn(ctx context.Context, l login, a attempt, began tim
 	return r, nil
 }
 
-// compare hashes the password and releases the slot. It reads the credential
-// again, so that a new password counts from its commit.
+// compare compares the password with the stored hash, and releases the slot. It reads the
+// credential again, so that a new password is valid immediately after its commit.
 func (s *Service) compare(ctx context.Context, w *waiter, l login) (r passwordCheck, err error) {
 	defer s.slots.release(w)
 	if r.credential, err = s.readCredential(ctx, l.username); err != nil {
@@ -193,9 +197,10 @@ func (s *Service) compare(ctx context.Context, w *waiter, l login) (r passwordCh
 	return r, nil
 }
 
-// notChecked returns the error of a login whose password could not be verified.
-// One with an unknown name still counts, and waits as long as the check of a
-// member's password takes, so that its time does not tell that the name is unknown.
+// notChecked returns the error of a login whose password was not checked. A login of a member is
+// not counted then, but a login with an unknown username is. If it was refused because its queue
+// is full, it waits as long as the last check of a member's password took: its response time
+// must not reveal that the username is unknown.
 func (s *Service) notChecked(ctx context.Context, l login, queuedAt time.Time, err error) error {
 	if l.queue == memberQueue {
 		l.throttle.uncount(l.pair)
@@ -207,9 +212,9 @@ func (s *Service) notChecked(ctx context.Context, l login, queuedAt time.Time, e
 	return err
 }
 
-// wrong returns the error of a wrong password. A login of a member waits as long
-// as one with an unknown name would, and one of a trusted pair for the backoff
-// that its check skipped.
+// wrong returns the error of a wrong password. A login of a member first waits as long as a
+// login with an unknown username would. A login of a trusted pair also waits for its delay,
+// because it did not wait before the check.
 func (s *Service) wrong(ctx context.Context, l login, a attempt, r passwordCheck) error {
 	if l.queue == memberQueue {
 		if err := s.delayAsUnknown(ctx, l, r); err != nil {
@@ -230,7 +235,9 @@ func (s *Service) wrong(ctx context.Context, l login, a attempt, r passwordCheck
 	return errWrong(refused, reasonPassword)
 }
 
-// delayAsUnknown waits until a login with an unknown name would be answered.
+// delayAsUnknown waits until a login with an unknown username would be answered. The decoy of r
+// waits in the queue of these logins.
+// Errors: *SlowDownError if the decoy would be refused; fault.Transient if ctx ends.
 func (s *Service) delayAsUnknown(ctx context.Context, l login, r passwordCheck) error {
 	if r.decoy == nil {
 		return &SlowDownError{After: queueRetry}
@@ -257,13 +264,14 @@ func (s *Service) credential(ctx context.Context, username string) (credential, 
 	return s.sharedCredential(ctx, username)
 }
 
-// sharedCredential is readCredential, once for all who read the same at the same time.
+// sharedCredential calls readCredential once for all concurrent callers with the same username.
 func (s *Service) sharedCredential(ctx context.Context, username string) (credential, error) {
-	return s.credentialReads.do(ctx, username, func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
+	return s.credentialReads.do(ctx, username,
+		func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
 }
 
-// readCredential reads and caches the credential of a folded username; the zero
-// credential for an unknown one.
+// readCredential reads and caches the credential of a folded username. It is zero for an unknown
+// username.
 func (s *Service) readCredential(ctx context.Context, username string) (credential, error) {
 	began := s.now()
 	c, err := s.findCredential(ctx, username)
@@ -274,8 +282,8 @@ func (s *Service) readCredential(ctx context.Context, username string) (credenti
 	return c, nil
 }
 
-// keyed hashes two texts under the key of the process. The length of the first
-// separates them.
+// keyed returns the hash of two texts with the key of the process. The hash includes the length
+// of the first text, so that "ab" and "c" differ from "a" and "bc".
 func (s *Service) keyed(first, second string) (k key) {
 	h := hmac.New(sha256.New, s.key)
 	h.Write(binary.AppendUvarint(nil, uint64(len(first))))
@@ -285,17 +293,17 @@ func (s *Service) keyed(first, second string) (k key) {
 	return k
 }
 
-// refusal is a refused login with its outcome in the metrics and its reason in the
-// audit.
+// refusal is the error of a refused login. It has an outcome for the metrics and a reason for
+// the audit trail.
 type refusal struct {
 	error
 	outcome, reason string
 }
 
-// Unwrap returns the fault that callers see.
+// Unwrap returns the fault for the caller.
 func (r refusal) Unwrap() error { return r.error }
 
-// errWrong tells the caller neither outcome nor reason.
+// errWrong returns a refusal whose message contains neither outcome nor reason.
 func errWrong(outcome, reason string) error {
 	return refusal{fault.Unprovenf("Unknown username or wrong password"), outcome, reason}
 }

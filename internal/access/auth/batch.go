@@ -7,28 +7,28 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// batch reads keys together: those that are asked for while a read runs are read by the
-// next one. So reads need one connection, and a round trip or two, for any number of
-// callers. It is safe for concurrent use.
+// batch reads the keys of concurrent callers together. While a read is running, it collects keys
+// for the next read. For any number of callers it needs only one connection, and each caller
+// waits for at most two reads. It is safe for concurrent use.
 type batch[K comparable, V any] struct {
 	read func(context.Context, []K) (map[K]V, error)
 
 	mu   sync.Mutex
-	busy bool        // a read runs
-	next *step[K, V] // what waits for it; nil for nothing
+	busy bool        // a read is running
+	next *step[K, V] // the next read; nil: no caller waits for it
 }
 
 // step is one read.
 type step[K comparable, V any] struct {
 	keys map[K]struct{}
 	done chan struct{}
-	v    map[K]V // like err, set when done is closed
+	v    map[K]V // set before done is closed, like err
 	err  error
 }
 
-// do returns what is read for k by a read that begins after the call.
-// Errors: those of read; fault.NotFound for a key that is not there; fault.Transient
-// when ctx ends before.
+// do returns the value of k, from a read that begins after the call of do.
+// Errors: those of read; fault.NotFound if the result of read has no k; fault.Transient if ctx
+// ends.
 func (b *batch[K, V]) do(ctx context.Context, k K) (V, error) {
 	s := b.join(ctx, k)
 	var none V
@@ -62,14 +62,14 @@ func (b *batch[K, V]) join(ctx context.Context, k K) *step[K, V] {
 	return s
 }
 
-// run reads until nothing waits.
+// run reads until no caller waits.
 func (b *batch[K, V]) run(ctx context.Context) {
 	for s := b.take(); s != nil; s = b.take() {
 		s.run(ctx, b.read)
 	}
 }
 
-// take takes the keys that wait.
+// take returns the next read and removes it from b. It returns nil if no caller waits.
 func (b *batch[K, V]) take() *step[K, V] {
 	b.mu.Lock()
 	defer b.mu.Unlock()

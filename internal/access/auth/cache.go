@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// cache holds at most max values for a time ttl. When full it evicts expired
-// values, or else an arbitrary one. It is safe for concurrent use.
+// cache stores at most max values, each for the time ttl. If it is full, it evicts expired
+// values, or otherwise an arbitrary value. It is safe for concurrent use.
 type cache[K comparable, V any] struct {
 	max int
 	ttl time.Duration // 0: until evicted
@@ -36,7 +36,7 @@ func (r *cache[K, V]) get(k K) (V, bool) {
 	return d.v, true
 }
 
-// getWithin is get for a value that was read less than an age ago.
+// getWithin is get, but with age in place of ttl.
 func (r *cache[K, V]) getWithin(k K, age time.Duration) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *cache[K, V]) getWithin(k K, age time.Duration) (V, bool) {
 	return zero, false
 }
 
-// put stores v as of the instant at, when its reading began.
+// put stores v. at is the time at which the read of v began.
 func (r *cache[K, V]) put(k K, v V, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,8 +57,8 @@ func (r *cache[K, V]) put(k K, v V, at time.Time) {
 	r.entries[k] = entry[V]{v, at}
 }
 
-// evict deletes the expired entries of a random sample, or an arbitrary entry, so
-// that a full cache costs the same as an empty one.
+// evict deletes the expired entries of a random sample, or otherwise an arbitrary entry. It does
+// not search all entries, so that put is fast in a full cache.
 func (r *cache[K, V]) evict() {
 	now, seen := r.now(), 0
 	for k, d := range r.entries {

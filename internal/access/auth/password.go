@@ -19,33 +19,33 @@ type cost struct {
 	lanes  uint8
 }
 
-// standard is the cost of new hashes; older hashes keep the cost they state.
+// standard is the cost of new hashes. A stored hash contains its cost.
 var standard = cost{memory: 19 * 1024, time: 2, lanes: 1}
 
-// ForTests makes the hashes of new passwords cheap in this process. A test that starts
-// services calls it before the first one starts: its members log in all the time, and a
-// third of its processor time would go into their passwords.
+// ForTests makes the hashes of new passwords cheap in this process. A test calls it before it
+// starts its first service. Otherwise a third of the processor time of the test would be used
+// for the passwords of logins.
 func ForTests() { standard = cost{memory: 64, time: 1, lanes: 1} }
 
 const (
 	saltBytes = 16
 	hashBytes = 32
 
-	// The most a stored hash may ask for, so that a damaged row cannot take
-	// the process down.
+	// Limits of the cost in a stored hash. With a greater cost, a damaged row could use all
+	// memory or time of the process.
 	maxMemory = 1 << 20 // KiB
 	maxTime   = 16
 
-	maxUsername = 255  // characters, as wide as the column
+	maxUsername = 255  // characters, the width of the column
 	maxPassword = 1024 // bytes
 )
 
-// hashPassword returns the PHC string of password under a fresh salt.
+// hashPassword returns the PHC string of password with a new salt.
 //
 // Shape: $argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>, base64 without padding.
 func hashPassword(password string, c cost) string {
 	salt := make([]byte, saltBytes)
-	_, _ = rand.Read(salt) // never fails; the process ends when the system has no randomness
+	_, _ = rand.Read(salt) // never fails: if the system has no randomness, the process ends
 	return encodePHC(c, salt, c.key(password, salt, hashBytes))
 }
 
@@ -53,8 +53,8 @@ func (c cost) key(password string, salt []byte, n uint32) []byte {
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.lanes, n)
 }
 
-// matches reports whether password is the one phc was made from. A string that
-// is no PHC string matches nothing.
+// matches reports whether phc is a hash of password. A string that is no PHC string matches no
+// password.
 func matches(phc, password string) bool {
 	c, salt, want, err := decodePHC(phc)
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Prove reports whether a password is that of a member who has authenticated and
-// asks for its change. Wrong ones are throttled by member alone, wherever they come
-// from: someone with a stolen token must not guess the password. A right one
-// resets the count, but trusts nobody.
-// Errors: *SlowDownError when too many wait; fault.Transient when ctx ends.
+// Prove reports whether a password is the password of a member. It is for a member who has
+// logged in and wants to change the password. Wrong passwords are counted per member, from all
+// networks together, because a thief of a token must not be able to guess the password. A right
+// password resets the count, but it makes no network trusted.
+// Errors: *SlowDownError if too many logins wait, or if the delay is too long; fault.Transient
+// if ctx ends.
 func (s *Service) Prove(ctx context.Context, member int64, password string) (bool, error) {
 	if len(password) > maxPassword {
 		return false, nil
@@ -31,7 +32,9 @@ func (s *Service) Prove(ctx context.Context, member int64, password string) (boo
 	return right, err
 }
 
-func (s *Service) proveInTurn(ctx context.Context, member int64, password string, account key, a attempt) (bool, error) {
+func (s *Service) proveInTurn(
+	ctx context.Context, member int64, password string, account key, a attempt,
+) (bool, error) {
 	if err := s.proofThrottle.wait(ctx, a.delay); err != nil {
 		return false, err
 	}

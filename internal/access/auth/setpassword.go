@@ -10,16 +10,19 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// SetPassword sets the password of the member with that username, with the rules and
-// the effects of a change through the interface: sessions, and the tokens that end with
-// the password, are revoked. ask returns the password, and is called once the member is
-// known. It reports whether the member may log in: one that is closed or disabled keeps
-// the new password and may not. A member whose login is gone gets it again.
-// Errors: fault.NotFound for an unknown username; fault.Invalid for a password that is
-// empty or too long; those of ask.
-func (s *Service) SetPassword(ctx context.Context, username string, ask func() (string, error)) (mayLogIn bool, err error) {
+// SetPassword sets the password of the member with a username. The rules and the effects are
+// those of a change through the interface: sessions, and tokens that end with the password, are
+// revoked. If the row of the login is lost, SetPassword creates it again.
+//
+// ask returns the password. It is called only if the member exists. mayLogIn is false for a
+// member that is closed or disabled: the password is set, but the member may not log in.
+// Errors: fault.NotFound for an unknown username; fault.Invalid for a password that is empty or
+// too long; those of ask.
+func (s *Service) SetPassword(
+	ctx context.Context, username string, ask func() (string, error),
+) (mayLogIn bool, err error) {
 	c, err := s.memberNamed(ctx, username)
-	var again *string // the username of a login that is gone
+	var again *string // the username, if the row of the login is lost
 	if unknown := err; fault.KindOf(err) == fault.NotFound {
 		if c, again, err = s.lostLogin(ctx, username); err == nil && again == nil {
 			err = unknown
@@ -36,15 +39,17 @@ func (s *Service) SetPassword(ctx context.Context, username string, ask func() (
 	if err != nil {
 		return false, err
 	}
-	if err := s.store.Write(ctx, func(tx *db.Tx) error { return s.Set(ctx, tx, c.member, again, &sealed) }); err != nil {
+	err = s.store.Write(ctx, func(tx *db.Tx) error { return s.Set(ctx, tx, c.member, again, &sealed) })
+	if err != nil {
 		return false, err
 	}
 	s.LoginsChanged()
 	return c.usable, nil
 }
 
-// lostLogin finds a member by its Username where the row of its login is gone, as api check
-// reports it. name is that Username; nil: there is no such member.
+// lostLogin finds a member that has a username as its attribute Username, but no row in
+// credential. The command "api check" reports this state. name is the attribute; nil: there is
+// no member like this.
 func (s *Service) lostLogin(ctx context.Context, username string) (c credential, name *string, err error) {
 	folded := folding.Of(username)
 	err = db.Each(ctx, s.store, `SELECT a.id, `+s.store.Dialect.JSONText("a.attrs", s.roles.usernameKey)+`, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
@@ -61,8 +66,8 @@ func (s *Service) lostLogin(ctx context.Context, username string) (c credential,
 	return c, name, err
 }
 
-// LacksPassword reports whether Ensure would set the password of a member, now or once
-// it is there.
+// LacksPassword reports whether Ensure would set the password of a member. It is true, too, if
+// the member does not exist yet.
 func (s *Service) LacksPassword(ctx context.Context, member int64) (bool, error) {
 	username, err := s.findFirstLogin(ctx, member)
 	if fault.KindOf(err) == fault.NotFound {
@@ -71,8 +76,8 @@ func (s *Service) LacksPassword(ctx context.Context, member int64) (bool, error)
 	return username != "", err
 }
 
-// Ensure sets the first password of a member who has a username and no password.
-// One whose username was removed, or who is deleted, shall not log in.
+// Ensure sets the password of a member who has a username and no password. It does nothing for a
+// member without a username or for a deleted member, because they must not be able to log in.
 func (s *Service) Ensure(ctx context.Context, member int64, password string) error {
 	username, err := s.findFirstLogin(ctx, member)
 	if fault.KindOf(err) == fault.NotFound {

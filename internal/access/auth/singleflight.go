@@ -8,12 +8,13 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// proveTimeout bounds one login, the waits before its password is verified included.
+// proveTimeout is the time limit of one login, including the waits before its password is
+// verified. It is also the limit of one shared read.
 const proveTimeout = 20 * time.Second
 
-// singleflight shares one call among concurrent callers with the same key. The
-// call is canceled when no caller waits any more. It is safe for concurrent use;
-// the zero value is ready.
+// singleflight shares one call among concurrent callers with the same key. If all callers stop
+// waiting, the call is canceled. It is safe for concurrent use, and can be used without
+// initialization.
 type singleflight[K comparable, V any] struct {
 	mu    sync.Mutex
 	calls map[K]*call[V]
@@ -23,11 +24,11 @@ type call[V any] struct {
 	callers int
 	cancel  context.CancelFunc
 	done    chan struct{}
-	v       V // like err, set when done is closed
+	v       V // set before done is closed, like err
 	err     error
 }
 
-// do returns the result of find for k. Errors: fault.Transient when ctx ends before.
+// do returns the result of find for k. Errors: those of find; fault.Transient if ctx ends before.
 func (f *singleflight[K, V]) do(ctx context.Context, k K, find func(context.Context) (V, error)) (V, error) {
 	fl := f.join(ctx, k, find)
 	select {

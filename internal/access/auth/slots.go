@@ -9,64 +9,68 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// queue is what a hash slot is acquired for.
+// queue identifies one of the queues for hash slots.
 type queue uint8
 
-// Logins of members go first. The other two queues share half of the slots in
-// alternation, so that neither a flood of unknown names nor a request that sets a
-// thousand passwords blocks members.
+// The queues. Logins of members have priority. The other two queues alternate, and use at most
+// half of the slots together. So neither many unknown usernames nor a request that sets a
+// thousand passwords can block members.
 const (
 	memberQueue  queue = iota // logins of members
-	unknownQueue              // logins with unknown names
+	unknownQueue              // logins with unknown usernames
 	hashQueue                 // new passwords
 	queues
 )
 
-// Bounds of the queues.
+// Limits of the queues.
 const (
-	maxMembersQueued   = 256             // logins of members
-	maxUnknownQueued   = 64              // logins with unknown names
-	maxQueuedPerMember = 64              // logins of one member
+	maxMembersQueued   = 256             // waiting logins of all members
+	maxUnknownQueued   = 64              // waiting logins with unknown usernames
+	maxQueuedPerMember = 64              // waiting logins of one member
 	memberShare        = 3               // slots that members get in a row while another queue waits
-	maxQueueWait       = 3 * time.Second // the longest wait of a login
-	queueRetry         = 2 * time.Second
+	maxQueueWait       = 3 * time.Second // of a login
+	queueRetry         = 2 * time.Second // SlowDownError.After of a refused login
 )
 
 // waiter is an entry of a queue.
 type waiter struct {
 	queue   queue
-	rank    int  // among members: the lower goes first
-	account key  // of the login; one account alone never has all slots
-	decoy   bool // takes no slot when it is reached
+	rank    int  // in memberQueue the lowest rank comes first
+	account key  // of the login; an account in memberQueue has at most hashSlots.shared slots
+	decoy   bool // occupies no slot when its turn comes
 
-	ready      chan struct{} // closed when it has its slot, or is refused
-	refused    bool          // others were to have its place; set before ready is closed
-	acquiredAt time.Time     // when ready was closed
+	ready      chan struct{} // closed when the waiter gets its slot or is refused
+	refused    bool          // another login got its place; set before ready is closed
+	acquiredAt time.Time     // when it got its slot
 }
 
-// hashSlots bounds the concurrent password hashes, each of which takes a core and
-// 19 MiB. It is safe for concurrent use.
+// hashSlots limits the number of concurrent password hashes. Each hash uses one core and 19 MiB.
+// It is safe for concurrent use.
 type hashSlots struct {
-	size, shared int
-	now          func() time.Time
+	size   int // number of slots
+	shared int // most slots for unknownQueue and hashQueue together, and for one account
+	now    func() time.Time
 
 	mu        sync.Mutex
 	waiting   [queues][]*waiter
-	queued    map[key]int // waiting, by account
-	active    map[key]int // with a slot, by account
-	served    map[key]int // of accounts that wait: the slot that they got last
-	slots     int         // given so far
-	used      [queues]int
-	memberRun int   // slots that members got since another queue got one
-	last      queue // of the queues that share a half, the one that got the last slot
+	queued    map[key]int // number of waiters, by account
+	active    map[key]int // number of occupied slots, by account
+	served    map[key]int // by account with waiters: value of slots when it last got a slot
+	slots     int         // number of slots that were assigned so far
+	used      [queues]int // number of occupied slots
+	memberRun int         // slots that members got since another queue got one
+	last      queue       // unknownQueue or hashQueue, whichever got a slot last
 }
 
 func newHashSlots(n int, now func() time.Time) *hashSlots {
-	return &hashSlots{size: n, shared: max(1, n/2), now: now, queued: make(map[key]int), active: make(map[key]int), served: make(map[key]int)}
+	return &hashSlots{
+		size: n, shared: max(1, n/2), now: now,
+		queued: make(map[key]int), active: make(map[key]int), served: make(map[key]int),
+	}
 }
 
-// acquire waits for a slot. Errors: *SlowDownError when the queue is full, and
-// when a login has waited too long; fault.Transient when ctx ends.
+// acquire waits for a slot. Errors: *SlowDownError if the queue is full, if another login got the
+// place of w, or if a login has waited for maxQueueWait; fault.Transient if ctx ends.
 func (t *hashSlots) acquire(ctx context.Context, w *waiter) error {
 	if !t.enqueue(w) {
 		return &SlowDownError{After: queueRetry}
@@ -92,8 +96,8 @@ func (t *hashSlots) acquire(ctx context.Context, w *waiter) error {
 	}
 }
 
-// decoy queues with the unknown names without taking a slot. It is nil when that
-// queue is full.
+// decoy adds a waiter that occupies no slot to unknownQueue. Its ready is closed when a login
+// with an unknown username would get a slot. decoy returns nil if the queue is full.
 func (t *hashSlots) decoy() *waiter {
 	w := &waiter{queue: unknownQueue, decoy: true}
 	if !t.enqueue(w) {
@@ -126,8 +130,9 @@ func (t *hashSlots) isFull(w *waiter) bool {
 	return false
 }
 
-// makeRoom refuses the last login of the member for whom most wait, where fewer wait for
-// that of w: those who guess the passwords of some members refuse each other.
+// makeRoom makes room for a login in a full queue of members. It refuses the last login of the
+// account with the most waiters, if that account has at least two waiters more than the account
+// of w. So logins that guess the passwords of a few members only displace each other.
 func (t *hashSlots) makeRoom(w *waiter) bool {
 	own := t.queued[w.account]
 	if w.queue != memberQueue || own >= maxQueuedPerMember {
@@ -148,7 +153,7 @@ func (t *hashSlots) makeRoom(w *waiter) bool {
 	return true
 }
 
-// cancel removes w from its queue, or releases its slot.
+// cancel removes w from its queue, or releases its slot if it already has one.
 func (t *hashSlots) cancel(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,7 +178,7 @@ func (t *hashSlots) free(w *waiter) {
 	count(t.active, w.account, -1)
 }
 
-// assign gives the free slots to waiters.
+// assign assigns the free slots to waiters.
 func (t *hashSlots) assign() {
 	for t.used[memberQueue]+t.nonMembers() < t.size {
 		l, i := t.next()
@@ -196,7 +201,7 @@ func (t *hashSlots) assign() {
 
 func (t *hashSlots) nonMembers() int { return t.used[unknownQueue] + t.used[hashQueue] }
 
-// next returns the queue and index of the next waiter, -1 for none.
+// next returns the queue of the next waiter and its index in the queue; -1: no waiter.
 func (t *hashSlots) next() (queue, int) {
 	member := t.nextMember()
 	other, l := t.nextOther()
@@ -210,8 +215,9 @@ func (t *hashSlots) next() (queue, int) {
 	return memberQueue, member
 }
 
-// nextMember returns the index of the waiter with the lowest rank; of several, that of the
-// account that has waited longest for a slot, which must have fewer than half of them.
+// nextMember returns the index of the next waiter in memberQueue; -1: none. It is the waiter with
+// the lowest rank. Among equal ranks, it is the waiter whose account got its last slot earliest.
+// Accounts that already have t.shared slots are skipped.
 func (t *hashSlots) nextMember() int {
 	best := -1
 	for i, w := range t.waiting[memberQueue] {
@@ -254,7 +260,7 @@ func (t *hashSlots) remove(l queue, i int) *waiter {
 	return w
 }
 
-// count adds to the number of an account, and deletes a count of zero.
+// count adds by to the number of an account, and deletes the number if it is zero.
 func count(m map[key]int, account key, by int) {
 	if m[account] += by; m[account] == 0 {
 		delete(m, account)

@@ -12,13 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// SlowDownError refuses a login because too many wait. It is a fault of kind
-// Unproven.
+// SlowDownError refuses a login whose password was not checked: too many logins wait, or too many
+// wrong passwords came before. It is a fault of kind Unproven.
 type SlowDownError struct {
-	After time.Duration // how long to wait
+	After time.Duration // until the client may try again
 }
 
-// Error says when to come back.
+// Error returns a message with After in seconds.
 func (s *SlowDownError) Error() string {
 	return fmt.Sprintf("too many failed logins: retry in %d s", int(math.Ceil(s.After.Seconds())))
 }
@@ -26,29 +26,31 @@ func (s *SlowDownError) Error() string {
 // Unwrap returns the fault.
 func (s *SlowDownError) Unwrap() error { return fault.Unprovenf("%s", s.Error()) }
 
-// backoff says how fast wrong passwords of one pair may follow each other.
+// backoff is the rule for the delays after wrong passwords of one pair.
 type backoff struct {
-	freeAttempts int           // wrong ones without a delay
-	first        time.Duration // the delay after that; it doubles with each further one
-	max          time.Duration // the longest delay, and the longest wait for it
-	resetAfter   time.Duration // time without an attempt after which the count starts again
-	trustLimit   int           // wrong ones after which an earlier success no longer counts
+	freeAttempts int           // wrong passwords without a delay
+	first        time.Duration // first delay; it doubles with each further wrong password
+	max          time.Duration // longest delay; an attempt that must wait longer is refused
+	resetAfter   time.Duration // without an attempt, until the count starts again
+	trustLimit   int           // wrong passwords after which a pair is no longer trusted
 }
 
-// pairBackoff allows at most 16 guesses in the first minute and one in 8 s after
-// that, so 10,800 a day, and 50 at once to a pair that has succeeded before.
-var pairBackoff = backoff{freeAttempts: 5, first: 250 * time.Millisecond, max: 8 * time.Second, resetAfter: 15 * time.Minute, trustLimit: 50}
+// pairBackoff allows at most 16 guesses in the first minute, and then one every 8 s, which is
+// 10,800 per day. A pair that has succeeded before may guess 50 times at once.
+var pairBackoff = backoff{
+	freeAttempts: 5, first: 250 * time.Millisecond, max: 8 * time.Second, resetAfter: 15 * time.Minute, trustLimit: 50,
+}
 
-// throttle counts wrong passwords per pair, which is a member and the network of
-// an address, and delays further attempts of the pair. An attempt is counted
-// before it is verified, so that concurrent ones count too.
+// throttle counts wrong passwords per pair, and delays further attempts of the pair. A pair is a
+// member and the network of an address. An attempt is counted before it is verified, so that
+// concurrent attempts are counted, too.
 //
-// An attempt of a pair that has succeeded before is verified at once; only the
-// answer to a wrong password is delayed.
+// If a pair has succeeded before, its attempts are verified without a delay. Only the answer to a
+// wrong password is delayed.
 type throttle struct {
 	backoff
-	maxPairs   int // pairs in attempts
-	maxWaiting int // attempts that wait concurrently
+	maxPairs   int // most pairs in attempts
+	maxWaiting int // most attempts that wait at the same time
 	now        func() time.Time
 	sleep      func(context.Context, time.Duration) error
 
@@ -58,24 +60,24 @@ type throttle struct {
 	provenPairs *cache[key, provenPairs] // by member
 }
 
-// provenPairs are the latest pairs of one member that have succeeded. They are
-// stored per member, so that no member evicts those of others.
+// provenPairs has the latest pairs of one member that have succeeded. Each member has its own
+// list, so that it cannot evict the pairs of other members.
 type provenPairs struct {
 	pairs [8]key
 	next  int
 }
 
-// attempts are the wrong and unfinished ones of a pair.
+// attempts counts the attempts of a pair with a wrong password, and those that have not ended.
 type attempts struct {
 	n    int
-	last time.Time // when the last one begins, or its answer is given
+	last time.Time // when the delay of the last attempt ends
 }
 
-// attempt is one that was counted.
+// attempt is a counted attempt to log in.
 type attempt struct {
 	proven bool          // the pair has succeeded before
-	before int           // attempts before it
-	delay  time.Duration // before it is verified; proven: before it is answered, if it was wrong
+	before int           // number of counted attempts of the pair before this attempt
+	delay  time.Duration // before the password is verified; if proven: before a wrong password is answered
 }
 
 func newThrottle(p backoff, pairs, room int, now func() time.Time) *throttle {
@@ -85,8 +87,8 @@ func newThrottle(p backoff, pairs, room int, now func() time.Time) *throttle {
 	}
 }
 
-// attempt counts an attempt of a pair and returns its delay. Errors:
-// *SlowDownError when the delay would be too long; such an attempt is not counted.
+// attempt counts an attempt of a pair and returns it with its delay. name is the account.
+// Errors: *SlowDownError if the delay is too long. The attempt is not counted then.
 func (s *throttle) attempt(name, pair key) (attempt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +115,8 @@ func (s *throttle) attempt(name, pair key) (attempt, error) {
 	return a, nil
 }
 
-// delay is the time between an attempt and the one before it.
+// delay returns the least time between two attempts of a pair. over is the number of attempts
+// after the free attempts.
 func (s *throttle) delay(over int) time.Duration {
 	if over > 20 {
 		return s.max
@@ -121,8 +124,8 @@ func (s *throttle) delay(over int) time.Duration {
 	return min(s.first<<(over-1), s.max)
 }
 
-// wait waits. Errors: *SlowDownError when too many attempts wait, of all pairs;
-// fault.Transient when ctx ends.
+// wait waits for d. Errors: *SlowDownError if too many attempts of all pairs wait already;
+// fault.Transient if ctx ends.
 func (s *throttle) wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -142,7 +145,7 @@ func (s *throttle) wait(ctx context.Context, d time.Duration) error {
 	return s.sleep(ctx, d)
 }
 
-// uncount removes an attempt of a pair that was not verified.
+// uncount subtracts an attempt from the count of a pair, because its password was not verified.
 func (s *throttle) uncount(pair key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +160,7 @@ func (s *throttle) uncount(pair key) {
 	s.attempts[pair] = t
 }
 
-// succeeded resets the count of a pair, and trusts it.
+// succeeded resets the count of a pair, and marks the pair as trusted.
 func (s *throttle) succeeded(name, pair key) {
 	s.trust(name, pair)
 	s.forget(pair)
@@ -195,7 +198,7 @@ func (s *throttle) evict(now time.Time) {
 	}
 }
 
-// sleep waits for d. Errors: fault.Transient when ctx ends.
+// sleep waits for d. Errors: fault.Transient if ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -207,8 +210,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// network returns the part of an address that belongs to one caller: an IPv4
-// address, or the first 64 bits of an IPv6 address. Other text is returned as it is.
+// network returns the part of an address that identifies a caller: an IPv4 address, or the first
+// 64 bits of an IPv6 address. It returns any other text unchanged.
 func network(addr string) string {
 	a, err := netip.ParseAddr(addr)
 	if err != nil {
