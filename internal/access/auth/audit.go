@@ -11,17 +11,17 @@ import (
 
 const (
 	maxSignIns  = 10_000
-	signInEvery = time.Hour // a sign-in is put into the audit that often
+	signInEvery = time.Hour // equal sign-ins are recorded once in this time
 )
 
-// signIn is what makes one sign-in differ from another: clients that use Basic
-// sign in with every request.
+// signIn identifies equal sign-ins. They are not all recorded, because a client with Basic
+// signs in with every request.
 type signIn struct {
 	member         int64
-	network, token string // token is the id of one; empty for a password
+	network, token string // token: id of the access token; empty: a password
 }
 
-// The reasons of refused sign-ins in the audit.
+// Reasons of refused sign-ins, in the audit trail.
 const (
 	reasonUnknown  = "unknown username"
 	reasonPassword = "wrong password"
@@ -31,8 +31,8 @@ const (
 	reasonExpired  = "expired token"
 )
 
-// entered puts a sign-in into the audit, once in a while for each member, network
-// and credential.
+// entered records a sign-in in the audit trail, once per signInEvery for each member, network
+// and token.
 func (s *Service) entered(ctx context.Context, scheme string, in signIn) {
 	if _, ok := s.signedIn.get(in); ok || s.audit == nil {
 		return
@@ -44,9 +44,9 @@ func (s *Service) entered(ctx context.Context, scheme string, in signIn) {
 	})
 }
 
-// refuse counts a refused login, puts it into the audit if its credentials were
-// the reason, and returns err for the caller. member is the one whose credentials
-// were tried; 0: nobody's.
+// refuse counts a refused login and returns the error for the caller. A refusal or a
+// *SlowDownError is also recorded in the audit trail. member is the member whose credentials
+// were tried; 0: none.
 func (s *Service) refuse(ctx context.Context, scheme string, member int64, err error) error {
 	outcome, reason := failed, ""
 	if r, ok := errors.AsType[refusal](err); ok {
@@ -56,12 +56,14 @@ func (s *Service) refuse(ctx context.Context, scheme string, member int64, err e
 	}
 	s.m.logins.WithLabelValues(scheme, outcome).Inc()
 	if reason != "" {
-		s.audit.Note(ctx, trail.Event{Kind: trail.SignInRefused, Member: member, Detail: trail.Detail{Scheme: scheme, Reason: reason}})
+		s.audit.Note(ctx, trail.Event{
+			Kind: trail.SignInRefused, Member: member, Detail: trail.Detail{Scheme: scheme, Reason: reason},
+		})
 	}
 	return err
 }
 
-// loginChanged is the event of a new username or password.
+// loginChanged returns the audit event of a new username or password; nil: not changed.
 func loginChanged(member int64, username, sealed *string) trail.Event {
 	var changed []string
 	if username != nil {

@@ -2,7 +2,7 @@ package auth
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Registerer is where the metrics of this package are registered.
+// Registerer is the type of a registry for metrics.
 type Registerer = prometheus.Registerer
 
 type metrics struct {
@@ -17,13 +17,13 @@ const (
 	bearer = "bearer"
 )
 
-// Outcomes of a login, the closed set of the label.
+// Outcomes of a login, the values of the label outcome.
 const (
 	remembered = "remembered"
 	verified   = "verified"
 	refused    = "refused"
-	unknown    = "unknown" // refused, because nobody has the name
-	slowed     = "slowed"  // refused without a check, because too many wait
+	unknown    = "unknown" // refused, because no member has the username
+	slowed     = "slowed"  // refused with a *SlowDownError
 	failed     = "failed"
 )
 
@@ -45,7 +45,8 @@ func newMetrics(r Registerer) *metrics {
 			Buckets: []float64{.01, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
-	for _, scheme := range []string{basic, bearer} { // the first time would be no growth, where nothing was before
+	// A counter that begins with its first event shows no increase for that event.
+	for _, scheme := range []string{basic, bearer} {
 		for _, outcome := range []string{remembered, verified, refused, unknown, slowed, failed} {
 			m.logins.WithLabelValues(scheme, outcome)
 		}

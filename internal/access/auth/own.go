@@ -13,23 +13,22 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of the tokens that members make for themselves.
+// Limits of the tokens that members create for themselves.
 const (
 	sessionLasts = 7 * 24 * time.Hour
-	maxTokens    = 100 // valid ones of a member
-	maxSessions  = 20  // likewise; one more ends the oldest
-	maxEnded     = 100 // ended tokens of a member that are kept, and as many sessions
+	maxTokens    = 100 // valid tokens per member, without sessions
+	maxSessions  = 20  // valid sessions per member; a further session revokes the oldest
+	maxEnded     = 100 // ended tokens per member that are not deleted; the same for sessions
 )
 
-// current stands for the id of the token of a request.
+// current, in place of an id, names the token of the request.
 const current = "current"
 
-// MakeToken makes a token, or a session, for the member of a login. The token itself is
-// in the answer and can never be read again.
-// Shape: {"name": "…", "expires": "2027-01-31", "endsWithPassword": true, "session": false};
-// yaml says that the body is YAML.
-// Errors: fault.Invalid for a body that is none, and for too many tokens; fault.Denied for
-// a login that may not make it; fault.Unproven for one that counts no longer.
+// MakeToken creates an access token or a session for the member of a login. The answer contains
+// the token, which can never be read again. yaml: the body is YAML.
+// Shape: {"name": "…", "expires": "2027-01-31", "endsWithPassword": true, "session": false}
+// Errors: fault.Invalid for an invalid body, and for too many tokens; fault.Denied if the login
+// may not create the token; fault.Unproven if the login is no longer valid.
 // Spec: interface 5.9.
 func (s *Service) MakeToken(ctx context.Context, l Login, body []byte, yaml bool) (TokenView, error) {
 	o, err := parseToken(body, yaml)
@@ -67,9 +66,9 @@ func (s *Service) MakeToken(ctx context.Context, l Login, body []byte, yaml bool
 	return v, nil
 }
 
-// makeRoom makes room for one more token of the member of a login, which it locks. It
-// reports whether it has revoked one for it.
-// Errors: fault.Unproven, fault.Invalid for too many.
+// makeRoom locks the tokens of the member of a login, and makes room for one more token or
+// session. revoked: it has revoked the oldest session.
+// Errors: fault.Unproven if the login is no longer valid; fault.Invalid for too many tokens.
 func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, l Login, session bool) (revoked bool, err error) {
 	rows, err := lockLogin(tx, l, s.now())
 	if err != nil {
@@ -85,7 +84,7 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, l Login, session bool
 			ended = append(ended, r.ID)
 		}
 	}
-	if len(ended) > maxEnded { // the audit has them
+	if len(ended) > maxEnded { // the audit trail still has their events
 		old := ended[maxEnded:min(len(ended), maxEnded+db.MaxIn)]
 		if err := tx.Gorm().Where("id IN ?", old).Delete(&tokenRow{}).Error; err != nil {
 			return false, err
@@ -100,10 +99,11 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, l Login, session bool
 	return false, nil
 }
 
-// lockLogin makes all who make tokens for a member or set its password wait for one
-// another, and returns its tokens, newest first. A login that was proven before the
-// password changed makes none after it: that one would outlive it.
-// Errors: fault.Unproven for a login that counts no longer.
+// lockLogin locks the credential and the tokens of the member of a login, and returns the
+// tokens, newest first. The lock orders requests that create tokens or set the password. A login
+// with the previous password is refused: it could create a token that stays valid after the
+// change of the password.
+// Errors: fault.Unproven if the login is no longer valid.
 func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 	var c credentialRow
 	err = tx.Gorm().Clauses(forUpdate).Take(&c, l.Member).Error
@@ -113,7 +113,8 @@ func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.Gorm().Clauses(forUpdate).Where("member_id = ?", l.Member).Order("created_at DESC, id DESC").Find(&rows).Error; err != nil {
+	err = tx.Gorm().Clauses(forUpdate).Where("member_id = ?", l.Member).Order("created_at DESC, id DESC").Find(&rows).Error
+	if err != nil {
 		return nil, err
 	}
 	for i := range rows {
@@ -127,9 +128,10 @@ func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 	return rows, nil
 }
 
-// ListTokens lists the tokens and sessions of the member of a login that are valid,
-// newest first; with an Oid those of another member, for system administrators.
-// Errors: fault.Denied; fault.Invalid for what is no Oid of a member; fault.NotFound.
+// ListTokens returns the valid tokens and sessions of a member, newest first. member is the Oid
+// of the member; empty: the member of the login. Only a system administrator may list the tokens
+// of another member.
+// Errors: fault.Denied; fault.Invalid if member is not the Oid of a member; fault.NotFound.
 // Spec: interface 5.9.
 func (s *Service) ListTokens(ctx context.Context, l Login, who Actor, member string) (TokenList, error) {
 	id := l.Member
@@ -140,7 +142,8 @@ func (s *Service) ListTokens(ctx context.Context, l Login, who Actor, member str
 		}
 	}
 	var rows []tokenRow
-	err := s.db.Gorm(ctx).Scopes(notRevoked).Where("member_id = ? AND COALESCE(expires_at, ?) > ?", id, db.Forever, s.now().UnixMicro()).
+	err := s.db.Gorm(ctx).Scopes(notRevoked).
+		Where("member_id = ? AND COALESCE(expires_at, ?) > ?", id, db.Forever, s.now().UnixMicro()).
 		Order("created_at DESC, id DESC").Find(&rows).Error
 	list := TokenList{Tokens: make([]TokenView, len(rows))}
 	for i := range rows {
@@ -149,7 +152,8 @@ func (s *Service) ListTokens(ctx context.Context, l Login, who Actor, member str
 	return list, err
 }
 
-// memberOf returns the stored id of a member whose tokens who may list.
+// memberOf returns the stored id of a member, if who may list the tokens of the member. token is
+// the Oid of the member. Errors: as ListTokens.
 func (s *Service) memberOf(ctx context.Context, who Actor, token string) (int64, error) {
 	o, err := oid.Parse(token)
 	ofMember := err == nil && o.Type == s.roles.member.Name && o.Moment == 0
@@ -162,16 +166,18 @@ func (s *Service) memberOf(ctx context.Context, who Actor, token string) (int64,
 	case !ofMember:
 		return 0, fault.Invalidf(fault.NoPlace, "Invalid member: %s (wanted: the Oid of a Member)", token)
 	}
-	err = s.db.QueryRow(ctx, `SELECT id FROM asset WHERE id = ? AND type = ? AND state < ?`, id, s.roles.member.Code, meta.StateDeleted).Scan(&id)
+	err = s.db.QueryRow(ctx, `SELECT id FROM asset WHERE id = ? AND type = ? AND state < ?`,
+		id, s.roles.member.Code, meta.StateDeleted).Scan(&id)
 	if fault.KindOf(err) == fault.NotFound {
 		err = errNotFound()
 	}
 	return id, err
 }
 
-// EndToken revokes a token of the member of a login, for a system administrator anybody's,
-// by its id or "current". One that was revoked before is answered in the same way.
-// Errors: fault.NotFound; fault.Invalid for "current" with a password.
+// EndToken revokes a token of the member of a login. A system administrator may revoke the
+// tokens of all members. id is the id of the token, or "current". If the token was revoked
+// before, the answer is the same.
+// Errors: fault.NotFound; fault.Invalid for "current" if the login is by password.
 // Spec: interface 5.9.
 func (s *Service) EndToken(ctx context.Context, l Login, who Actor, id string) (TokenView, error) {
 	if id = strings.ToLower(id); id == current {

@@ -17,7 +17,7 @@ type credentialRow struct {
 	Username     string
 	Folded       string  // the username folded, unique
 	PasswordHash *string // PHC; nil: the member has no password
-	Version      int64   // grows with every change of username or password
+	Version      int64   // increases with every change of username or password
 	Disabled     bool
 }
 
@@ -31,18 +31,18 @@ func (r credentialRow) hash() string {
 // TableName names the table for gorm.
 func (credentialRow) TableName() string { return "credential" }
 
-// tokenRow is a row of access_token. Instants are UTC microseconds, nil: never.
+// tokenRow is a row of access_token. Times are UTC microseconds; nil: never.
 type tokenRow struct {
 	ID                               string `gorm:"primaryKey"`
 	MemberID                         int64
 	Name, TokenHash                  string
 	CreatedAt                        int64 `gorm:"autoCreateTime:false"`
 	ExpiresAt, LastUsedAt, RevokedAt *int64
-	LastAddress                      *string // of the last use
+	LastAddress                      *string // network of the last use
 	EndsWithPassword, IsSession      bool
 
-	Username *string `gorm:"->"` // of the member's credential
-	MayLogin bool    `gorm:"->"`
+	Username *string `gorm:"->"` // from credential
+	MayLogin bool    `gorm:"->"` // see mayLogin
 }
 
 // TableName names the table for gorm.
@@ -65,7 +65,7 @@ func (r *tokenRow) isValid(now time.Time) bool {
 	return r.RevokedAt == nil && (r.ExpiresAt == nil || *r.ExpiresAt > now.UnixMicro())
 }
 
-// micros returns an instant as the database stores it, nil for the zero time.
+// micros returns a time in UTC microseconds; nil for the zero time.
 func micros(at time.Time) *int64 {
 	if at.IsZero() {
 		return nil
@@ -87,21 +87,24 @@ var forUpdate = clause.Locking{Strength: "UPDATE"}
 // notRevoked limits tokens to those that are not revoked.
 func notRevoked(g *gorm.DB) *gorm.DB { return g.Where("revoked_at IS NULL") }
 
-// tokensOfMembers reads tokens as t, with their members as a and credentials as
-// c, either of which may be missing.
+// tokensOfMembers selects from tokens as t, joined with members as a and credentials as c. The
+// member and the credential may be missing.
 func tokensOfMembers(g *gorm.DB) *gorm.DB {
 	return g.Table("access_token t").
 		Joins("LEFT JOIN asset a ON a.id = t.member_id").
 		Joins("LEFT JOIN credential c ON c.member_id = t.member_id")
 }
 
-// revoke revokes the tokens that a condition selects. Errors: those of the database.
+// revoke revokes the tokens that match a condition, and records an event for each token.
+// Errors: those of the database.
 func revoke(ctx context.Context, tx *db.Tx, condition string, args ...any) error {
 	var rows []tokenRow
-	if err := tx.Gorm().Clauses(forUpdate).Scopes(notRevoked).Where(condition, args...).Find(&rows).Error; err != nil || len(rows) == 0 {
+	err := tx.Gorm().Clauses(forUpdate).Scopes(notRevoked).Where(condition, args...).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	err := tx.Gorm().Model(&tokenRow{}).Scopes(notRevoked).Where(condition, args...).Update("revoked_at", gorm.Expr(tx.Dialect().NowMicros)).Error
+	err = tx.Gorm().Model(&tokenRow{}).Scopes(notRevoked).Where(condition, args...).
+		Update("revoked_at", gorm.Expr(tx.Dialect().NowMicros)).Error
 	if err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func revoke(ctx context.Context, tx *db.Tx, condition string, args ...any) error
 	return trail.Record(ctx, tx, events...)
 }
 
-// event is what happens to a token, for the audit.
+// event returns the audit event of kind k for a token.
 func (r *tokenRow) event(k trail.Kind) trail.Event {
 	return trail.Event{Kind: k, Member: r.MemberID, Detail: trail.Detail{Token: r.ID, TokenName: r.Name}}
 }

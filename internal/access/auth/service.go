@@ -17,27 +17,27 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxAge is how long a read of the database may be used. With watchEvery it keeps
-// a loss of rights below a second.
+// maxAge is how long data from the database is used before it is read again. maxAge and
+// watchEvery together are less than a second: a loss of rights takes effect within that time.
 const maxAge = 500 * time.Millisecond
 
-// Bounds of caches and tables, in entries.
+// Limits of caches and tables, in entries.
 const (
 	maxVerified    = 10_000
 	maxCredentials = 10_000
 	maxActors      = 10_000
-	maxThrottled   = 10_000 // pairs of members, and as many of unknown names
-	maxDelayed     = 500    // logins that wait for a backoff, of each of the two
+	maxThrottled   = 10_000 // pairs in each throttle
+	maxDelayed     = 500    // logins that wait for their delay in each throttle
 )
 
-// reader is the database as logins read it.
+// reader reads from the database, with SQL or with gorm.
 type reader interface {
 	db.Querier
 	Gorm(ctx context.Context) *gorm.DB
 }
 
-// Service proves credentials and resolves actors. It is safe for concurrent
-// use; make it with New.
+// Service verifies credentials and resolves actors. It is safe for concurrent use. New returns
+// one.
 type Service struct {
 	db    reader // reads
 	store *db.DB // writes
@@ -48,13 +48,13 @@ type Service struct {
 	m        *metrics
 	now      func() time.Time
 
-	key   []byte // of keyed; new in every process
+	key   []byte // of keyed; each process has a new key
 	cost  cost   // of new passwords
-	dummy string // the password hash of unknown users
+	dummy string // hash that is compared for unknown usernames; no password matches it
 
 	slots           *hashSlots               // of password hashes
-	lastCheck       atomic.Int64             // how long the last password check of a member took with its wait, in nanoseconds
-	verifying       singleflight[key, Login] // passwords, by login and pair
+	lastCheck       atomic.Int64             // nanoseconds of the last password check of a member, with its wait
+	verifying       singleflight[key, Login] // by hash of the login and its pair
 	verified        *cache[key, proof]
 	credentials     *cache[string, credential]
 	tokens          *cache[string, cachedToken]
@@ -62,30 +62,34 @@ type Service struct {
 	tokenReads      batch[string, cachedToken]       // by hash
 	actorReads      batch[int64, cachedActor]
 	memberReads     singleflight[memberRead, cachedMembers]
-	signedIn        *cache[signIn, struct{}] // sign-ins that are in the audit
+	signedIn        *cache[signIn, struct{}] // sign-ins that are recorded in the audit trail
 	usage           *usageRecorder           // of tokens
 	actors          *cache[int64, cachedActor]
-	hiddenChanges   atomic.Int64 // writes of this process that hid projects or showed them
-	roleChanges     atomic.Int64 // writes that changed members, roles or the tree of projects
-	loginChanges    atomic.Int64 // writes that may have ended tokens
 
-	members *cache[string, cachedMembers] // that are seen, by keyOfScopes
+	// Numbers of writes by this process. If a number has changed, cached data that depends on
+	// it is read again.
+	hiddenChanges atomic.Int64 // writes that hid projects or showed them again
+	roleChanges   atomic.Int64 // writes that changed members, roles or the project tree
+	loginChanges  atomic.Int64 // writes that may have ended tokens
+
+	members *cache[string, cachedMembers] // visible members, by keyOfScopes
 
 	hiddenNow atomic.Pointer[cachedHidden]
 
 	memberThrottle  *throttle // logins of members
-	unknownThrottle *throttle // logins with unknown names
-	proofThrottle   *throttle // old passwords
+	unknownThrottle *throttle // logins with unknown usernames
+	proofThrottle   *throttle // old passwords, for Prove
 }
 
-// Options are the parts of a Service that have a default.
+// Options are the optional parameters of New.
 type Options struct {
-	Audit   *trail.Log       // of sign-ins and refused ones; may be nil
+	Audit   *trail.Log       // records sign-ins and refused sign-ins; may be nil
 	Metrics Registerer       // may be nil
 	Now     func() time.Time // nil: time.Now
 }
 
-// New builds the Service. It fails when the model has no members or roles.
+// New returns a Service. It fails if the model lacks the types and attributes of members and
+// roles.
 func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 	r, err := rolesOf(m)
 	if err != nil {
@@ -121,10 +125,9 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Seal returns the stored form of a password. It takes tens of milliseconds and
-// 19 MiB, so it is called before anything is locked, and waits for a hash slot.
-// Errors: fault.Invalid for one that is empty or too long; fault.Transient when
-// ctx ends.
+// Seal returns the hash of a password, for Set. It waits for a hash slot, and then needs tens of
+// milliseconds and 19 MiB. Therefore it must not be called while locks are held.
+// Errors: fault.Invalid for a password that is empty or too long; fault.Transient if ctx ends.
 func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 	if err := checkPassword(password); err != nil {
 		return "", err
@@ -134,9 +137,9 @@ func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 	return hash, err
 }
 
-// Digest returns a hash of a text that contains passwords, always the same for the
-// same text and salt, in 64 characters. It costs as much as that of a password.
-// Errors: fault.Transient when ctx ends.
+// Digest returns a hash of a text that contains passwords, in 64 characters. It is the same for
+// the same text and salt. It is as slow as the hash of a password.
+// Errors: fault.Transient if ctx ends.
 func (s *Service) Digest(ctx context.Context, text, salt string) (string, error) {
 	var hash []byte
 	sum := sha256.Sum256([]byte(salt))
@@ -144,7 +147,7 @@ func (s *Service) Digest(ctx context.Context, text, salt string) (string, error)
 	return hex.EncodeToString(hash), err
 }
 
-// inSlot runs a hash that is no login's in a hash slot.
+// inSlot runs hash in a hash slot. It is for hashes that are not part of a login.
 func (s *Service) inSlot(ctx context.Context, hash func()) error {
 	w := &waiter{queue: hashQueue}
 	if err := s.slots.acquire(ctx, w); err != nil {
@@ -155,11 +158,10 @@ func (s *Service) inSlot(ctx context.Context, hash func()) error {
 	return nil
 }
 
-// Set stores the username and the sealed password of a member, each only when
-// not nil, inside the caller's transaction. An empty username deletes the
-// credential. Every process accepts the new ones, and no longer the old, within a
-// second of the commit.
-// Errors: fault.Invalid, fault.Conflict when another member has the username.
+// Set stores the username and the sealed password of a member in the transaction of the caller.
+// nil: the value does not change. An empty username deletes the credential. Within a second of
+// the commit, all processes accept only the new values.
+// Errors: fault.Invalid; fault.Conflict if another member has the username.
 func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error {
 	if username != nil {
 		if err := checkUsername(*username); err != nil {
@@ -184,11 +186,11 @@ func (s *Service) Set(ctx context.Context, tx *db.Tx, member int64, username, se
 	return trail.Record(ctx, tx, loginChanged(member, username, sealed))
 }
 
-// HaveLogin reports, in a transaction, whether one of some members has a username and a
-// password.
+// HaveLogin reports whether at least one of the members has a username and a password.
 func (s *Service) HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error) {
 	for in, args := range db.InChunks(members) {
-		n, err := db.Column[int64](ctx, tx, `SELECT COUNT(*) FROM credential WHERE password_hash IS NOT NULL AND member_id IN `+in, args...)
+		n, err := db.Column[int64](ctx, tx,
+			`SELECT COUNT(*) FROM credential WHERE password_hash IS NOT NULL AND member_id IN `+in, args...)
 		if err != nil || n[0] > 0 {
 			return err == nil, err
 		}
@@ -196,7 +198,7 @@ func (s *Service) HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bo
 	return false, nil
 }
 
-// HasPassword reports whether a password is the member's.
+// HasPassword reports whether a password is the password of a member.
 func (s *Service) HasPassword(ctx context.Context, member int64, password string) (bool, error) {
 	hash, err := readHash(s.db.Gorm(ctx), member)
 	if fault.KindOf(err) == fault.NotFound {

@@ -17,16 +17,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// credential is the credential of a username; the zero value of an unknown one.
+// credential is the credential of a username; zero for an unknown username.
 type credential struct {
 	member  int64
-	hash    string // PHC; empty when the member has no password
-	version int64  // grows with every change of username or password
-	usable  bool   // neither disabled nor of a closed member
+	hash    string // PHC; empty: the member has no password
+	version int64  // increases with every change of username or password
+	usable  bool   // the member is neither closed nor disabled
 }
 
-// findCredential finds the folded form of a username. Every login may wait for
-// it, so it is SQL by hand. Errors: fault.NotFound.
+// findCredential returns the credential of a folded username. It uses SQL in place of gorm for
+// speed, because every login waits for it. Errors: fault.NotFound.
 func (s *Service) findCredential(ctx context.Context, folded string) (credential, error) {
 	var c credential
 	var hash sql.NullString
@@ -37,20 +37,20 @@ func (s *Service) findCredential(ctx context.Context, folded string) (credential
 	return c, err
 }
 
-// mayLogin is the condition on member a and credential c (which may be missing)
-// under which the member logs in: neither closed nor disabled.
+// mayLogin returns the SQL condition that a member may log in: it is neither closed nor disabled.
+// The member is a row a of asset. Its row c of credential may be missing.
 func mayLogin(d *db.Dialect, disabledKey string) string {
 	return fmt.Sprintf("a.state < %d AND COALESCE(c.disabled, 0) = 0 AND COALESCE(%s, 0) = 0",
 		meta.StateClosed, d.JSONBool("a.attrs", disabledKey))
 }
 
-// findTokens reads tokens by their hashes, expired ones too, by SQL as findCredential
-// does. Those that are unknown or revoked, or whose members may not log in, are not
-// among them.
+// findTokens returns tokens by their hashes, including expired tokens. Revoked tokens, and tokens
+// of members that may not log in, are not in the result. It uses SQL, as findCredential does.
 func (s *Service) findTokens(ctx context.Context, hashes []string) (map[string]cachedToken, error) {
 	found := make(map[string]cachedToken, len(hashes))
 	for in, args := range db.InChunks(hashes) {
-		err := db.Each(ctx, s.db, `SELECT t.token_hash, t.id, t.member_id, t.expires_at, t.last_used_at, COALESCE(t.last_address, ''), t.is_session
+		err := db.Each(ctx, s.db, `SELECT t.token_hash, t.id, t.member_id, t.expires_at, t.last_used_at,
+       COALESCE(t.last_address, ''), t.is_session
   FROM access_token t
   JOIN asset a ON a.id = t.member_id
   LEFT JOIN credential c ON c.member_id = t.member_id
@@ -75,8 +75,8 @@ func endTokens(ctx context.Context, tx *db.Tx, member int64) error {
 	return revoke(ctx, tx, "member_id = ? AND ends_with_password = 1", member)
 }
 
-// MayLogin reports whether a member, by stored id, could log in now: neither closed
-// nor disabled, and with a password or a valid token.
+// MayLogin reports whether a member could log in now. The member must be neither closed nor
+// disabled, and must have a password or a valid token. member is a stored id.
 func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 	var may bool
 	err := s.db.QueryRow(ctx, `SELECT CASE WHEN `+s.mayLogin+` AND (c.password_hash IS NOT NULL OR EXISTS
@@ -90,9 +90,10 @@ func (s *Service) MayLogin(ctx context.Context, member int64) (bool, error) {
 	return may, err
 }
 
-// storeCredential writes the given parts of a member's credential. The username of
-// a deleted member is free. A new password revokes the tokens that end with it.
-// Errors: fault.Conflict when another member has the username.
+// storeCredential stores the username and the password hash of a member; nil: no change. The
+// member can get the username of a deleted member. A new password revokes the tokens that end
+// with the password.
+// Errors: fault.Conflict if another member has the username.
 func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, hash *string) error {
 	err := putCredential(tx, member, username, hash)
 	if username != nil && fault.KindOf(err) == fault.Conflict {
@@ -101,11 +102,11 @@ func storeCredential(ctx context.Context, tx *db.Tx, member int64, username, has
 	if err != nil || hash == nil {
 		return err
 	}
-	return endTokens(ctx, tx, member) // behind the lock of the credential, which new tokens wait for
+	return endTokens(ctx, tx, member) // the credential is locked, so no new token can be created meanwhile
 }
 
-// putFreed is putCredential after conflict, for a username that a deleted member has.
-// Errors: fault.Conflict when another member has it.
+// putFreed calls putCredential again after conflict, if it can free the username of a deleted
+// member. Errors: fault.Conflict if another member has the username.
 func putFreed(ctx context.Context, tx *db.Tx, member int64, username string, hash *string, conflict error) error {
 	freed, err := freeUsername(ctx, tx, username)
 	if err != nil {
@@ -132,7 +133,7 @@ func putCredential(tx *db.Tx, member int64, username, hash *string) error {
 	}
 	row.MemberID = member
 	if row.Version++; isNew {
-		row.Version = time.Now().UnixMicro() // never one that a deleted credential of the member had
+		row.Version = time.Now().UnixMicro() // not a version of a deleted credential of the member
 	}
 	if username != nil {
 		row.Username, row.Folded = *username, folding.Of(*username)
@@ -146,17 +147,17 @@ func putCredential(tx *db.Tx, member int64, username, hash *string) error {
 	return tx.Gorm().Select("*").Updates(&row).Error
 }
 
-// freeUsername deletes the credential of a deleted member, so that another one
-// can have the username. It reports false when its member is not deleted.
+// freeUsername deletes the credential with a username if its member is deleted. Another member
+// can then have the username. It returns false if the member is not deleted.
 func freeUsername(ctx context.Context, tx *db.Tx, username string) (bool, error) {
 	var holder struct {
 		MemberID int64
 		State    int
 	}
-	err := tx.Gorm().Table("credential c").Joins("JOIN asset a ON a.id = c.member_id").Clauses(forUpdate).Where("c.folded = ?", folding.Of(username)).
-		Select("c.member_id, a.state").Take(&holder).Error
+	err := tx.Gorm().Table("credential c").Joins("JOIN asset a ON a.id = c.member_id").Clauses(forUpdate).
+		Where("c.folded = ?", folding.Of(username)).Select("c.member_id, a.state").Take(&holder).Error
 	if fault.KindOf(err) == fault.NotFound {
-		return true, nil // deleted meanwhile
+		return true, nil // the credential was deleted meanwhile
 	}
 	if err != nil || holder.State != meta.StateDeleted {
 		return false, err
@@ -168,16 +169,17 @@ func dropCredential(ctx context.Context, tx *db.Tx, member int64) error {
 	if err := tx.Gorm().Delete(&credentialRow{MemberID: member}).Error; err != nil {
 		return err
 	}
-	return endTokens(ctx, tx, member) // behind the lock, as in storeCredential
+	return endTokens(ctx, tx, member) // the credential is locked, as in storeCredential
 }
 
-// readRights reads the rights of members at a moment; those that there were not then are
-// not among them. It takes one statement, so that all is of one instant and costs one
-// round trip.
+// readRights returns the rights of members at a moment. Members that did not exist then are not
+// in the result. One statement reads all rights of a member, so that they are consistent and
+// need only one round trip.
 func (s *Service) readRights(ctx context.Context, members []int64, moment int64) (map[int64]rights, error) {
 	found := make(map[int64]rights, len(members))
 	for in, ids := range db.InChunks(members) {
-		args := slices.Concat([]any{s.roles.relation, moment, moment}, ids, []any{s.roles.member.Code, moment, moment, moment, moment}, ids, []any{moment, moment})
+		args := slices.Concat([]any{s.roles.relation, moment, moment}, ids,
+			[]any{s.roles.member.Code, moment, moment, moment, moment}, ids, []any{moment, moment})
 		err := db.Each(ctx, s.db, `SELECT v.id, v.state,
        (SELECT MAX(l.to_id) FROM asset_link l
          WHERE l.relation = ? AND l.from_type = v.type AND l.from_id = v.id
@@ -198,7 +200,8 @@ SELECT m.member_id, NULL, NULL, c.descendant_id, c.depth, m.scope_id, m.role_id
 	return found, nil
 }
 
-// addRights adds a row of readRights: a member, which has a state, or a grant.
+// addRights adds a row of readRights to found. A row with a state is a member. Any other row is a
+// grant.
 func addRights(found map[int64]rights, row db.Scanner) error {
 	var member int64
 	var state, role, scope, depth, held, granted sql.NullInt64
@@ -209,15 +212,17 @@ func addRights(found map[int64]rights, row db.Scanner) error {
 	if state.Valid {
 		r.exists, r.defaultRole, r.hasDefault = state.Int64 != int64(meta.StateDeleted), role.Int64, role.Valid
 	} else {
-		r.grants = append(r.grants, grant{scope: scope.Int64, depth: int(depth.Int64), held: held.Int64, role: granted.Int64})
+		g := grant{scope: scope.Int64, depth: int(depth.Int64), held: held.Int64, role: granted.Int64}
+		r.grants = append(r.grants, g)
 	}
 	found[member] = r
 	return nil
 }
 
-// rightsChanged reports whether what a member sees may have changed after one moment
-// and up to another: by a new default role, which makes a version of the member, or by
-// a role that anybody was given or lost, or a project that was moved.
+// rightsChanged reports whether the rights of a member may have changed after the moment from,
+// up to the moment to. It looks for a new version of the member, which may have a new default
+// role. It also looks for any member that got or lost a role in a project, and for a project
+// that was moved.
 func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (bool, error) {
 	const during = " WHERE since_moment > ? AND since_moment <= ? OR until_moment > ? AND until_moment <= ?)"
 	var changes int
@@ -229,8 +234,8 @@ func rightsChanged(ctx context.Context, q db.Querier, member, from, to int64) (b
 	return changes > 0, err
 }
 
-// findFirstLogin returns the username of a member who has one and no password; empty
-// for everybody else and for a deleted one. Errors: fault.NotFound.
+// findFirstLogin returns the username of a member who has a username and no password. It is empty
+// for all other members and for a deleted member. Errors: fault.NotFound.
 func (s *Service) findFirstLogin(ctx context.Context, member int64) (string, error) {
 	var name, hash sql.NullString
 	var state int
@@ -243,7 +248,7 @@ func (s *Service) findFirstLogin(ctx context.Context, member int64) (string, err
 	return name.String, err
 }
 
-// readHash returns the stored password hash of a member, empty for none.
+// readHash returns the stored password hash of a member; empty: no password.
 // Errors: fault.NotFound.
 func readHash(g *gorm.DB, member int64) (string, error) {
 	var row credentialRow

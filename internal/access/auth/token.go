@@ -15,11 +15,11 @@ import (
 const (
 	tokenPrefix = "1."
 	tokenBytes  = 32
-	maxToken    = 256 // bytes of what a caller may send as a token
-	maxName     = 255
+	maxToken    = 256 // most bytes of a token in a request
+	maxName     = 255 // most characters of the name of a token
 )
 
-// newToken returns 256 random bits in the form existing clients know.
+// newToken returns a new token: 256 random bits, in the form that existing clients expect.
 //
 // Shape: 1.<base64>, such as "1.oP0wSvmE…Xk=".
 func newToken() string {
@@ -41,16 +41,17 @@ type cachedToken struct {
 	member      int64
 	expires     time.Time // zero: never
 	lastUsed    time.Time // zero: never
-	lastAddress string    // of the last use; empty: not known
+	lastAddress string    // network of the last use; empty: unknown
 	session     bool
-	changes     int64 // of logins by this process before the read
+	changes     int64 // Service.loginChanges before the read
 }
 
 func (t cachedToken) hasExpired(now time.Time) bool {
 	return !t.expires.IsZero() && !now.Before(t.expires)
 }
 
-// Bearer verifies an access token. A revoked one is refused within a second, one that expires from that instant on.
+// Bearer verifies an access token. Within a second after its revocation, a token is refused. An
+// expired token is refused immediately.
 // Errors: fault.Unproven. Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {
 	if token == "" || len(token) > maxToken {
@@ -79,15 +80,15 @@ func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error)
 	return Login{Member: t.member, provenAt: now, token: hash, tokenID: t.id, session: t.session}, nil
 }
 
-// knownToken returns a cached token that was read less than an age ago, and since this
-// process changed logins last.
+// knownToken returns a token from the cache. The token must have been read less than age ago, and
+// after the last change of logins by this process.
 func (s *Service) knownToken(hash string, age time.Duration) (cachedToken, bool) {
 	t, ok := s.tokens.getWithin(hash, age)
 	return t, ok && t.changes == s.loginChanges.Load()
 }
 
-// LoginsChanged is called after this process has committed a write that may have ended
-// tokens: it refuses them at once.
+// LoginsChanged must be called after this process has committed a write that may have ended
+// tokens. From then on, the process refuses these tokens.
 func (s *Service) LoginsChanged() { s.loginChanges.Add(1) }
 
 // readTokens reads and caches tokens by their hashes.

@@ -15,33 +15,33 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// TokenOptions say what an access token is for and when it ends.
+// TokenOptions has the properties of a new access token.
 type TokenOptions struct {
 	Name             string
 	Expires          time.Time // zero: never
-	EndsWithPassword bool      // it is revoked when the password of its member changes
+	EndsWithPassword bool      // the token is revoked when the password of its member changes
 
-	session bool // a member signs in with it
+	session bool // the token is a session
 }
 
 // Token describes an access token. The token itself is not stored.
 type Token struct {
 	ID       string
 	Member   int64  // stored id
-	Username string // empty when the member has none any more
+	Username string // empty: the member no longer has a username
 	Name     string
-	// Created, Expires, LastUsed and Revoked are UTC; zero: never. LastUsed is
-	// right to a minute or so.
+	// Created, Expires, LastUsed and Revoked are UTC; zero: never. LastUsed is precise to
+	// about a minute.
 	Created, Expires, LastUsed, Revoked time.Time
 	EndsWithPassword                    bool
-	Session                             bool // a member has signed in with it
+	Session                             bool // the token is a session
 	MayLogin                            bool // the member is neither closed nor disabled
 }
 
-// CreateToken creates an access token for the member with that username. The token
-// is returned here and can never be read again.
-// Errors: fault.NotFound for an unknown username; fault.Invalid for a name that
-// is empty, too long or not printable, and for an expiry in the past.
+// CreateToken creates an access token for the member with a username. It returns the token, which
+// can never be read again.
+// Errors: fault.NotFound for an unknown username; fault.Invalid for a name that is empty, too
+// long or not printable, and for an expiry in the past.
 func (s *Service) CreateToken(ctx context.Context, username string, o TokenOptions) (string, error) {
 	now := s.now()
 	if err := o.check(now); err != nil {
@@ -67,7 +67,7 @@ func (o TokenOptions) check(now time.Time) error {
 	return nil
 }
 
-// row makes a token, and the row that it is known by.
+// row returns a new token and its row for the database.
 func (o TokenOptions) row(member int64, now time.Time) (token string, row tokenRow) {
 	token = newToken()
 	return token, tokenRow{
@@ -84,8 +84,8 @@ func insert(ctx context.Context, tx *db.Tx, row tokenRow) error {
 	return trail.Record(ctx, tx, row.event(trail.TokenCreated))
 }
 
-// Tokens lists the access tokens of the member with that username, of all
-// members when it is empty, oldest first, including expired and revoked ones.
+// Tokens returns the access tokens of the member with a username, oldest first. If the username
+// is empty, it returns the tokens of all members. Expired and revoked tokens are included.
 // Errors: fault.NotFound for an unknown username.
 func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) {
 	list := s.db.Gorm(ctx).Scopes(tokensOfMembers)
@@ -108,16 +108,16 @@ func (s *Service) Tokens(ctx context.Context, username string) ([]Token, error) 
 	return all, nil
 }
 
-// RevokeToken revokes an access token by its id; every process refuses it within a
-// second. It reports false for one that was revoked before.
+// RevokeToken revokes an access token by its id. All processes refuse the token within a second.
+// revoked is false if the token was revoked before.
 // Errors: fault.NotFound.
 func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err error) {
 	row, err := s.revokeOne(ctx, id, func(tokenRow) bool { return true })
 	return err == nil && row.RevokedAt == nil, err
 }
 
-// revokeOne revokes a token by its id, if it is one that the caller may revoke, and
-// returns it as it was before. Errors: fault.NotFound.
+// revokeOne revokes a token by its id, if may accepts its row. It returns the row from before the
+// change. Errors: fault.NotFound if no token has the id, or if may refuses its row.
 func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) bool) (row tokenRow, err error) {
 	err = s.store.Write(ctx, func(tx *db.Tx) error {
 		row = tokenRow{}
@@ -136,7 +136,7 @@ func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) b
 	return row, err
 }
 
-// memberNamed finds the credential of a username in any of its spellings.
+// memberNamed returns the credential of a username, ignoring case. Errors: fault.NotFound.
 func (s *Service) memberNamed(ctx context.Context, username string) (credential, error) {
 	c, err := s.findCredential(ctx, folding.Of(username))
 	if fault.KindOf(err) == fault.NotFound {

@@ -13,15 +13,17 @@ import (
 const (
 	usedEvery   = time.Minute     // precision of the last use of a token
 	usedTimeout = 5 * time.Second // of one write
-	maxPending  = 1_000           // uses that are not written yet
-	maxMoves    = 3               // new addresses of a token in a minute that are written at once
+	maxPending  = 1_000           // most uses that wait to be written
+	maxMoves    = 3               // most new addresses of a token per minute that are written at once
 )
 
-// usageRecorder writes when access tokens were last used, and from where: once a
-// minute for each, and at once when it comes from another address, but so few times
-// that who alternates between addresses causes no write per request. It writes in the
-// background and one after the other: no request waits for a write or fails by it, and
-// what cannot be written is dropped.
+// usageRecorder stores the time and the address of the last use of each access token. It writes
+// once per minute and token. A use from a new address is written at once, but at most maxMoves
+// times per minute: a client that alternates between addresses must not cause a write per
+// request.
+//
+// A background goroutine writes one use after the other. No request waits for a write, and no
+// request fails because of a write. A use that cannot be written is dropped.
 type usageRecorder struct {
 	store  *db.DB
 	recent *cache[string, recentUse] // by id
@@ -37,10 +39,10 @@ type use struct {
 	at          time.Time
 }
 
-// recentUse is what this process has written of a token in a minute.
+// recentUse has the uses of a token that this process has written within a minute.
 type recentUse struct {
-	address string    // the last one
-	moves   int       // addresses after the first
+	address string    // the last address
+	moves   int       // number of addresses after the first
 	since   time.Time // when the minute began
 }
 
@@ -48,8 +50,8 @@ func newUsageRecorder(store *db.DB, now func() time.Time) *usageRecorder {
 	return &usageRecorder{store: store, recent: newCache[string, recentUse](maxCredentials, usedEvery, now)}
 }
 
-// record records the use of a token, as the database has it, from an address; empty:
-// not known. The text may alias a buffer that is reused later.
+// record records a use of a token. t is the token as the database has it. address may be empty
+// for unknown. The caller may reuse the memory of address afterwards.
 func (u *usageRecorder) record(t cachedToken, address string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,13 +68,13 @@ func (u *usageRecorder) record(t cachedToken, address string, at time.Time) {
 	}
 }
 
-// next returns what is known of a token with a use, and whether that is to be written.
+// next returns the recent uses of a token, including a new use. due: the new use must be written.
 func (u *usageRecorder) next(t cachedToken, address string, at time.Time) (r recentUse, due bool) {
 	r, known := u.recent.get(t.id)
 	switch {
 	case !known && at.Sub(t.lastUsed) >= usedEvery:
 		return recentUse{address: cmp.Or(address, t.lastAddress), since: at}, true
-	case !known: // another process has written it
+	case !known: // another process has written a use in this minute
 		r = recentUse{address: t.lastAddress, since: at}
 	}
 	if address == "" || address == r.address || r.moves == maxMoves {
@@ -95,7 +97,7 @@ func (u *usageRecorder) write() {
 			return
 		}
 		for _, x := range batch {
-			_ = writeUse(u.store, x) // the next use in a minute tries again
+			_ = writeUse(u.store, x) // after an error, a use after this minute is written
 		}
 	}
 }

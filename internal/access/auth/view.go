@@ -15,13 +15,13 @@ type TokenView struct {
 	Member           string  `json:"member"` // Oid
 	Name             string  `json:"name"`
 	Session          bool    `json:"session"`
-	Created          string  `json:"created"`  // UTC, like the others
+	Created          string  `json:"created"`  // UTC, like all times here
 	Expires          *string `json:"expires"`  // null: never
 	LastUsed         *string `json:"lastUsed"` // null: never
 	LastAddress      *string `json:"lastAddress"`
 	EndsWithPassword bool    `json:"endsWithPassword"`
-	Current          bool    `json:"current"`         // the request was made with it
-	Token            string  `json:"token,omitempty"` // only of one that was just made
+	Current          bool    `json:"current"`         // it is the token of the request
+	Token            string  `json:"token,omitempty"` // only in the answer that creates it
 }
 
 // TokenList is a list of tokens.
@@ -32,8 +32,9 @@ type TokenList struct {
 func (s *Service) view(r *tokenRow, l Login) TokenView {
 	created := r.CreatedAt
 	return TokenView{
-		ID: r.ID, Member: oid.OID{Type: s.roles.member.Name, ID: s.roles.member.Shown(r.MemberID)}.String(), Name: r.Name, Session: r.IsSession,
-		Created: *shownInstant(&created), Expires: shownInstant(r.ExpiresAt), LastUsed: shownInstant(r.LastUsedAt), LastAddress: r.LastAddress,
+		ID: r.ID, Member: oid.OID{Type: s.roles.member.Name, ID: s.roles.member.Shown(r.MemberID)}.String(),
+		Name: r.Name, Session: r.IsSession, Created: *shownInstant(&created), Expires: shownInstant(r.ExpiresAt),
+		LastUsed: shownInstant(r.LastUsedAt), LastAddress: r.LastAddress,
 		EndsWithPassword: r.EndsWithPassword, Current: r.ID == l.tokenID,
 	}
 }
@@ -46,11 +47,11 @@ func shownInstant(micros *int64) *string {
 	return &text
 }
 
-// sessionName is the name of a session that is given none.
+// sessionName is the name of a session if the body has no name.
 const sessionName = "Session"
 
-// parseToken reads what token to make; null is as good as absent. When a session
-// expires is left to the caller. Errors: fault.Invalid.
+// parseToken reads the options of a new token from a body. A value of null counts as absent. The
+// caller sets the expiry of a session. Errors: fault.Invalid.
 func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
 	docs, err := doc.Parse(body, yaml)
 	if err != nil {
@@ -81,7 +82,7 @@ func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
 	return o, nil
 }
 
-// set sets one member of a body.
+// set sets the option of one key of a body. Errors: fault.Invalid.
 func (o *TokenOptions) set(key string, v *doc.Node) error {
 	var want doc.Kind
 	switch key {
@@ -107,7 +108,7 @@ func (o *TokenOptions) set(key string, v *doc.Node) error {
 		o.session = v.Text == "true"
 	case "expires":
 		at, ok := value.Instant(v.Text)
-		if !ok || at <= 0 { // of the zero time that means never, too
+		if !ok || at <= 0 { // at <= 0 includes the zero time, which means never
 			return fault.Invalidf(v.At, "Invalid expires: %s (wanted: a day or an instant)", v.Text)
 		}
 		o.Expires = time.UnixMicro(at).UTC()
