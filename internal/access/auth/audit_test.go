@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// events are the events of the audit trail since the last call, the first one
-// first; no column of any may hold one of the words.
+// events returns the events of the audit trail since the last call, as sorted lines. No event
+// may contain one of the words in not.
 func (w *fixture) events(l *trail.Log, not ...string) []string {
 	w.Helper()
 	p, err := l.Events(w.Context(), trail.Sight{All: true}, trail.Query{Page: "1000"})
@@ -41,7 +41,7 @@ func (w *fixture) wantEvents(why string, got []string, want ...string) {
 	}
 }
 
-// written waits until what was noted is written.
+// written waits until all noted events are written.
 func written(t *testing.T, l *trail.Log) {
 	t.Helper()
 	if err := l.Flush(t.Context()); err != nil {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// clock is the time of a test; it moves when told.
+// clock is the clock of a test. Only pass moves it.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -36,7 +36,7 @@ func (c *clock) pass(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// world is a database with a Service on it.
+// fixture is a database with a Service.
 type fixture struct {
 	testing.TB
 	d     *db.DB
@@ -45,7 +45,7 @@ type fixture struct {
 	model *meta.Model
 }
 
-// cheap is the cost of a hash where the test is of something else.
+// cheap is the cost of hashes in tests that do not test the hashes.
 var cheap = cost{memory: 64, time: 1, lanes: 1}
 
 func newFixture(t testing.TB, d *db.DB) *fixture {
@@ -59,7 +59,7 @@ func newFixture(t testing.TB, d *db.DB) *fixture {
 	return w
 }
 
-// worldAt is a world with a clock that nobody moves.
+// newFixtureAt returns a fixture with another clock and hashes of the standard cost.
 func newFixtureAt(t testing.TB, d *db.DB, now func() time.Time) *fixture {
 	t.Helper()
 	m := meta.Default()
@@ -81,7 +81,7 @@ func (w *fixture) exec(query string, args ...any) {
 	}
 }
 
-// member inserts a member in a state, with a default role by its shown number.
+// member inserts a member. role is the number of its default role, as in an Oid.
 func (w *fixture) member(id int64, state int, role int64) {
 	w.Helper()
 	typ, _ := w.model.Type("Member")
@@ -121,7 +121,7 @@ func (w *fixture) mustSet(member int64, username, password string) {
 	}
 }
 
-// wantLogin logs in and checks who it is; 0 means refused.
+// wantLogin logs in and checks the member of the login. want 0: the login is refused.
 func (w *fixture) wantLogin(why, username, password string, want int64) {
 	w.Helper()
 	a, err := w.s.Basic(w.Context(), username, password, "192.0.2.1")
@@ -262,7 +262,7 @@ func TestTokens(t *testing.T) {
 func TestRights(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
-		// Scope 0 holds 1001, which holds 1002; 1003 stands beside 1001.
+		// The scope tree: 1001 and 1003 are below 0, and 1002 is below 1001.
 		for _, c := range [][3]int64{{0, 0, 0}, {1001, 1001, 0}, {1002, 1002, 0}, {1003, 1003, 0}, {0, 1001, 1}, {0, 1003, 1}, {0, 1002, 2}, {1001, 1002, 1}} {
 			w.exec("INSERT INTO scope_closure (ancestor_id, descendant_id, depth, since_moment, until_moment) VALUES (?, ?, ?, 1, ?)", c[0], c[1], c[2], db.Forever)
 		}
@@ -364,7 +364,7 @@ func TestPHC(t *testing.T) {
 	if phc == hashPassword("pässword", cheap) {
 		t.Error("two hashes of one password are the same")
 	}
-	// Made by another implementation.
+	// This hash is from another implementation.
 	const known = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 	if !matches(known, "password") {
 		t.Error("a known hash does not match its password")
@@ -398,8 +398,8 @@ func TestCachesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnOldPasswordStaysOld: a member whose login was removed and made again does
-// not log in with a password that this process remembers from before.
+// TestAnOldPasswordStaysOld checks a login that was removed and created again. The member cannot
+// log in with the old password, although the process still has it in its cache.
 func TestAnOldPasswordStaysOld(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -418,7 +418,8 @@ func TestAnOldPasswordStaysOld(t *testing.T) {
 	})
 }
 
-// TestTheFirstPassword: a member gets it only while it has a username and none.
+// TestTheFirstPassword checks that Ensure sets a password only for a member that has a username
+// and no password.
 func TestTheFirstPassword(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)

@@ -11,11 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// reads is what a batch of a test has read.
+// reads records the reads of a batch.
 type reads struct {
 	mu   sync.Mutex
-	keys [][]int
-	next chan error // ends a read
+	keys [][]int    // of each read
+	next chan error // ends a read with an error or nil
 }
 
 func (r *reads) read(_ context.Context, keys []int) (map[int]string, error) {
@@ -32,8 +32,8 @@ func (r *reads) read(_ context.Context, keys []int) (map[int]string, error) {
 	return found, err
 }
 
-// TestReadsGoTogether: what is asked for while a read runs is read by the next one, and
-// a caller never gets what was read before it asked.
+// TestReadsGoTogether checks that all keys that arrive during a read are read by the next read. A
+// caller never gets a value from a read that began before its call.
 func TestReadsGoTogether(t *testing.T) {
 	r := &reads{next: make(chan error)}
 	b := &batch[int, string]{read: r.read}
@@ -67,7 +67,7 @@ func TestReadsGoTogether(t *testing.T) {
 	ask(t.Context(), 1, "value 1", fault.Internal)
 	running(1)
 	gone, leave := context.WithCancel(t.Context())
-	ask(t.Context(), 1, "value 1", fault.Internal) // again: the read that runs has begun before
+	ask(t.Context(), 1, "value 1", fault.Internal) // is read again: the running read began before this call
 	ask(t.Context(), 2, "value 2", fault.Internal)
 	ask(t.Context(), -3, "", fault.NotFound)
 	ask(gone, 4, "", fault.Transient)

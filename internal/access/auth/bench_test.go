@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// BenchmarkLookups measures what the first login of a second reads.
+// BenchmarkLookups measures the reads of a login whose credential or token is not cached.
 func BenchmarkLookups(b *testing.B) {
 	for _, d := range []*db.DB{testdb.MySQL(b), testdb.SQLite(b)} {
 		dialect := d.Dialect.Name

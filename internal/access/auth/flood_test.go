@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// flood calls try from many goroutines without pause, each time with another
-// number, until the test ends; it returns once some came back.
+// flood calls try from many goroutines without a pause until the test ends. Each call has a
+// different number. flood returns after as many calls have returned as there are callers.
 func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -42,24 +42,24 @@ func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
 	}
 }
 
-// hashTime is how long the machine takes for a hash beside what it does already. So many
-// can log in at once as have their turn within the longest wait.
+// hashTime returns the time for one hash under the current load of the machine. It limits how
+// many members can log in at the same time within maxQueueWait.
 func hashTime(cost cost) time.Duration {
 	began := time.Now()
 	hashPassword("secret", cost)
 	return time.Since(began)
 }
 
-// cheapInShort makes hashes cheap in the short form, so that the longest wait is far from
-// what a busy machine needs.
+// cheapInShort makes hashes cheap with -short. Then no login waits for nearly as long as
+// maxQueueWait, even on a busy machine.
 func cheapInShort(w *fixture) {
 	if testing.Short() {
 		w.s.cost, w.s.dummy = cheap, hashPassword("nobody's", cheap)
 	}
 }
 
-// Wrong logins with random names, all from the address that the members come
-// from too, refuse no member the first login.
+// Many wrong logins with random usernames come from the same address as the members. No first
+// login of a member is refused because of them.
 func TestRandomNamesLockNobodyOut(t *testing.T) {
 	const most = 15 // members
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -102,8 +102,8 @@ func TestRandomNamesLockNobodyOut(t *testing.T) {
 	})
 }
 
-// Wrong passwords for one name, without pause, do not keep its owner out who
-// comes from another address, even for the first time.
+// Many wrong passwords for one username do not prevent its member from logging in from another
+// address, not even for the first time.
 func TestWrongPasswordsFromElsewhereDoNotLockTheOwnerOut(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixtureAt(t, d, time.Now)

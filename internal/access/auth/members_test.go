@@ -11,7 +11,7 @@ import (
 func TestMembersThatAreSeen(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
-		// Scope 0 holds 1001, which holds 1002; 1003 stands beside 1001.
+		// The scope tree: 1001 and 1003 are below 0, and 1002 is below 1001.
 		for _, c := range [][3]int64{{0, 0, 0}, {1001, 1001, 0}, {1002, 1002, 0}, {1003, 1003, 0}, {0, 1001, 1}, {0, 1003, 1}, {0, 1002, 2}, {1001, 1002, 1}} {
 			w.exec("INSERT INTO scope_closure (ancestor_id, descendant_id, depth, since_moment, until_moment) VALUES (?, ?, ?, 1, ?)", c[0], c[1], c[2], db.Forever)
 		}

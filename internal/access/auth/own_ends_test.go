@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Whoever knew the old password keeps nothing that was to end with it, though it was
-// proven before the change.
+// After a change of the password, a login that was verified with the old password cannot create
+// a token or a session.
 func TestNothingIsMadeWithAnOldPassword(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)
@@ -32,7 +32,8 @@ func TestNothingIsMadeWithAnOldPassword(t *testing.T) {
 	})
 }
 
-// The same, where both happen at the same time.
+// Requests create sessions with the old password while the password changes. No such session
+// stays valid.
 func TestSessionsRaceWithAPassword(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)
@@ -67,8 +68,8 @@ func TestSessionsRaceWithAPassword(t *testing.T) {
 	})
 }
 
-// A process that ends tokens refuses them at once, whatever it remembers, and others
-// within a second.
+// A process that revokes a token refuses it at once, although the token is in its cache. Other
+// processes refuse it within a second.
 func TestEndedTokensAreRefusedAtOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)
@@ -86,7 +87,7 @@ func TestEndedTokensAreRefusedAtOnce(t *testing.T) {
 		other := newFixtureAt(t, d, w.clock.now) // another process
 		other.wantBearer("remembered elsewhere", two.Token, 1001)
 		w.mustSet(1001, "", "new")
-		w.s.LoginsChanged() // by who has committed it
+		w.s.LoginsChanged() // as after the commit of a request
 		w.wantBearer("after another password", two.Token, 0)
 		w.clock.pass(maxAge)
 		other.wantBearer("after another password, elsewhere", two.Token, 0)

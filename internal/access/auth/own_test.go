@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// owners is a database with a system administrator, 20, and two members, 1001 and 1002.
+// owners returns a fixture with a system administrator, 20, and two members, 1001 and 1002.
 func owners(t *testing.T, d *db.DB) *fixture {
 	w := newFixture(t, d)
 	w.member(20, 64, 1)
@@ -25,7 +25,7 @@ func owners(t *testing.T, d *db.DB) *fixture {
 	return w
 }
 
-// basic logs in with the password of every fixture of owners.
+// basic logs in with the password that all members of owners have.
 func (w *fixture) basic(username string) Login {
 	w.Helper()
 	l, err := w.s.Basic(w.Context(), username, "x", "192.0.2.1")
@@ -44,7 +44,7 @@ func (w *fixture) bearer(token string) Login {
 	return l
 }
 
-// who is the actor of a login.
+// who returns the actor of a login.
 func (w *fixture) who(l Login) Actor {
 	w.Helper()
 	a, err := w.s.Proven(w.Context(), l)
@@ -70,7 +70,8 @@ func (w *fixture) wantKind(why string, err error, want fault.Kind, message strin
 	}
 }
 
-// listed returns the names of a list, the current one in brackets.
+// listed returns the names of the tokens of a member. The name of the current token is in
+// brackets.
 func (w *fixture) listed(l Login, member string) string {
 	w.Helper()
 	list, err := w.s.ListTokens(w.Context(), l, w.who(l), member)
@@ -203,7 +204,7 @@ func TestTokensOfAMemberAreBounded(t *testing.T) {
 	})
 }
 
-// rows are the tokens of a member that the database has.
+// rows returns the tokens of a member from the database, oldest first.
 func (w *fixture) rows(member int64) []tokenRow {
 	w.Helper()
 	var rows []tokenRow
@@ -213,7 +214,7 @@ func (w *fixture) rows(member int64) []tokenRow {
 	return rows
 }
 
-// of is a valid token of a member with a name.
+// of returns a valid token of a member by its name.
 func (w *fixture) of(member int64, name string) tokenRow {
 	w.Helper()
 	rows := w.rows(member)

@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestOldPasswordsCannotBeGuessed: whoever has a token of a member guesses its
-// password no faster than by logging in, and is not trusted when the member has
-// proven it.
+// TestOldPasswordsCannotBeGuessed checks that Prove is throttled like a login, so that a thief of
+// a token cannot guess the password. It stays throttled after the member has sent the right
+// password.
 func TestOldPasswordsCannotBeGuessed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -42,7 +42,7 @@ func TestOldPasswordsCannotBeGuessed(t *testing.T) {
 		}
 		prove(20, "secret", true)
 		w.wantLogin("while somebody guesses", "admin", "secret", 20)
-		for range 50 { // as many as a trusted pair would have
+		for range 50 { // the attempts that a trusted pair would have without a delay
 			if _, err := w.s.proofThrottle.attempt(w.s.keyed("member", "20"), w.s.keyed("member", "20")); err != nil {
 				if _, slow := errors.AsType[*SlowDownError](err); !slow {
 					t.Fatal(err)

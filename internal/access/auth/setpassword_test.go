@@ -12,8 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestAPasswordIsSetFromTheCommandLine: as a change through the interface, which ends
-// sessions and tokens and leaves an event, but with the origin of the caller.
+// TestAPasswordIsSetFromTheCommandLine checks that SetPassword has the effects of a change through
+// the interface: it revokes sessions and tokens, and records an event. The event has the command
+// line as its origin.
 func TestAPasswordIsSetFromTheCommandLine(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)

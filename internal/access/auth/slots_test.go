@@ -14,10 +14,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// hashing is what a turn takes in these tests.
+// hashing is how long a slot is occupied in these tests.
 const hashing = 10 * time.Millisecond
 
-// desk serves turns in a bubble and writes down who had one, in order.
+// slotTest records the order in which waiters get their slots, within a synctest bubble.
 type slotTest struct {
 	*hashSlots
 	wg sync.WaitGroup
@@ -28,7 +28,8 @@ type slotTest struct {
 
 func newSlotTest(n int) *slotTest { return &slotTest{hashSlots: newHashSlots(n, time.Now)} }
 
-// come lets a waiter come, hash and go; it has come when come returns.
+// arrive queues a waiter, which occupies its slot for the time hashing. When arrive returns, the
+// waiter is in its queue or has its slot.
 func (d *slotTest) arrive(n int, w *waiter) {
 	d.wg.Go(func() {
 		if err := d.acquire(context.Background(), w); err != nil {
@@ -51,7 +52,7 @@ func TestHashSlots(t *testing.T) {
 		why   string
 		turns int
 		come  []*waiter
-		want  []int // in the order in which they had their turn
+		want  []int // indexes in come, in the order of their slots
 	}{
 		{"strangers leave half of the turns to members", 2, []*waiter{stranger(), stranger(), stranger(), member(1, 0), member(2, 0)}, []int{0, 3, 4, 1, 2}},
 		{"new passwords and strangers take turns in one half", 2, []*waiter{seal(), seal(), seal(), stranger(), stranger(), member(1, 0)}, []int{0, 5, 3, 1, 4, 2}},
@@ -68,7 +69,7 @@ func TestHashSlots(t *testing.T) {
 				d.arrive(i, w)
 			}
 			d.wg.Wait()
-			// Who has a turn at the same time writes in any order.
+			// The order of waiters that have slots at the same time is not defined.
 			if len(d.order) != len(c.want) || !sameSets(d.order, c.want, c.turns) {
 				t.Errorf("%s: %v, want %v", c.why, d.order, c.want)
 			}
@@ -79,7 +80,7 @@ func TestHashSlots(t *testing.T) {
 	}
 }
 
-// sameSets compares what had its turn within each stretch of n, the first apart.
+// sameSets compares two lists in parts of n elements. The order within a part does not matter.
 func sameSets(got, want []int, n int) bool {
 	for i := 0; i < len(want); i += n {
 		end := min(i+n, len(want))
@@ -137,15 +138,16 @@ func TestQueuesAreBounded(t *testing.T) {
 		}
 		leave()
 		d.wg.Wait()
-		// Who is granted a turn and sees its end at once gives it back.
+		// A waiter that gets a slot after its context has ended releases the slot.
 		if left == 0 || len(d.queued)+len(d.active) != 0 || d.used != [queues]int{} {
 			t.Errorf("%d left; left over: %v, %v, %v", left, d.queued, d.active, d.used)
 		}
 	})
 }
 
-// TestGuessersMakeRoom: where the queue is full of guesses at the passwords of a few
-// members, another one gets a place of theirs, and is next but for one of each.
+// TestGuessersMakeRoom checks a queue that is full of logins that guess the passwords of a few
+// members. A login of another member gets the place of one of them. It has to wait for at most
+// one login of each of these members.
 func TestGuessersMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSlotTest(1)
@@ -165,14 +167,14 @@ func TestGuessersMakeRoom(t *testing.T) {
 	})
 }
 
-// Under a flood of names that nobody has, a wrong password is answered as late
-// as if nobody had the name either.
+// While many logins with unknown usernames wait, the answer to a wrong password of a member is
+// as late as the answer to an unknown username.
 func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 	w := newFixtureAt(t, testdb.SQLite(t), time.Now)
 	w.member(20, 64, 1)
 	w.mustSet(20, "admin", "secret")
 	w.s.slots = newHashSlots(2, time.Now)
-	// The half of the strangers is taken.
+	// All slots for unknown usernames are occupied.
 	first := &waiter{queue: unknownQueue}
 	if err := w.s.slots.acquire(t.Context(), first); err != nil {
 		t.Fatal(err)
@@ -198,7 +200,7 @@ func TestAWrongPasswordIsAnsweredLikeAnUnknownName(t *testing.T) {
 	}
 }
 
-// A login waits for its turn no longer than it may; a new password waits on.
+// A login is refused after maxQueueWait. A new password continues to wait.
 func TestALoginThatWaitsTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newHashSlots(1, time.Now)

@@ -14,11 +14,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// pairOf is a pair for a test that has no members.
+// pairOf returns a key for an account or a pair in tests without members.
 func pairOf(n int) key { return key{byte(n), byte(n >> 8), byte(n >> 16)} }
 
-// However many guesses of a pair come at once and without pause, what is
-// verified of them is what pairPace says.
+// Many guesses of a pair come at the same time and without a pause. Only as many are verified as
+// pairBackoff allows.
 func TestGuessesOfOnePairHaveARate(t *testing.T) {
 	for _, c := range []struct {
 		within time.Duration
@@ -58,8 +58,8 @@ func TestGuessesOfOnePairHaveARate(t *testing.T) {
 	}
 }
 
-// Of a pair's attempts a few wait; beyond them one is told when to come back,
-// and then it may.
+// A few attempts of a pair wait. A further attempt is refused, with the time after which it may
+// come again. After this time it is not delayed.
 func TestFewAttemptsOfAPairWait(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 1000, c.now)
@@ -91,8 +91,8 @@ func TestFewAttemptsOfAPairWait(t *testing.T) {
 	}
 }
 
-// A pair that has succeeded is verified at once, and its wrong answers wait;
-// after very many wrong ones it is a pair like any other.
+// The attempts of a pair that has succeeded are verified at once, and only answers to wrong
+// passwords are delayed. After very many wrong passwords it is treated like all other pairs.
 func TestAProvenPair(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 1000, c.now)
@@ -116,8 +116,8 @@ func TestAProvenPair(t *testing.T) {
 	}
 }
 
-// A member who succeeds from many networks loses the oldest of them, and costs
-// others none.
+// If a member succeeds from many networks, its oldest pairs are dropped. The pairs of other
+// members are not dropped.
 func TestProvenPairsAreStoredPerMember(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 1000, c.now)
@@ -136,7 +136,7 @@ func TestProvenPairsAreStoredPerMember(t *testing.T) {
 	}
 }
 
-// The tables and the room to wait are bounded, whatever the pairs.
+// The tables and the number of waiting attempts have a limit for any number of pairs.
 func TestPairsAreBounded(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 10, c.now)
@@ -188,7 +188,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// slowed counts the wrong passwords of a caller until one waits.
+// refusedLogins returns how many wrong passwords from an address are refused without a delay.
 func (w *fixture) refusedLogins(names []string, addr string) int {
 	w.Helper()
 	began := w.clock.now()
@@ -203,7 +203,7 @@ func (w *fixture) refusedLogins(names []string, addr string) int {
 	return 100
 }
 
-// Spellings of a name that are equal are one name, of a member and of nobody.
+// All spellings of a username are counted together, for a member and for an unknown username.
 func TestSpellingsOfANameCountAsOne(t *testing.T) {
 	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
@@ -222,8 +222,8 @@ func TestSpellingsOfANameCountAsOne(t *testing.T) {
 	}
 }
 
-// Who has logged in from an address logs in from there at once, with a new
-// password too, whatever wrong ones came from there.
+// After a login from an address, further logins from there are not delayed, not even with a new
+// password or after wrong passwords from the same address.
 func TestAProvenPairIsVerifiedAtOnce(t *testing.T) {
 	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
@@ -252,7 +252,7 @@ func TestAProvenPairIsVerifiedAtOnce(t *testing.T) {
 	}
 }
 
-// A right password waits its turn behind wrong ones of its own pair, and is not refused.
+// After wrong passwords of a new pair, a right password is delayed, but not refused.
 func TestARightPasswordAfterWrongOnesWaits(t *testing.T) {
 	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
@@ -273,7 +273,7 @@ func TestARightPasswordAfterWrongOnesWaits(t *testing.T) {
 	}
 }
 
-// A login whose caller goes away leaves its place, and did not count.
+// If the caller of a login goes away, the login leaves its queue and is not counted.
 func TestACanceledLoginLeavesNothing(t *testing.T) {
 	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
@@ -292,7 +292,7 @@ func TestACanceledLoginLeavesNothing(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	for range 3 { // the same login three times is one
+	for range 3 { // equal concurrent logins share one attempt
 		wg.Go(func() {
 			if _, err := w.s.Basic(ctx, "admin", "secret", "192.0.2.1"); fault.KindOf(err) != fault.Transient {
 				t.Errorf("given up: %v", err)

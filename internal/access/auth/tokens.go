@@ -136,7 +136,8 @@ func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) b
 	return row, err
 }
 
-// memberNamed returns the credential of a username, ignoring case. Errors: fault.NotFound.
+// memberNamed returns the credential of a username in any spelling; see folding.Of.
+// Errors: fault.NotFound.
 func (s *Service) memberNamed(ctx context.Context, username string) (credential, error) {
 	c, err := s.findCredential(ctx, folding.Of(username))
 	if fault.KindOf(err) == fault.NotFound {

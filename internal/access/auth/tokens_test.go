@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// token makes a token for a member.
+// token creates a token for a member.
 func (w *fixture) token(username string, o TokenOptions) string {
 	w.Helper()
 	if o.Name == "" {
@@ -23,7 +23,7 @@ func (w *fixture) token(username string, o TokenOptions) string {
 	return token
 }
 
-// wantBearer uses a token and checks who it is; 0 means refused.
+// wantBearer logs in with a token and checks the member. want 0: the login is refused.
 func (w *fixture) wantBearer(why, token string, want int64) {
 	w.Helper()
 	a, err := w.s.Bearer(w.Context(), token)
@@ -32,7 +32,7 @@ func (w *fixture) wantBearer(why, token string, want int64) {
 	}
 }
 
-// tokens lists what is known of all tokens by name.
+// tokens returns the tokens of all members by name.
 func (w *fixture) tokens() map[string]Token {
 	w.Helper()
 	all, err := w.s.Tokens(w.Context(), "")
@@ -46,7 +46,8 @@ func (w *fixture) tokens() map[string]Token {
 	return named
 }
 
-// A token ends at its instant, also where it was used a moment before.
+// A token is refused from the time at which it expires, even if it was used shortly before and is
+// cached.
 func TestATokenExpires(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -114,8 +115,8 @@ func TestATokenIsListedAndRevoked(t *testing.T) {
 	})
 }
 
-// Tokens that end with the password end in the transaction that changes it,
-// however it is changed; others go on.
+// Tokens that end with the password are revoked in the transaction that changes the password, for
+// every kind of change. All other tokens stay valid.
 func TestTokensEndWithThePassword(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -135,7 +136,7 @@ func TestTokensEndWithThePassword(t *testing.T) {
 				return err
 			}
 			return undone
-		}); err != undone { //nolint:errorlint // the very error
+		}); err != undone { //nolint:errorlint // no wrapped error
 			t.Fatal(err)
 		}
 		w.clock.pass(maxAge)
@@ -166,7 +167,7 @@ func TestTokensEndWithThePassword(t *testing.T) {
 	})
 }
 
-// When a token was last used is kept once a minute, by one process after the other.
+// The last use of a token is stored once a minute, also if several processes see its uses.
 func TestTheLastUseOfATokenIsStored(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -190,7 +191,7 @@ func TestTheLastUseOfATokenIsStored(t *testing.T) {
 	})
 }
 
-// That it cannot be kept hurts nobody.
+// If the last use of a token cannot be stored, the token still works.
 func TestTheLastUseIsDroppedWithoutADatabase(t *testing.T) {
 	w := newFixture(t, testdb.SQLite(t))
 	w.member(20, 64, 1)
@@ -212,7 +213,7 @@ func TestTheLastUseIsDroppedWithoutADatabase(t *testing.T) {
 func TestPendingUsesAreBounded(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	u := newUsageRecorder(nil, c.now)
-	u.writing = true // and it takes long
+	u.writing = true // as during a long write
 	for i := range 10 * maxPending {
 		u.record(cachedToken{id: fmt.Sprint(i)}, "192.0.2.1", c.now())
 	}

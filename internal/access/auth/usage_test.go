@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Where a token was last used from is kept at once when it moves, but who alternates
-// between addresses does not write with every request.
+// A new address of a token is stored at once. A client that alternates between addresses does not
+// cause a write with every request.
 func TestTheLastAddressOfATokenIsStored(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)

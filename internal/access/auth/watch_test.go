@@ -12,22 +12,22 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// watched is a request that runs.
+// watched is a running request.
 type watched struct {
 	name string
-	lose []string // statements
-	want fault.Kind
+	lose []string   // SQL statements that change the rights of the member
+	want fault.Kind // why the request ends; fault.Internal: it does not end
 	ctx  context.Context
 }
 
-// grants is what the members of these tests have: projects 1001 and 1002 below it.
+// grants assigns a role in project 1001 to a member. Project 1002 is below it.
 func (w *fixture) grants(member, role int64) {
 	w.Helper()
 	w.exec("INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment) VALUES (1001, ?, ?, 0, 1, ?)", member, w.role(role), db.Forever)
 }
 
-// TestALossOfRightsEndsARequest: whatever a member loses ends its requests while they
-// run, and what is gained or happens to others does not.
+// TestALossOfRightsEndsARequest checks that a running request ends if its member loses the login
+// or rights. New rights and other changes do not end it.
 func TestALossOfRightsEndsARequest(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixtureAt(t, d, time.Now)
@@ -74,7 +74,7 @@ func TestALossOfRightsEndsARequest(t *testing.T) {
 	})
 }
 
-// request begins the request of a member.
+// request creates a member and begins its request.
 func (w *fixture) request(member int64, x *watched) {
 	w.Helper()
 	role, name := int64(4), fmt.Sprint("member", member)
@@ -116,8 +116,7 @@ func (w *fixture) wantLoss(x *watched) {
 	}
 }
 
-// TestNothingIsCommittedAfterALoss: a request that took long is checked just before
-// its commit.
+// TestNothingIsCommittedAfterALoss checks that a long request is checked again before its commit.
 func TestNothingIsCommittedAfterALoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -152,7 +151,8 @@ func TestNothingIsCommittedAfterALoss(t *testing.T) {
 	})
 }
 
-// TestALoginIsCheckedAgainAfterALongWait: a body may take a minute to arrive.
+// TestALoginIsCheckedAgainAfterALongWait checks that Proven refuses an old login that is no longer
+// valid. In practice, the body of a request may arrive a minute after the login.
 func TestALoginIsCheckedAgainAfterALongWait(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newFixture(t, d)
@@ -166,14 +166,14 @@ func TestALoginIsCheckedAgainAfterALongWait(t *testing.T) {
 		if _, err := w.s.Proven(t.Context(), l); err != nil {
 			t.Errorf("at once: %v", err)
 		}
-		w.clock.pass(watchEvery) // older than what was read for it
+		w.clock.pass(watchEvery) // the cached credential is then too old
 		if _, err := w.s.Proven(t.Context(), l); fault.KindOf(err) != fault.Unproven {
 			t.Errorf("after a while: %v, want a refusal", err)
 		}
 	})
 }
 
-// BenchmarkWatch measures what a request pays that ends before its first check.
+// BenchmarkWatch measures the cost of Watch for a request that ends before its first check.
 func BenchmarkWatch(b *testing.B) {
 	w := newFixtureAt(b, testdb.SQLite(b), time.Now)
 	w.member(20, 64, 1)
