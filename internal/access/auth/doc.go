@@ -6,8 +6,8 @@
 //
 // Passwords are stored as argon2id hashes. Access tokens have 256 random bits and are stored as
 // SHA-256 hashes. argon2id is slow on purpose, so a verified password is cached under a keyed
-// hash. It is only valid for one version of the credential. The version in the database is read
-// again if the last read is older than maxAge. All caches and tables in memory are bounded.
+// hash. A cached password is only valid for one version of the credential. The version is read
+// from the database again if the last read is older than maxAge. All caches are bounded.
 //
 // A password that is not cached passes a throttle. The throttle delays it if the same pair of
 // member and network has sent wrong passwords before. Then the password waits for a hash slot.
@@ -18,8 +18,8 @@
 // Members create tokens for themselves. A session is a token for the browser. It can only be
 // created with the password, and it is revoked when the password changes.
 //
-// A role in a scope applies to that scope and the scopes below it. If a member has roles in
-// several scopes above, the role in the nearest scope applies. A System Admin reads everything.
+// A role in a scope also applies to the scopes below. If a member has several roles that apply to
+// a scope, the role in the nearest scope counts. A System Admin reads everything.
 //
 // The package never logs a password, a token or a hash.
 //

@@ -18,8 +18,8 @@ type cachedHidden struct {
 }
 
 // hidden returns the hidden projects. The data may be maxAge old, but it includes all changes by
-// this process. It is nil if there are too many hidden projects or if the read fails. Queries
-// then read the projects from the database.
+// this process. The result is nil if there are too many hidden projects or if the read fails.
+// Queries then read the projects from the database.
 func (s *Service) hidden(ctx context.Context) *Hidden {
 	changes := s.hiddenChanges.Load()
 	if h := s.hiddenNow.Load(); h != nil && h.changes == changes && s.now().Sub(h.at) < maxAge {

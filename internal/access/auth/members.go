@@ -27,8 +27,8 @@ type cachedMembers struct {
 }
 
 // membersOf returns the members that an actor sees. The data may be maxAge old, but it includes
-// all role changes by this process. It is nil for all members, for too many members, and if the
-// read fails. Queries then read the members from the database.
+// all role changes by this process. The result is nil if the actor sees all members or too many
+// members, or if the read fails. Queries then read the members from the database.
 func (s *Service) membersOf(ctx context.Context, a cachedActor) []int64 {
 	if a.AllMembers() {
 		return nil

@@ -45,7 +45,8 @@ func newMetrics(r Registerer) *metrics {
 			Buckets: []float64{.01, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
-	// A counter that begins with its first event shows no increase for that event.
+	// All counters begin at zero. A counter that begins with its first event would show no
+	// increase for that event.
 	for _, scheme := range []string{basic, bearer} {
 		for _, outcome := range []string{remembered, verified, refused, unknown, slowed, failed} {
 			m.logins.WithLabelValues(scheme, outcome)

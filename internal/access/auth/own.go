@@ -99,10 +99,10 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, l Login, session bool
 	return false, nil
 }
 
-// lockLogin locks the credential and the tokens of the member of a login, and returns the
-// tokens, newest first. The lock orders requests that create tokens or set the password. A login
-// with the previous password is refused: it could create a token that stays valid after the
-// change of the password.
+// lockLogin locks the credential and the tokens of the member of a login, and returns the tokens,
+// newest first. Requests that create tokens or set the password wait for each other. A login with
+// the previous password is refused: it could create a token that stays valid after the change of
+// the password.
 // Errors: fault.Unproven if the login is no longer valid.
 func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 	var c credentialRow

@@ -36,8 +36,8 @@ type reader interface {
 	Gorm(ctx context.Context) *gorm.DB
 }
 
-// Service verifies credentials and resolves actors. It is safe for concurrent use. New returns
-// one.
+// Service verifies credentials and resolves actors. It is created by New, and is safe for
+// concurrent use.
 type Service struct {
 	db    reader // reads
 	store *db.DB // writes
@@ -50,7 +50,7 @@ type Service struct {
 
 	key   []byte // of keyed; each process has a new key
 	cost  cost   // of new passwords
-	dummy string // hash that is compared for unknown usernames; no password matches it
+	dummy string // hash that no password matches, for usernames with which nobody can log in
 
 	slots           *hashSlots               // of password hashes
 	lastCheck       atomic.Int64             // nanoseconds of the last password check of a member, with its wait

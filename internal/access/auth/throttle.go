@@ -185,7 +185,7 @@ func (s *throttle) trust(name, pair key) {
 	s.provenPairs.put(name, p, s.now())
 }
 
-// evict deletes the expired entries of a random sample, or an arbitrary one.
+// evict deletes the expired entries of a random sample, or otherwise an arbitrary entry.
 func (s *throttle) evict(now time.Time) {
 	seen := 0
 	for k, t := range s.attempts {

@@ -52,7 +52,8 @@ func (t cachedToken) hasExpired(now time.Time) bool {
 
 // Bearer verifies an access token. Within a second after its revocation, a token is refused. An
 // expired token is refused immediately.
-// Errors: fault.Unproven. Spec: interface 5.3.
+// Errors: fault.Unproven; fault.Transient if ctx ends or the database is not available.
+// Spec: interface 5.3.
 func (s *Service) Bearer(ctx context.Context, token string) (l Login, err error) {
 	if token == "" || len(token) > maxToken {
 		return Login{}, s.refuse(ctx, bearer, 0, errWrongToken(reasonToken))

@@ -174,9 +174,10 @@ func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	return nil
 }
 
-// next claims a request and executes it. It returns false if claim returns none. A process
-// executes one request at a time: if a request crashes the process, only that request has one
-// more claim without an end. After several of them, a request is refused.
+// next claims a request and executes it. It returns false if claim returns none.
+//
+// A process executes only one request at a time. If a request crashes the process, no other
+// request loses its claim. A request is refused after it has lost too many claims.
 func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (bool, error) {
 	select {
 	case a.turn <- struct{}{}:

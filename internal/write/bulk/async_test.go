@@ -39,8 +39,8 @@ func (members) Watch(ctx context.Context, _ auth.Login, _ auth.Actor) (context.C
 	return ctx, func() {}
 }
 
-// process is an Async with its own engine, like in a process of its own. accepted counts the
-// calls of onAccepted.
+// process is an Async with a separate engine, as in a separate process. accepted counts the calls
+// of onAccepted.
 type process struct {
 	t testing.TB
 	d *db.DB
@@ -391,8 +391,8 @@ func takeOver(t *testing.T, d *db.DB) {
 	}
 }
 
-// A process executes one request at a time. If a request crashes the process, only its claim
-// has no end.
+// A process executes one request at a time. If a request crashes the process, only this request
+// loses its claim.
 func TestOneRequestAtATime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)

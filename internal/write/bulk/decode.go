@@ -87,7 +87,7 @@ func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 	return alias, inner, inner != nil
 }
 
-// exclusive has pairs of keys. A command must not have both keys of a pair.
+// exclusive has pairs of keys. Only a create may have both keys of a pair, as attributes.
 var exclusive = [][2]string{{"update", "execute"}, {"oid", "from"}, {"config", "from"}, {"config", "oid"}}
 
 func kindOf(n *doc.Node) (kind, error) {

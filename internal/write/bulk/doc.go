@@ -17,7 +17,7 @@
 //	@<guid>$auto-aliased  {"AssetType": "Epic", "Name": "E", "Scope": "Scope:0"}
 //	@<guid>$auto-aliased  {"AssetType": "Story", "#ContextOid": "@<guid>$auto-aliased", "Name": "S"}
 //
-// A command that fails is listed with its message. Only commands that depend on it fail with
+// A command that fails is listed with its message. Other commands only fail if they depend on
 // it. The package does not depend on tables, on the rules of the write engine, or on HTTP.
 //
 // Spec: interface 2.5, 4.3, 7.2.

@@ -31,7 +31,8 @@ func newMetrics() *metrics {
 			Help: "Executions of accepted requests, by outcome: done, refused, again, handed_back or lost.",
 		}, []string{"outcome"}),
 	}
-	// A counter that begins with its first event shows no increase for that event.
+	// All counters begin at zero. A counter that begins with its first event would show no
+	// increase for that event.
 	for k := kindCreate; k <= kindQuery; k++ {
 		m.commands.WithLabelValues(k.verb(), "done")
 		m.commands.WithLabelValues(k.verb(), "failed")

@@ -14,7 +14,7 @@ import (
 // checkNames checks the names of attributes and operations in a command that found no asset.
 // Without it, a misspelled name would go unnoticed until there is a matching asset. from is
 // the from or oid of the command.
-// Errors: fault.Invalid if the type in from, and all types below it, lack a name.
+// Errors: fault.Invalid for a name that the type in from and all types below it lack.
 func (p *projection) checkNames(s *step, from *doc.Node) error {
 	name, _, _ := strings.Cut(from.Text, ":")
 	t, ok := p.assets.Model().Type(name)

@@ -14,8 +14,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// projection turns commands into steps. Queries see the data at the time of the projection,
-// before a step is executed.
+// projection turns commands into steps. It finds the assets of a command in the data at the time
+// of the projection. The executor uses another projection for each deferred step.
 type projection struct {
 	*Engine
 	q           db.Querier

@@ -40,8 +40,8 @@ type sealing struct {
 }
 
 // maxWrong is the most wrong old passwords in one request. After wrong passwords each check is
-// delayed, and the request would occupy its slot during the delays. slowDown is the time after
-// which the client may send the next request.
+// delayed, so a request with many wrong passwords would run for a long time. slowDown is the
+// time after which the client may send the next request.
 const (
 	maxWrong = 5
 	slowDown = 2 * time.Second
