@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// events returns the events of the audit trail since the last call, as sorted lines. No event
-// may contain one of the words in not.
+// events returns the events of the audit trail since the last call, as sorted lines. The events
+// must not contain any of the words in the parameter not.
 func (w *fixture) events(l *trail.Log, not ...string) []string {
 	w.Helper()
 	p, err := l.Events(w.Context(), trail.Sight{All: true}, trail.Query{Page: "1000"})

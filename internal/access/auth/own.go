@@ -152,8 +152,8 @@ func (s *Service) ListTokens(ctx context.Context, l Login, who Actor, member str
 	return list, err
 }
 
-// memberOf returns the stored id of a member, if who may list the tokens of the member. token is
-// the Oid of the member. Errors: as ListTokens.
+// memberOf returns the stored id of a member whose tokens the caller may list. token is the Oid
+// of the member. Errors: as ListTokens.
 func (s *Service) memberOf(ctx context.Context, who Actor, token string) (int64, error) {
 	o, err := oid.Parse(token)
 	ofMember := err == nil && o.Type == s.roles.member.Name && o.Moment == 0

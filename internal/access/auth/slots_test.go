@@ -146,8 +146,8 @@ func TestQueuesAreBounded(t *testing.T) {
 }
 
 // TestGuessersMakeRoom checks a queue that is full of logins that guess the passwords of a few
-// members. A login of another member gets the place of one of them. It has to wait for at most
-// one login of each of these members.
+// members. A login of another member gets the place of one of these. Then it waits for at most
+// one login of each of the few members.
 func TestGuessersMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSlotTest(1)

@@ -116,8 +116,9 @@ func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err
 	return err == nil && row.RevokedAt == nil, err
 }
 
-// revokeOne revokes a token by its id, if may accepts its row. It returns the row from before the
-// change. Errors: fault.NotFound if no token has the id, or if may refuses its row.
+// revokeOne revokes a token by its id. The function may decides whether the caller may revoke it.
+// revokeOne returns the row from before the change.
+// Errors: fault.NotFound if no token has the id, or if the caller may not revoke it.
 func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) bool) (row tokenRow, err error) {
 	err = s.store.Write(ctx, func(tx *db.Tx) error {
 		row = tokenRow{}

@@ -228,7 +228,7 @@ func TestMayLogin(t *testing.T) {
 		for i, c := range []struct {
 			why   string
 			state int
-			spoil string // what happens to the member's login
+			spoil string // SQL statement that changes the login of the member; empty: none
 			token TokenOptions
 			want  bool
 		}{

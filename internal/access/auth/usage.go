@@ -50,8 +50,8 @@ func newUsageRecorder(store *db.DB, now func() time.Time) *usageRecorder {
 	return &usageRecorder{store: store, recent: newCache[string, recentUse](maxCredentials, usedEvery, now)}
 }
 
-// record records a use of a token. t is the token as the database has it. address may be empty
-// for unknown. The caller may reuse the memory of address afterwards.
+// record records a use of a token. t is the token as the database has it. address is empty if it
+// is unknown. The caller may reuse the memory of address afterwards.
 func (u *usageRecorder) record(t cachedToken, address string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,7 +97,7 @@ func (u *usageRecorder) write() {
 			return
 		}
 		for _, x := range batch {
-			_ = writeUse(u.store, x) // after an error, a use after this minute is written
+			_ = writeUse(u.store, x) // if this fails, the next write for the token is a minute later
 		}
 	}
 }

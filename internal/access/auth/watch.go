@@ -49,10 +49,11 @@ type watch struct {
 	end   context.CancelCauseFunc
 }
 
-// Watch returns a context for a request of a login with the rights of who. If the request runs
-// longer than watchEvery, the login and the rights are checked at that interval, and again before
-// a commit. If the login is no longer valid, or if the rights have been reduced, the context ends
-// and nothing is committed. Lost then returns the reason. stop ends the checks and the context.
+// Watch returns a context for a request with a login and the rights of an actor. If the request
+// runs longer than watchEvery, the login and the rights are checked at that interval, and again
+// before a commit. If the login is no longer valid, or if the member has lost rights, the context
+// ends and nothing is committed. Lost then returns the reason. stop ends the checks and the
+// context.
 func (s *Service) Watch(ctx context.Context, l Login, who Actor) (watched context.Context, stop func()) {
 	w := &watch{s: s, l: l, who: who, began: s.now()}
 	ctx, w.end = context.WithCancelCause(ctx)
@@ -113,8 +114,8 @@ func (w *watch) beforeCommit(ctx context.Context) error {
 	return w.s.check(ctx, w.l, w.who, 0)
 }
 
-// check checks a login, and that its member still has all rights of who. It only uses data that
-// was read less than age ago. Errors: fault.Unproven, fault.Denied.
+// check checks a login, and that its member still has all rights of the actor who. It only uses
+// data that was read less than age ago. Errors: fault.Unproven, fault.Denied.
 func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Duration) error {
 	if err := s.checkLogin(ctx, l, age); err != nil {
 		return err

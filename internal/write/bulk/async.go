@@ -27,7 +27,7 @@ type Actors interface {
 	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
 	// MayLogin reports whether a member could log in now.
 	MayLogin(ctx context.Context, member int64) (bool, error)
-	// Watch returns a context that ends when who loses the login or rights.
+	// Watch returns a context that ends when the login, or rights of the actor, are lost.
 	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 
@@ -120,7 +120,7 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 
 // Progress returns the response object of a request. It is the answer if the request is done,
 // otherwise the current state.
-// Errors: fault.NotFound for the request of another member, unless who is a system
+// Errors: fault.NotFound for the request of another member, unless the caller is a system
 // administrator. If the whole request was refused, Progress returns the error of the request.
 func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
 	s, err := a.store.Find(ctx, id)

@@ -311,9 +311,9 @@ func (p *executor) query(ctx context.Context, s *step) error {
 	return nil
 }
 
-// subqueryValues returns the Oids that a query in the place of a value finds. one: only the
-// first Oid. Errors: errForm if one is set and the query finds nothing; asset.TooManyAssets;
-// asset.TooManyEdges.
+// subqueryValues returns the Oids that a query in the place of a value finds. If one is true, it
+// returns only the first Oid, and errForm if there is no Oid.
+// Errors: also asset.TooManyAssets, asset.TooManyEdges.
 func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
 	if err != nil {

@@ -115,8 +115,8 @@ func (p *projection) createFirst(owner *step, c *command, alias string, n *doc.N
 	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}
 }
 
-// canReference reports whether a create sets a relation that accepts assets of type t. The
-// relation called but is ignored.
+// canReference reports whether a create sets a relation that accepts assets of type t. It
+// ignores the relation with the name in but.
 func (s *step) canReference(t *meta.Type, but string) bool {
 	return slices.ContainsFunc(s.fields, func(f field) bool {
 		a, ok := s.typ.Attr(f.name)

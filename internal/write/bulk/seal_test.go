@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// vault is a fake of asset.Credentials. It counts the sealed passwords and notes the stored
-// ones. Seal fails while a transaction is open, because SQLite has only one write connection.
+// vault is a fake of asset.Credentials. It counts the sealed passwords and remembers the stored
+// hashes. Seal fails while a transaction is open, because SQLite has only one write connection.
 type vault struct {
 	d      *db.DB
 	sealed int

@@ -49,7 +49,7 @@ type step struct {
 	typ     *meta.Type // of the asset; nil while unknown
 	name    string     // create: the AssetType as written
 	fields  []field    // create, update: attributes in their order
-	context asset.Ref  // create: zero: none
+	context asset.Ref  // create: the context; zero if there is none
 	handle  *asset.Handle
 
 	from oid.OID // update, execute: the asset; null while deferred

@@ -11,7 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// subquery returns the Oids that a query in the place of a value finds. one: only the first Oid.
+// subquery returns the Oids that a query in the place of a value finds. If one is true, it
+// returns only the first Oid.
 type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
 
 // change converts a field to a change. multi: the attribute has several values. ask answers
@@ -138,7 +139,7 @@ func isSubquery(n *doc.Node) bool {
 	return ok
 }
 
-// hasSubquery reports whether a value holds a subquery.
+// hasSubquery reports whether a value is or contains a subquery.
 func hasSubquery(n *doc.Node) bool {
 	if isSubquery(n) {
 		return true

@@ -110,8 +110,8 @@ func empties(n *doc.Node) bool {
 	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != doc.Map
 }
 
-// put adds one value to a change. act is the act of the attribute. If the value has an act, that
-// replaces it.
+// put adds one value to a change. act is the act of the attribute. An act in the value has
+// priority.
 func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	if n.Kind == doc.Map {
 		if a, ok := n.Get("act"); ok {
@@ -134,8 +134,8 @@ func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
 	add(ch, asset.ValueOf(n), act, defaultAct, n.At)
 }
 
-// add adds one value to a change. If act is empty, defaultAct is used. at is the byte offset of
-// the value.
+// add adds one value to a change. defaultAct is used if act is empty, or if act is "set" and
+// defaultAct is "add". at is the byte offset of the value.
 func add(ch *asset.Change, v asset.Value, act, defaultAct string, at int) {
 	if act == "" || act == actSet && defaultAct == actAdd {
 		act = defaultAct

@@ -105,9 +105,9 @@ func readXML(ch *asset.Change, e *doc.Element) error {
 	return nil
 }
 
-// readAssets decodes the assets of a relation. Without assets, the relation is cleared. The
-// default act is set for a single asset, because the relation may be to-one, and add for
-// several assets.
+// readAssets decodes the assets of a relation. Without assets, the relation is cleared. A single
+// asset has the default act "set", because the relation may be to-one. Several assets have the
+// default act "add".
 func readAssets(ch *asset.Change, e *doc.Element, act, path string) error {
 	if len(e.Children) == 0 {
 		add(ch, asset.Value{}, act, actSet, e.At)
