@@ -10,9 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// Identity returns the hash that identifies a request under an Idempotency-Key: the
-// hash of its text. The hash is stored, so that of a text with secrets is slow,
-// and nobody who reads it guesses them.
+// Identity returns what identifies a request under an Idempotency-Key: the key and a hash of
+// the text of the request. The hash is stored. It is a slow hash if the text contains
+// secrets, so that a reader of the database cannot guess them. An empty key returns the zero
+// Identity.
 // Errors: fault.Transient when ctx ends.
 func (e *Engine) Identity(ctx context.Context, who auth.Actor, key string, text []byte, hasSecrets bool) (requests.Identity, error) {
 	switch {

@@ -9,86 +9,90 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// layout is the model as the write engine needs it: columns, and the rules of
-// each type. It is made once and never changes.
+// layout is the model in the form that the write engine uses: the columns, and the rules of
+// each type. It never changes.
 type layout struct {
-	prepares       bool     // statements about a few assets are prepared; on a server they go as text
-	columns        []string // of asset: fixed, slots, attrs
-	copied         string   // the columns that asset_version has of asset
-	copying        string   // their expressions
-	slots          []meta.Column
-	scope          int // slot of scope_id
-	description    int // slot of description
-	copiedSlots    []int
+	prepares       bool          // statements for a few assets are prepared; a server gets them as text
+	columns        []string      // of asset: fixedColumns, slots, attrs
+	copied         string        // the columns that asset_version shares with asset, for a column list
+	copying        string        // the expressions that copy these columns, in the same order
+	slots          []meta.Column // the columns that hold attributes
+	scope          int           // slot of scope_id; -1 if the model does not have it
+	description    int           // slot of description; -1 if the model does not have it
+	copiedSlots    []int         // slots that any type copies from another asset
 	types          map[*meta.Type]*typeRules
 	dependentRules []dependentRule
 	ranked         map[string][]int64 // by sequence of ranks: the codes of the types that share it
-	ranks          map[string]bool    // names of attributes
-	decideSeen     map[string]bool    // names of attributes: who sees an asset depends on them
+	ranks          map[string]bool    // names of attributes of kind Rank
+	decideSeen     map[string]bool    // names of attributes that affect who sees an asset
 	parts          []partRule
 
-	members       *meta.Attr // Scope.Members; nil in a model without, as those below
+	members       *meta.Attr // Scope.Members; like the fields below, nil if the model does not have it
 	defaultRole   *meta.Attr // Member.DefaultRole
 	loginDisabled *meta.Attr // Member.IsLoginDisabled
 	role          *meta.Type
 	member        *meta.Type
 
-	membersRights *meta.RightsKind // who may change members
+	membersRights *meta.RightsKind // who may change the members of projects
 }
 
 // typeRules are the rules for the assets of one concrete type.
 type typeRules struct {
-	code      any // boxed once: it goes into every row
+	code      any // an int64, boxed once because every written row contains it
 	required  []*meta.Attr
-	defaults  []*meta.Attr
-	order     int // slot of the rank, -1
-	number    int // slot of the Number, -1
+	defaults  []*meta.Attr // attributes with a default value
+	order     int          // slot of the rank; -1: none
+	number    int          // slot of the Number; -1: none
 	sources   []source
 	states    map[int64]int // AssetState by stored id of the value of stateAttr
-	stateAttr *meta.Attr
-	begin     *meta.Attr // with end: the dates that stand in order; nil
+	stateAttr *meta.Attr    // the attribute that determines AssetState; nil: none
+	begin     *meta.Attr    // begin may not be after end; nil: no rule
 	end       *meta.Attr
-	username  *meta.Attr
+	username  *meta.Attr // nil: the type has no logins
 }
 
-// source is a rule that slots are copied from the asset that relation names.
+// source is a rule: the slots are copied from the target of a relation.
 type source struct {
 	relation *meta.Attr
 	slots    []int
 }
 
-// dependentRule is a source seen from the asset that is copied from.
+// dependentRule is a source of the assets of one type.
 type dependentRule struct {
 	dependent *meta.Type
 	source
 }
 
-// partRule is a PartOf as the owner sees it.
+// partRule is the PartOf of one type.
 type partRule struct {
 	part     *meta.Type
-	relation *meta.Attr
-	ops      []string
+	relation *meta.Attr // of part; its target is the owner
+	ops      []string   // operations on the owner that also run on the part
 }
 
 var fixedColumns = []string{
 	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
 }
 
-// changingColumns are those of the fixed columns that every change changes; some
-// change the state, too.
+// changingColumns are the fixed columns that every change writes. Some changes also write
+// state.
 var changingColumns = []string{"moment", "audit_id", "changed_at", "changed_by"}
 
-// keyColumns are the columns of the keys of asset, but for the fixed ones.
+// keyColumns are the columns in the indexes of asset, except fixedColumns.
 var keyColumns = []string{"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key"}
 
-// newLayout makes the layout of a model at a generation, for a database. At 0 it may not
-// be the present one: what lies in columns that no attribute of m has is kept then.
+// newLayout makes the layout of a model for a database. At generation 0, m may not be the
+// current model. The layout then has all columns, so that a change keeps the values in
+// columns that no attribute of m uses.
 func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	columns := m.Columns
 	if generation == 0 {
 		columns = m.AllColumns()
 	}
-	l := &layout{prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{}, ranked: map[string][]int64{}, ranks: map[string]bool{}, decideSeen: map[string]bool{}}
+	l := &layout{
+		prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{},
+		ranked: map[string][]int64{}, ranks: map[string]bool{}, decideSeen: map[string]bool{},
+	}
 	l.columns = append(l.columns, fixedColumns...)
 	for i, c := range columns {
 		l.columns = append(l.columns, c.Name)
@@ -100,8 +104,9 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 		}
 	}
 	l.columns = append(l.columns, "attrs")
-	of := slices.Concat(l.columns, []string{"folded"}, db.HashColumns())
-	l.copied, l.copying = strings.Join(of, ", "), db.ForVersion(of)
+	copied := slices.Concat(l.columns, []string{"folded"}, db.HashColumns())
+	l.copied, l.copying = strings.Join(copied, ", "), db.ForVersion(copied)
+
 	l.members, l.defaultRole = attrOf(m, "Scope", "Members"), attrOf(m, "Member", "DefaultRole")
 	l.loginDisabled = attrOf(m, "Member", "IsLoginDisabled")
 	l.role, _ = m.Type("Role")
@@ -109,6 +114,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	if l.members != nil {
 		l.membersRights = l.members.On.KindOf(l.members.Name)
 	}
+
 	for _, t := range m.Types {
 		if !t.Abstract {
 			l.types[t] = l.rulesOf(m, t)
@@ -129,7 +135,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	return l
 }
 
-// noteSeen adds the attributes by which a rule finds who sees an asset, from both ends.
+// noteSeen adds to decideSeen the relations that a rule follows, and their reverse relations.
 func (l *layout) noteSeen(rule *meta.Seen) {
 	for _, walk := range slices.Concat(rule.Only, rule.By, rule.Through) {
 		for _, a := range walk {
@@ -138,13 +144,13 @@ func (l *layout) noteSeen(rule *meta.Seen) {
 				l.decideSeen[a.Back.Name] = true
 			}
 			if a.Name == "PersonalTo" {
-				l.decideSeen["Personal"] = true // which sets it
+				l.decideSeen["Personal"] = true // Personal determines PersonalTo
 			}
 		}
 	}
 }
 
-// attrOf returns an attribute of a type; nil when there is none.
+// attrOf returns an attribute of a type; nil if the model does not have it.
 func attrOf(m *meta.Model, typ, name string) *meta.Attr {
 	if t, ok := m.Type(typ); ok {
 		if a, ok := t.Attr(name); ok {
@@ -154,10 +160,10 @@ func attrOf(m *meta.Model, typ, name string) *meta.Attr {
 	return nil
 }
 
-// isMembers reports whether a relation is that of projects to their members.
+// isMembers reports whether a code of a relation is that of Scope.Members.
 func (l *layout) isMembers(code int) bool { return l.members != nil && l.members.Place.Code == code }
 
-// roleID returns the stored id of a role.
+// roleID returns the stored id of a role. shown is the id in its Oid.
 func (l *layout) roleID(shown int64) int64 {
 	if l.role == nil {
 		return shown
@@ -165,7 +171,7 @@ func (l *layout) roleID(shown int64) int64 {
 	return l.role.Stored(shown)
 }
 
-// index lists the sources by the asset that is copied from.
+// index adds the sources of a type to dependentRules, and their slots to copiedSlots.
 func (l *layout) index(t *meta.Type, tr *typeRules) {
 	for _, s := range tr.sources {
 		l.dependentRules = append(l.dependentRules, dependentRule{t, s})
@@ -204,7 +210,7 @@ func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
 	return tr
 }
 
-// columnAttr returns an attribute that lies in a column; nil when there is none.
+// columnAttr returns an attribute that is stored in a column; nil if there is none.
 func columnAttr(t *meta.Type, name string) *meta.Attr {
 	if a, ok := t.Attr(name); ok && a.Place.Kind == meta.InColumn {
 		return a
@@ -220,8 +226,8 @@ func isStored(a *meta.Attr) bool {
 	return false
 }
 
-// sourcesOf returns what is copied into assets of a type: the attributes of
-// Follows, and the security scope when it comes over a relation.
+// sourcesOf returns the rules by which assets of a type copy values from other assets. They
+// copy the attributes of Follows, and the security scope if it comes from a relation.
 func (l *layout) sourcesOf(t *meta.Type) []source {
 	var all []source
 	add := func(name string, slot int) {
@@ -265,7 +271,8 @@ func (l *layout) stateRules(m *meta.Model, t *meta.Type, tr *typeRules) {
 	}
 }
 
-// sourceOf returns the rule that relation a of type t feeds, if any.
+// sourceOf returns the rule that copies from the target of the relation with a name, if
+// there is one.
 func (tr *typeRules) sourceOf(name string) (source, bool) {
 	for _, s := range tr.sources {
 		if s.relation.Name == name {
@@ -275,8 +282,8 @@ func (tr *typeRules) sourceOf(name string) (source, bool) {
 	return source{}, false
 }
 
-// follows reports whether an asset of a type copies from what relation a names, or
-// belongs to it: that must not change while the relation is written.
+// follows reports whether assets of a type copy values from the target of relation a, or are
+// parts of it. The target must not change while the relation is written.
 func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
 	tr := l.types[t]
 	if tr == nil {
@@ -286,8 +293,8 @@ func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
 	return copies || t.PartOf.Relation == a.Name
 }
 
-// partRules returns the rules by which an operation on assets of a type runs on
-// their parts.
+// partRules returns the rules by which an operation on assets of type t also runs on their
+// parts.
 func (l *layout) partRules(t *meta.Type, op string) []partRule {
 	var all []partRule
 	for _, p := range l.parts {
@@ -298,7 +305,8 @@ func (l *layout) partRules(t *meta.Type, op string) []partRule {
 	return all
 }
 
-// hasDependents reports whether others may have to change when a changes on a t.
+// hasDependents reports whether a change of attribute a on an asset of type t may require
+// changes of the assets that copy values from it.
 func (l *layout) hasDependents(t *meta.Type, a *meta.Attr) bool {
 	if a == nil || !a.ToOne() {
 		return false
@@ -316,8 +324,8 @@ func (l *layout) hasDependents(t *meta.Type, a *meta.Attr) bool {
 	return false
 }
 
-// storedID returns the stored id of an Oid; false for a null one, or one of an
-// unknown type.
+// storedID returns the stored id of an Oid. It returns false if the Oid is null or its type
+// is unknown.
 func storedID(m *meta.Model, o oid.OID) (int64, bool) {
 	t, ok := m.Type(o.Type)
 	if !ok || o.IsNull() {
@@ -326,8 +334,8 @@ func storedID(m *meta.Model, o oid.OID) (int64, bool) {
 	return t.Stored(o.ID), true
 }
 
-// upTree returns the name of the tree that a to-one attribute makes, which is
-// also the row of tree_lock; empty when it makes none.
+// upTree returns the name of the tree in which an attribute of type t refers to the parent.
+// The row of tree_lock has the same name. Empty means that the attribute forms no tree.
 func upTree(t *meta.Type, name string) string {
 	for _, h := range t.Hierarchies {
 		if h.Up.Name != name {
@@ -341,8 +349,8 @@ func upTree(t *meta.Type, name string) string {
 	return ""
 }
 
-// treeOf returns the tree that a change of a may reorder: a is the upward
-// attribute, or its reverse.
+// treeOf returns the name of the tree that a change of a may reorder; empty if there is none.
+// a may refer to the parent, or be the reverse of that relation.
 func treeOf(t *meta.Type, a *meta.Attr) string {
 	if a.Place.Kind == meta.Reverse && a.Back != nil {
 		return upTree(a.Back.On, a.Back.Name)
@@ -353,8 +361,8 @@ func treeOf(t *meta.Type, a *meta.Attr) string {
 	return ""
 }
 
-// storedAtOtherEnd reports whether a relation is stored with the asset at its
-// other end, which therefore changes with it.
+// storedAtOtherEnd reports whether the asset at the other end of a relation stores it. A
+// write of the relation then changes that asset.
 func storedAtOtherEnd(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
 }

@@ -11,34 +11,34 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// reference is what is known of an asset that is only referred to.
+// reference is an asset that the batch refers to but does not write.
 type reference struct {
 	id     int64
-	boxed  any // id as an any, made once: a scope goes into thousands of rows
+	boxed  any // id, boxed once because thousands of rows may contain the id of a project
 	typ    *meta.Type
 	code   int   // AssetState
-	hidden bool  // it lies in a deleted project
-	copied []any // the slots others copy, in the order of layout.copiedSlots
-	locked bool  // against change, for the rest of the transaction
+	hidden bool  // it is in a hidden project
+	copied []any // the slots that other assets copy, in the order of layout.copiedSlots
+	locked bool  // no other transaction can change it before this one ends
 }
 
 // target is an asset that a value, a context or a command names.
 type target struct {
 	id        int64
-	boxed     any
+	boxed     any // id
 	typ       *meta.Type
-	code      int
-	row       *row       // loaded for change or made in this batch
-	reference *reference // otherwise
+	code      int        // AssetState
+	row       *row       // set if the asset is loaded for change or made in this batch
+	reference *reference // set if row is nil
 }
 
-// isDeleted reports whether nothing may refer to the asset: it or a project that
-// it lies in is deleted.
+// isDeleted reports whether the asset is deleted or in a hidden project. New references to
+// it are refused then.
 func (t target) isDeleted() bool {
 	return t.code == meta.StateDeleted || t.row != nil && t.row.hidden || t.reference != nil && t.reference.hidden
 }
 
-// slot reads a slot that others copy.
+// slot returns the value of a slot in layout.copiedSlots.
 func (t target) slot(l *layout, slot int) any {
 	if t.row != nil {
 		return t.row.cur.slots[slot]
@@ -46,50 +46,52 @@ func (t target) slot(l *layout, slot int) any {
 	return t.reference.copied[slices.Index(l.copiedSlots, slot)]
 }
 
-// target returns a loaded row as what a value may name.
+// target returns the row as a target.
 func (w *row) target() target {
 	return target{id: w.id, boxed: w.id, typ: w.typ, code: w.cur.code, row: w}
 }
 
-// loaded is what this batch has read: rows, references, edges and
-// trees, each read once. It reads and locks, and knows nothing of commands.
+// loaded reads and locks the rows, references, edges and trees of a batch, and caches them.
+// It does not depend on commands. The maps have stored ids as keys, unless a comment gives
+// another key.
 type loaded struct {
 	s *Session
 
-	rows             map[int64]*row // locked for change, or made
+	rows             map[int64]*row // locked, or made in this batch
 	reads            map[int64]*row // read without a lock
 	references       map[int64]*reference
 	missing          map[int64]bool // ids that have no row
 	edgeSets         map[int64]*edgeSet
-	dependents       map[int64][]*row // by the asset they copy from; some have moved on
+	dependents       map[int64][]*row // by the asset they copy from; some may copy from another asset now
 	dependentsLoaded map[int64]bool
-	parts            map[int64][]*row // by owner; some have moved on
+	parts            map[int64][]*row // by owner; some may have another owner now
 	partsLoaded      map[int64]bool
-	several          bool                // commands are carried out together, and may be so in parts
-	bytes            int64               // of the texts of rows
-	deletions        map[int64]*deletion // of deleted assets; nil for one without
-	parents          map[parentKey]int64
+	several          bool                 // the batch has several commands, so it can be split
+	bytes            int64                // of text in the rows that were read
+	deletions        map[int64]*deletion  // a nil entry: the asset was read and is not deleted
+	parents          map[parentKey]int64  // noID: no parent
 	ancestors        map[int64][]ancestry // of projects
-	locked           map[string]bool      // rows of tree_lock
-	seen             map[int64]bool       // whether the caller sees an asset with a rule of its own
-	sealed           map[int64]bool       // whether others name an asset so that it changes no more; see meta.Type.Sealed
+	locked           map[string]bool      // names of locked rows of tree_lock
+	seen             map[int64]bool       // whether the caller sees an asset whose type has a rule (meta.Type.Seen)
+	sealed           map[int64]bool       // whether a reference made the asset read-only (meta.Type.Sealed)
 }
 
 type parentKey struct {
-	id   int64
-	slot int
+	id   int64 // of the child
+	slot int   // of the column that refers to the parent
 }
 
 func newLoaded(s *Session) *loaded {
 	return &loaded{
-		s: s, rows: map[int64]*row{}, reads: map[int64]*row{}, references: map[int64]*reference{}, missing: map[int64]bool{},
-		edgeSets: map[int64]*edgeSet{}, dependents: map[int64][]*row{}, dependentsLoaded: map[int64]bool{},
-		parts: map[int64][]*row{}, partsLoaded: map[int64]bool{}, deletions: map[int64]*deletion{}, sealed: map[int64]bool{},
-		parents: map[parentKey]int64{}, ancestors: map[int64][]ancestry{}, locked: map[string]bool{}, seen: map[int64]bool{},
+		s: s, rows: map[int64]*row{}, reads: map[int64]*row{}, references: map[int64]*reference{},
+		missing: map[int64]bool{}, edgeSets: map[int64]*edgeSet{}, dependents: map[int64][]*row{},
+		dependentsLoaded: map[int64]bool{}, parts: map[int64][]*row{}, partsLoaded: map[int64]bool{},
+		deletions: map[int64]*deletion{}, sealed: map[int64]bool{}, parents: map[parentKey]int64{},
+		ancestors: map[int64][]ancestry{}, locked: map[string]bool{}, seen: map[int64]bool{},
 	}
 }
 
-// find returns the asset stored as id, ok false when there is none.
+// find returns the asset with a stored id; ok is false if it does not exist.
 func (l *loaded) find(ctx context.Context, id int64) (target, bool, error) {
 	if t, ok := l.cached(id); ok || l.missing[id] {
 		return t, ok, nil
@@ -99,6 +101,7 @@ func (l *loaded) find(ctx context.Context, id int64) (target, bool, error) {
 	return t, ok, err
 }
 
+// cached returns the asset with a stored id if it has been loaded.
 func (l *loaded) cached(id int64) (target, bool) {
 	if w := l.rows[id]; w != nil {
 		return w.target(), true
@@ -109,7 +112,8 @@ func (l *loaded) cached(id int64) (target, bool) {
 	return target{}, false
 }
 
-// unknown returns the ids that are not loaded, each once, in order.
+// unknown returns the ids of assets that are not loaded, sorted and without duplicates. It
+// changes the slice ids.
 func (l *loaded) unknown(ids []int64) []int64 {
 	slices.Sort(ids)
 	return slices.DeleteFunc(slices.Compact(ids), func(id int64) bool {
@@ -118,9 +122,10 @@ func (l *loaded) unknown(ids []int64) []int64 {
 	})
 }
 
-// lockReferences locks assets that are not written and must not change meanwhile: those that
-// others copy from or belong to, and those that hold a link which is written. It reads what
-// must be known of them. Who changes one writes its row, too.
+// lockReferences locks and reads assets that the batch does not write but that must not
+// change before it ends: assets that others copy from or are parts of, and assets that store
+// a link which the batch writes from the other end. The lock is enough because every change
+// of an asset writes its row.
 func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 	for in, args := range db.InChunks(ids) {
 		if _, err := l.s.tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
@@ -138,9 +143,9 @@ func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// lockHolder locks an asset that holds links which are written from their other end, or
-// a role that is: whoever writes one of them, from any end, waits. What was read of its
-// links before is read again.
+// lockHolder locks an asset that stores links or roles which are written from their other
+// end. Another transaction that writes them waits, whichever end it writes from. Links that
+// were read before the lock are dropped from the cache, so that they are read again.
 func (l *loaded) lockHolder(ctx context.Context, id int64) error {
 	if l.rows[id] != nil || l.references[id] != nil && l.references[id].locked {
 		return nil
@@ -149,7 +154,7 @@ func (l *loaded) lockHolder(ctx context.Context, id int64) error {
 	return l.lockReferences(ctx, []int64{id})
 }
 
-// loadReferences reads what must be known of assets that are referred to.
+// loadReferences reads assets into l.references. It adds ids without a row to l.missing.
 func (l *loaded) loadReferences(ctx context.Context, ids []int64) error {
 	columns := `id, type, state, ` + isHidden(l.s.Who())
 	for _, slot := range l.s.e.layout.copiedSlots {
@@ -193,7 +198,7 @@ func (l *loaded) scanReference(scan db.Scanner) error {
 	return nil
 }
 
-// lock loads one asset for change, ok false when there is none.
+// lock locks and loads one asset; ok is false if it does not exist.
 func (l *loaded) lock(ctx context.Context, id int64) (w *row, ok bool, err error) {
 	if l.rows[id] == nil {
 		err = l.loadRows(ctx, []int64{id})
@@ -202,11 +207,13 @@ func (l *loaded) lock(ctx context.Context, id int64) (w *row, ok bool, err error
 	return w, w != nil, err
 }
 
-// loadRows locks assets in id order and loads them whole.
+// loadRows locks assets in the order of their ids and loads all their columns. It sorts the
+// slice ids.
 func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 	slices.Sort(ids)
 	for in, args := range db.InChunks(slices.Compact(ids)) {
-		err := db.Each(ctx, l.s.tx, l.selectRows()+` IN `+in+` ORDER BY id`+l.s.e.db.Dialect.ForUpdate, args, func(scan db.Scanner) error {
+		query := l.selectRows() + ` IN ` + in + ` ORDER BY id` + l.s.e.db.Dialect.ForUpdate
+		err := db.Each(ctx, l.s.tx, query, args, func(scan db.Scanner) error {
 			w, err := l.scanRow(scan)
 			if err == nil && l.rows[w.id] == nil {
 				l.rows[w.id] = w
@@ -223,9 +230,11 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// selectRows is the statement that scanRow reads, up to the id.
+// selectRows returns the SELECT whose rows scanRow reads. It ends in "WHERE id", and the
+// caller appends the rest of the condition.
 func (l *loaded) selectRows() string {
-	return `SELECT ` + strings.Join(slices.Concat(l.s.e.layout.columns, db.HashColumns(), []string{isHidden(l.s.Who())}), ", ") + ` FROM asset WHERE id`
+	columns := slices.Concat(l.s.e.layout.columns, db.HashColumns(), []string{isHidden(l.s.Who())})
+	return `SELECT ` + strings.Join(columns, ", ") + ` FROM asset WHERE id`
 }
 
 // scanRow reads an asset with all its columns.
@@ -235,7 +244,8 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	var typ int
 	var attrs any
 	into := make([]any, 0, len(layout.columns)+len(st.hashes)+1)
-	into = append(into, &w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy, &st.changedAt, &st.changedBy)
+	into = append(into, &w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy,
+		&st.changedAt, &st.changedBy)
 	for i := range st.slots {
 		into = append(into, &st.slots[i])
 	}
@@ -247,6 +257,7 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	if err := scan.Scan(into...); err != nil {
 		return nil, err
 	}
+
 	for i := range st.slots {
 		st.slots[i] = value.FromColumn(layout.slots[i].Kind, st.slots[i])
 	}
@@ -263,8 +274,9 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	return w, l.count(st)
 }
 
-// count counts a row that was read. Errors: errSplit where fewer commands would read less;
-// fault.Invalid, with which the request ends.
+// count adds a row that was read to the totals of the batch and of the request.
+// Errors: errSplit if the batch holds too much text and can be split; fault.Invalid with
+// ErrReach, which ends the request.
 func (l *loaded) count(st *state) error {
 	l.bytes += st.textSize()
 	l.s.read++
@@ -279,8 +291,8 @@ func (l *loaded) count(st *state) error {
 	return nil
 }
 
-// read returns an asset with its values, without a lock: as the batch has changed
-// it, else as it is stored.
+// read returns an asset with its values as the batch has changed them, or as they are stored
+// if it has not. It takes no lock.
 func (l *loaded) read(ctx context.Context, t target) (*row, error) {
 	if t.row != nil {
 		return t.row, nil

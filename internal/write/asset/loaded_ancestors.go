@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// lockTrees locks the trees and rank spaces that a batch reorders, so that two
-// moves at once cannot make a cycle or come to the same place.
+// lockTrees locks the trees and rank spaces that a batch reorders. Without the locks, two
+// concurrent moves could form a cycle or get the same rank.
 func (l *loaded) lockTrees(ctx context.Context, trees map[string]bool) error {
 	for _, tree := range slices.Sorted(maps.Keys(trees)) {
 		if l.locked[tree] {
@@ -24,12 +24,13 @@ func (l *loaded) lockTrees(ctx context.Context, trees map[string]bool) error {
 	return nil
 }
 
-// lockNamed locks what a row of tree_lock stands for until the transaction ends: a tree,
-// a rank space, or what else is checked as a whole.
+// lockNamed locks the row of tree_lock with a name until the transaction ends. The row
+// represents a tree, a rank space, or other data that is checked as a whole.
 func lockNamed(ctx context.Context, tx *db.Tx, name string) error {
 	n, err := tx.Lock(ctx, "tree_lock", "name = ?", name)
-	if err == nil && n == 0 { // the first lock of it
-		_, err = tx.Exec(ctx, `INSERT INTO tree_lock (name, lock_count) VALUES (?, 1) ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`, name)
+	if err == nil && n == 0 { // the row does not exist yet
+		_, err = tx.Exec(ctx, `INSERT INTO tree_lock (name, lock_count) VALUES (?, 1)`+
+			` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`, name)
 	}
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", name, err)
@@ -37,7 +38,8 @@ func lockNamed(ctx context.Context, tx *db.Tx, name string) error {
 	return nil
 }
 
-// parentOf returns the id in an upward column of an asset, noID for none.
+// parentOf returns the id of the parent of an asset; noID if it has none. slot is the slot of
+// the column that refers to the parent.
 func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error) {
 	if w := l.rows[id]; w != nil {
 		return w.cur.refOr(slot), nil
@@ -58,7 +60,8 @@ func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error
 	return l.parents[key], nil
 }
 
-// loadAncestors reads a project and all above it.
+// loadAncestors reads the current rows of scope_closure for a project: the project itself
+// and all projects above it.
 func (l *loaded) loadAncestors(ctx context.Context, id int64) (err error) {
 	if _, ok := l.ancestors[id]; ok {
 		return nil

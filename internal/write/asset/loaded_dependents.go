@@ -14,7 +14,7 @@ import (
 // part of it.
 type dependency struct{ source, dependent int64 }
 
-// dependencies runs a query for pairs.
+// dependencies runs a query that returns the ids of a source and a dependent in each row.
 func (l *loaded) dependencies(ctx context.Context, query string, args ...any) ([]dependency, error) {
 	return db.Collect(ctx, l.s.tx, query, args, func(scan db.Scanner) (p dependency, err error) {
 		err = scan.Scan(&p.source, &p.dependent)
@@ -22,8 +22,8 @@ func (l *loaded) dependencies(ctx context.Context, query string, args ...any) ([
 	})
 }
 
-// loadPairs locks the dependents of some pairs that are not loaded yet, and calls
-// fn for every pair whose dependent is there.
+// loadPairs locks and loads the dependents that are not loaded yet. It then calls fn for
+// every pair whose dependent exists.
 func (l *loaded) loadPairs(ctx context.Context, pairs []dependency, fn func(source int64, dependent *row)) error {
 	var ids []int64
 	for _, p := range pairs {
@@ -42,8 +42,8 @@ func (l *loaded) loadPairs(ctx context.Context, pairs []dependency, fn func(sour
 	return nil
 }
 
-// loadDependents locks and loads the assets that copy values from others, and
-// those that copy from these.
+// loadDependents locks and loads the assets that copy values from some assets, directly or
+// through other assets.
 func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 	for len(ids) > 0 {
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
@@ -51,6 +51,7 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 			l.dependentsLoaded[id] = true
 			return done
 		})
+
 		var pairs []dependency
 		for part := range slices.Chunk(ids, db.MaxIn) {
 			found, err := l.dependentsOf(ctx, part)
@@ -62,6 +63,7 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 				return err
 			}
 		}
+
 		known := map[dependency]bool{}
 		for _, source := range ids {
 			for _, w := range l.dependents[source] {
@@ -77,6 +79,7 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 		if err != nil {
 			return fmt.Errorf("load dependents: %w", err)
 		}
+
 		ids = ids[:0]
 		for _, p := range pairs {
 			ids = append(ids, p.dependent)
@@ -85,11 +88,11 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// dependentsOf finds the assets that copy from some, over relations with a column
-// of their own and over links.
+// dependentsOf finds the assets that copy values from some assets. Their relations are
+// stored in columns or as links.
 func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, error) {
-	types := map[int][]int64{} // by slot
-	relations := map[int64]bool{}
+	types := map[int][]int64{}    // by slot of the relation: codes of the dependent types
+	relations := map[int64]bool{} // codes of relations that are stored as links
 	for _, rule := range l.s.e.layout.dependentRules {
 		switch p := rule.relation.Place; p.Kind {
 		case meta.InColumn:
@@ -103,8 +106,8 @@ func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, e
 	for slot, codes := range types {
 		name := l.s.e.layout.slots[slot].Name
 		typeIn, typeArgs := db.InArgs(codes)
-		found, err := l.dependencies(ctx, `SELECT `+name+`, id FROM asset WHERE `+name+` IN `+in+` AND type IN `+typeIn+` ORDER BY id`,
-			slices.Concat(args, typeArgs)...)
+		query := `SELECT ` + name + `, id FROM asset WHERE ` + name + ` IN ` + in + ` AND type IN ` + typeIn + ` ORDER BY id`
+		found, err := l.dependencies(ctx, query, slices.Concat(args, typeArgs)...)
 		if err != nil {
 			return nil, err
 		}
@@ -116,8 +119,7 @@ func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, e
 	return append(all, found...), err
 }
 
-// childrenOf returns the tasks and tests of an asset that are not deleted,
-// locked for change.
+// childrenOf locks and returns the tasks and tests of an asset, except deleted ones.
 func (l *loaded) childrenOf(ctx context.Context, w *row) ([]*row, error) {
 	if err := l.loadDependents(ctx, []int64{w.id}); err != nil {
 		return nil, err

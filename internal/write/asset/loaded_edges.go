@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// edgesFrom returns the edges from an asset, those with a code loaded.
+// edgesFrom returns the edges that begin at an asset. It loads the edges with a code if they
+// are not loaded.
 func (l *loaded) edgesFrom(ctx context.Context, t *meta.Type, id int64, code int) (*edgeSet, error) {
 	s := l.edgeSet(t.Code, id)
 	if s.has(code) {
@@ -27,7 +28,8 @@ func (l *loaded) edgeSet(typ int, id int64) *edgeSet {
 	return s
 }
 
-// loadEdges reads the current edges with one code from assets of one type.
+// loadEdges reads the current edges with one code that begin at assets of one type. It skips
+// assets whose edges with that code are loaded.
 func (l *loaded) loadEdges(ctx context.Context, code, fromType int, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
 		s := l.edgeSet(fromType, id)
@@ -43,7 +45,8 @@ func (l *loaded) loadEdges(ctx context.Context, code, fromType int, ids []int64)
 	}
 	for in, args := range db.InChunks(ids) {
 		err := db.Each(ctx, l.s.tx, query+` AND from_type = ? AND until_moment = ? AND from_id IN `+in,
-			append([]any{key, fromType, db.Forever}, args...), func(scan db.Scanner) error { return l.scanEdge(scan, code, fromType) })
+			append([]any{key, fromType, db.Forever}, args...),
+			func(scan db.Scanner) error { return l.scanEdge(scan, code, fromType) })
 		if err != nil {
 			return fmt.Errorf("load edges: %w", err)
 		}
@@ -65,7 +68,7 @@ func (l *loaded) scanEdge(scan db.Scanner, code, fromType int) error {
 	return nil
 }
 
-// pointsTo returns the id that a to-one relation of a row holds, noID for none.
+// pointsTo returns the id of the target of a to-one relation of a row; noID if there is none.
 func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, error) {
 	if a.Place.Kind == meta.InColumn {
 		return w.cur.refOr(a.Place.Slot), nil
@@ -80,7 +83,8 @@ func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, err
 	return noID, nil
 }
 
-// linkedTo returns the assets of a type whose relation names an asset, in id order.
+// linkedTo returns the ids of the assets whose relation refers to an asset, in ascending
+// order. It finds relations that are stored as links. typ names a type with that relation.
 func (l *loaded) linkedTo(ctx context.Context, typ, relation string, to int64) ([]int64, error) {
 	t, ok := l.s.e.model.Type(typ)
 	if !ok {
@@ -90,8 +94,8 @@ func (l *loaded) linkedTo(ctx context.Context, typ, relation string, to int64) (
 	if !ok {
 		return nil, unknownAttr(t, relation)
 	}
-	ids, err := db.Column[int64](ctx, l.s.tx, `SELECT from_id FROM asset_link WHERE relation = ? AND to_id = ? AND until_moment = ? ORDER BY from_id`,
-		a.Place.Code, to, db.Forever)
+	query := `SELECT from_id FROM asset_link WHERE relation = ? AND to_id = ? AND until_moment = ? ORDER BY from_id`
+	ids, err := db.Column[int64](ctx, l.s.tx, query, a.Place.Code, to, db.Forever)
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", typ, err)
 	}

@@ -10,14 +10,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// MaxBatch is how many commands are held in memory between two writes.
+// MaxBatch is the most commands in a batch. It is also the most parts that a batch of several
+// commands may load.
 const MaxBatch = 5000
 
-// errSplit reports that the commands of a batch reach more assets than are held
-// in memory at once.
+// errSplit reports that the commands of a batch need more assets or text than a batch may
+// hold in memory. The batch is then split.
 var errSplit = fault.Transientf(nil, "the commands reach too many assets at once")
 
-// loadDeletions reads how those assets were deleted that are.
+// loadDeletions reads the last deletion of each asset that is deleted. It skips assets whose
+// deletion is loaded.
 func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
 		d, known := l.deletions[id]
@@ -43,9 +45,10 @@ func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// loadParts locks and loads the parts of assets on which operations run that run
-// on the parts as well. Errors: errSplit where several commands reach more than a
-// batch holds; fault.Invalid for more assets than one request may change.
+// loadParts locks and loads the parts of the owners, for operations that also run on parts.
+// several means that the batch can be split.
+// Errors: errSplit if several commands have more than MaxBatch parts; fault.Invalid with
+// ErrReach for more assets than one request may change.
 func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) error {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(id int64) bool {
 		done := l.partsLoaded[id] || l.rows[id] != nil && l.rows[id].isNew
@@ -71,7 +74,8 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 	return l.loadPairs(ctx, pairs, func(owner int64, part *row) { l.parts[owner] = append(l.parts[owner], part) })
 }
 
-// partsBy finds the parts of owners by one rule, in id order.
+// partsBy finds the parts of owners by one rule, in the order of their ids. in and owners are
+// the placeholders and the values of the ids of the owners.
 func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []any) ([]dependency, error) {
 	at, args := p.relation.Place, append(slices.Clip(owners), p.part.Code)
 	if at.Kind == meta.InLinks {
@@ -81,7 +85,7 @@ func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []an
 	return l.dependencies(ctx, `SELECT `+at.Column+`, id FROM asset WHERE `+at.Column+` IN `+in+` AND type = ? ORDER BY id`, args...)
 }
 
-// deletedParts returns those of the loaded parts of owners that are deleted.
+// deletedParts returns the ids of the loaded parts of owners that are deleted.
 func (l *loaded) deletedParts(owners []int64) []int64 {
 	var ids []int64
 	for _, id := range owners {
@@ -94,7 +98,7 @@ func (l *loaded) deletedParts(owners []int64) []int64 {
 	return ids
 }
 
-// addPart records that a relation has made an asset a part of another.
+// addPart adds w to the parts of an owner if relation a makes it a part.
 func (l *loaded) addPart(w *row, a *meta.Attr, owner int64) {
 	if w.typ.PartOf.Relation == a.Name {
 		l.parts[owner] = append(l.parts[owner], w)

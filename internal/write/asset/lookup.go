@@ -11,16 +11,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Known is what Lookup returns of an asset.
+// Known describes an asset that Lookup has found.
 type Known struct {
 	OID     oid.OID // of its concrete type
 	Moment  int64   // of its last change
-	Deleted bool    // it is, or a project that it lies in
+	Deleted bool    // it is deleted or in a hidden project
 	Gone    bool    // it is deleted itself
 }
 
-// Lookup finds which of the assets named exist and are visible to who; others
-// are absent from the answer, and in a write are missed (db.Missed).
+// Lookup returns which of the named assets exist and are visible to who, by the Oids in all.
+// Deleted assets are included. If it does not find one of the Oids, it calls db.Missed, which
+// has an effect only if q is a write transaction.
 func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
 	wanted := make(map[int64][]oid.OID, len(all))
 	ids := make([]int64, 0, len(all))
@@ -34,7 +35,8 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	found := make(map[oid.OID]Known, len(all))
 	ruled := ruledAssets{}
 	for in, args := range db.InChunks(ids) {
-		err := db.Each(ctx, q, `SELECT id, type, state, moment, scope_id, `+isHidden(who)+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
+		query := `SELECT id, type, state, moment, scope_id, ` + isHidden(who) + ` FROM asset WHERE id IN ` + in
+		err := db.Each(ctx, q, query, args, func(scan db.Scanner) error {
 			return e.scanKnown(scan, who, wanted, found, &ruled)
 		})
 		if err != nil {
@@ -56,8 +58,9 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	return found, err
 }
 
-// LockFound locks assets that a query of the request has found, in the order of their ids,
-// and reports whether others may have written them since it was asked.
+// LockFound locks assets that a query of the request has found, in the order of their ids. It
+// reports whether other transactions may have written them since the query. On a database
+// that runs one write transaction at a time, it does nothing and returns false.
 func (s *Session) LockFound(ctx context.Context, found []oid.OID) (written bool, err error) {
 	dialect := s.e.db.Dialect
 	if dialect.IsAlone {
@@ -71,14 +74,15 @@ func (s *Session) LockFound(ctx context.Context, found []oid.OID) (written bool,
 	}
 	slices.Sort(ids)
 	for in, args := range db.InChunks(slices.Compact(ids)) {
-		if _, err := db.Column[int64](ctx, s.tx, `SELECT id FROM asset WHERE id IN `+in+` ORDER BY id`+dialect.ForUpdate, args...); err != nil {
+		query := `SELECT id FROM asset WHERE id IN ` + in + ` ORDER BY id` + dialect.ForUpdate
+		if _, err := db.Column[int64](ctx, s.tx, query, args...); err != nil {
 			return false, fmt.Errorf("lock what was found: %w", err)
 		}
 	}
 	return true, nil
 }
 
-// ruledAssets are assets that are seen by rules of their types.
+// ruledAssets are assets whose types have a rule that decides who sees them (meta.Type.Seen).
 type ruledAssets struct {
 	types []*meta.Type
 	ids   []int64
@@ -90,7 +94,11 @@ func (r *ruledAssets) add(id int64, t *meta.Type) {
 	}
 }
 
-func (e *Engine) scanKnown(scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known, ruled *ruledAssets) error {
+// scanKnown adds an asset to found if its scope is visible to who. An asset whose type has a
+// rule is added in any case, to found and to ruled.
+func (e *Engine) scanKnown(
+	scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known, ruled *ruledAssets,
+) error {
 	var id, moment int64
 	var code, state int
 	var scope *int64
