@@ -2,11 +2,10 @@ package asset
 
 import "context"
 
-// roleSystemAdmin is the role of a project's creator in it, roleTeamMember that
-// of a member without a default role. Ids as shown.
+// The ids of roles in their Oids; layout.roleID returns the stored ids.
 const (
-	roleSystemAdmin = 1
-	roleTeamMember  = 4
+	roleSystemAdmin = 1 // the role that the creator of a project gets in it
+	roleTeamMember  = 4 // the role of a member without a default role
 )
 
 // members changes who belongs to a project, and in which role.
@@ -15,8 +14,8 @@ type members struct {
 	rules *rules
 }
 
-// addScope gives a new project its place: it is its own security scope, and
-// its creator is its first member.
+// addScope makes a new project the security scope of itself, and its creator a member of it.
+// It also loads the ancestors of the project, which changes.dateChanges needs.
 func (m *members) addScope(ctx context.Context, w *row) error {
 	w.setSlot(m.s.e.layout.scope, w.id)
 	m.changes.newScopes = append(m.changes.newScopes, w)
@@ -33,20 +32,22 @@ func (m *members) addScope(ctx context.Context, w *row) error {
 	}
 	edges, who := m.loaded.edgeSets[w.id], m.s.who.Member
 	if edges.find(a.Place.Code, who) != nil {
-		return nil // named among the members, so it has a role already
+		return nil // the command named the creator as a member, which added a role
 	}
 	m.changes.addEdge(edges, edge{code: a.Place.Code, from: w.id, to: who}, w)
 	m.addRole(w, role{scope: w.id, member: who, role: m.s.e.layout.roleID(roleSystemAdmin), owner: true})
 	return nil
 }
 
-// addRole begins or ends a role; by is the asset whose version records it.
+// addRole records that a role begins or ends. by is the asset whose version records the
+// change.
 func (m *members) addRole(by *row, o role) {
 	o.by = by
 	m.changes.roles = append(m.changes.roles, o)
 }
 
-// added gives a member who joins a project the default role there.
+// added is called for a new link. If the link makes a member join a project, the member gets
+// the default role in it.
 func (m *members) added(ctx context.Context, w *row, relation int, scope, member int64) error {
 	if !m.s.e.layout.isMembers(relation) {
 		return nil
@@ -59,13 +60,15 @@ func (m *members) added(ctx context.Context, w *row, relation int, scope, member
 	return nil
 }
 
-// removed ends the role of a member who leaves a project.
+// removed is called for a link that ends. If a member leaves a project by that, the role of
+// the member in it ends, too.
 func (m *members) removed(w *row, relation int, scope, member int64) {
 	if m.s.e.layout.isMembers(relation) {
 		m.addRole(w, role{scope: scope, member: member, end: true})
 	}
 }
 
+// defaultRole returns the stored id of the default role of a member.
 func (m *members) defaultRole(ctx context.Context, member int64) (int64, error) {
 	if a := m.s.e.layout.defaultRole; a != nil {
 		edges, err := m.loaded.edgesFrom(ctx, a.On, member, a.Place.Code)
@@ -79,7 +82,8 @@ func (m *members) defaultRole(ctx context.Context, member int64) (int64, error) 
 	return m.s.e.layout.roleID(roleTeamMember), nil
 }
 
-// setRole gives a member a role in a project, which the member joins if need be.
+// setRole sets the role of a member in a project. A member who is not in the project joins
+// it. w is the asset whose version records the change. to is the stored id of the role.
 func (m *members) setRole(ctx context.Context, w *row, scope, member, to int64, owner bool) error {
 	a := m.s.e.layout.members
 	if a == nil {

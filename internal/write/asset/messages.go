@@ -8,15 +8,15 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Every text a failing command can answer with. They are wire contract.
+// The messages of failing commands. They are part of the interface and do not change. A few
+// messages that only one other file uses are in that file.
 // Spec: interface 7.2.
 
-// ErrForm in Change.Bad says that the value has a form no attribute takes; the
-// command then fails with the attribute's own message.
+// ErrForm in Change.Bad marks a value whose form no attribute accepts. The command then fails
+// with the message for an invalid value of the attribute.
 var ErrForm = fault.Invalidf(fault.NoPlace, "invalid form of a value")
 
-// isCommands reports whether an error is a command's own failure, not the
-// request's.
+// isCommands reports whether an error fails only one command. Other errors end the request.
 func isCommands(err error) bool {
 	if errors.Is(err, ErrReach) {
 		return false
@@ -28,16 +28,18 @@ func isCommands(err error) bool {
 	return false
 }
 
-// NotFound is the error of a path whose asset is not there, or not for the caller.
+// NotFound returns the error for a path whose asset does not exist or is not visible to the
+// caller.
 func NotFound() error { return fault.NotFoundf("Not Found") }
 
-// verbNames are the verbs of rights in messages; an operation has its own name.
+// verbNames are the names of verbs in messages. meta.ToOperate has none: messages then name
+// the operation.
 var verbNames = map[meta.Verb]string{
 	meta.ToCreate: "Create", meta.ToChange: "Change", meta.ToDelete: "Delete", meta.ToRelate: "Relate",
 }
 
-// denied answers a command that the caller's role does not allow. name is the
-// attribute or operation that is the reason, empty for the asset as a whole.
+// denied returns the error for a command that the caller's role does not allow. name is the
+// attribute or operation that is denied; empty means the asset as a whole.
 func denied(t *meta.Type, verb meta.Verb, name string) error {
 	if name == "" {
 		name = verbNames[verb]
@@ -45,7 +47,7 @@ func denied(t *meta.Type, verb meta.Verb, name string) error {
 	return fault.Deniedf("Denied'%s.%s", t.Name, name)
 }
 
-// MayNotChange answers who may not change an asset of a type.
+// MayNotChange returns the error for a caller who may not change assets of a type.
 func MayNotChange(typ string) error { return denied(&meta.Type{Name: typ}, meta.ToChange, "") }
 
 func required(a *meta.Attr) error {
@@ -76,17 +78,17 @@ func unknownAttr(t *meta.Type, name string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown AttributeDefinition: %s.%s", t.Name, name)
 }
 
-// UnknownType is the interface's answer to an asset type that does not exist.
+// UnknownType returns the error for the name of an asset type that does not exist.
 func UnknownType(name string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown AssetType: %s", name)
 }
 
-// AbstractType answers a create of a type that has no instances of its own.
+// AbstractType returns the error for the creation of an asset of an abstract type.
 func AbstractType(name string) error {
 	return fault.Invalidf(fault.NoPlace, "Abstract AssetType: %s", name)
 }
 
-// UnknownOp is the interface's answer to an operation the type does not have.
+// UnknownOp returns the error for an operation that the type does not have.
 func UnknownOp(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown Operation '%s.%s'", typ, op)
 }
@@ -95,23 +97,26 @@ func unknownArgument(typ, op, name string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown Argument '%s.%s.%s'", typ, op, name)
 }
 
+// notNow returns the error for an operation that may not run on the asset in its present form.
 func notNow(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid Operation '%s.%s'", typ, op)
 }
 
+// notAvailable returns the error for an operation that needs code which does not exist.
 func notAvailable(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Unavailable Operation '%s.%s'", typ, op)
 }
 
-// Stale ends the whole request: somebody else was faster.
+// Stale returns the error for an asset that has changed since the moment of If-Match. It ends
+// the whole request.
 func Stale(o oid.OID) error {
 	return fault.Conflictf(nil, "%s has changed since the moment of If-Match", o)
 }
 
 func badToken(r Ref) error { return oid.Invalid(r.token()) }
 
-// rootRelated is the type that the first declaration of a relation points to.
-// Overrides narrow it; messages name the wide one.
+// rootRelated returns the related type in the first declaration of a relation. Overrides on
+// subtypes may narrow that type, but messages name the one of the first declaration.
 func rootRelated(a *meta.Attr) *meta.Type {
 	related := a.Related
 	for _, t := range a.On.Ancestors() {

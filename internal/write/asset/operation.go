@@ -9,11 +9,11 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// opCode carries out an operation that is more than a change of state. It returns
-// the asset the operation answers with where that is a new one.
+// opCode carries out the part of an operation that Effect does not describe as data. It
+// returns the new asset that the operation answers with, or nil.
 type opCode func(o *operations, ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error)
 
-// opCodes are the operations with code of their own, by Effect.Code.
+// opCodes are the functions of operations, by Effect.Code.
 var opCodes = map[string]opCode{
 	"AssignMemberWithRole":                   (*operations).assignMember,
 	"AssignToScopeWithRole":                  (*operations).assignToScope,
@@ -36,18 +36,18 @@ var opCodes = map[string]opCode{
 	"StoryToEpic":                            (*operations).breakDown,
 }
 
-// copies are the operations that copy an asset with all that it holds.
+// copies are the values of Effect.Code for operations that copy an asset to the same type.
+// prefetch loads the links of the asset for them.
 var copies = map[string]bool{"Copy": true, "DeepCopy": true, "ShallowCopy": true, "Split": true}
 
-// needsQueries are the operations that read the database while they run, so they
-// cannot share a batch with the commands before them.
+// needsQueries are the values of Effect.Code for operations that read the database while they
+// run. They cannot share a batch with earlier commands, whose changes are not written yet.
 var needsQueries = map[string]bool{
 	"CopyAcceptanceTestsFromRegressionSuite": true, "DeleteExpression": true, "EpicToStory": true, "Send": true,
 }
 
-// run checks that an operation may run on an asset, then does what the model
-// defines and what its code adds. made is the asset the operation answers with,
-// nil for the asset itself.
+// run runs an operation on an asset and on its parts, after checking that it may run. made is
+// the new asset that the operation answers with; nil means that it answers with w.
 func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, err error) {
 	op, ok := w.typ.Op(c.Op)
 	if !ok {
@@ -66,6 +66,7 @@ func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, er
 	if err := o.rules.checkOperation(ctx, w, op); err != nil || op.Repeats(w.cur.code) {
 		return nil, err
 	}
+
 	o.changes.touch(w)
 	w.cur.partOp = ""
 	if err := o.applyEffect(ctx, w, op); err != nil {
@@ -79,7 +80,7 @@ func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, er
 	return made, o.operateOnParts(ctx, w, op)
 }
 
-// applyEffect carries out the effect that the model defines.
+// applyEffect carries out the part of an operation that the model describes as data.
 func (o *operations) applyEffect(ctx context.Context, w *row, op *meta.Op) error {
 	for _, name := range slices.Sorted(maps.Keys(op.Effect.Set)) {
 		a, ok := w.typ.Attr(name)
@@ -100,7 +101,7 @@ func (o *operations) applyEffect(ctx context.Context, w *row, op *meta.Op) error
 	return nil
 }
 
-// operations carries out what operations do to assets.
+// operations runs operations on assets.
 type operations struct {
 	unit
 	rules    *rules
@@ -109,7 +110,7 @@ type operations struct {
 	copier   *copier
 }
 
-// argument finds an argument of an operation; names ignore case.
+// argument returns the value of an argument of an operation. Names of arguments ignore case.
 func argument(args []Change, name string) (Value, bool) {
 	for _, a := range args {
 		if strings.EqualFold(a.Name, name) && len(a.Set) > 0 {
@@ -119,7 +120,7 @@ func argument(args []Change, name string) (Value, bool) {
 	return Value{}, false
 }
 
-// argumentAsset resolves an argument that names an asset of a type.
+// argumentAsset returns the asset of a type that an argument names. The argument is required.
 func (o *operations) argumentAsset(ctx context.Context, w *row, args []Change, name, typ string) (target, error) {
 	t, ok := o.s.e.model.Type(typ)
 	if !ok {
@@ -137,8 +138,8 @@ func (o *operations) argumentAsset(ctx context.Context, w *row, args []Change, n
 	return found, err
 }
 
-// claimUsername sets the username of a deleted member again. Another member may
-// have it meanwhile: then the operation fails.
+// claimUsername sets the login of a deleted member again if the member leaves the state
+// deleted. If another member has the username now, the operation fails. to is the new state.
 func (o *operations) claimUsername(w *row, to int) {
 	a := o.s.e.layout.types[w.typ].username
 	if a == nil || w.cur.code != meta.StateDeleted || to == meta.StateDeleted {
@@ -149,8 +150,8 @@ func (o *operations) claimUsername(w *row, to int) {
 	}
 }
 
-// restore sets a deleted asset to the state it was deleted in, or to the one that
-// its attributes now determine.
+// restore sets a deleted asset to the state that it had before its deletion. deriveValues may
+// then change the state, because the attribute that determines it may have another value.
 func (o *operations) restore(ctx context.Context, w *row) error {
 	if err := o.loaded.loadDeletions(ctx, []int64{w.id}); err != nil {
 		return err
@@ -171,7 +172,7 @@ func (o *operations) restore(ctx context.Context, w *row) error {
 	return o.set.deriveValues(ctx, w)
 }
 
-// clearToDo sets the effort left of a workitem to zero if it has any.
+// clearToDo sets ToDo of a workitem to zero if it has a value.
 func (o *operations) clearToDo(w *row) {
 	if a, ok := w.typ.Attr("ToDo"); ok && w.get(a) != nil {
 		w.set(a, 0.0)

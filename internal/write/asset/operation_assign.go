@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// quickClose closes the open tasks and tests of an asset and clears their effort
-// and its own; the model's effect closes the asset.
+// quickClose closes the open tasks and tests of an asset. It sets ToDo of the asset and of
+// these tasks and tests to zero. Effect.To closes the asset itself.
 func (o *operations) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	children, err := o.loaded.childrenOf(ctx, w)
 	if err != nil {
@@ -25,7 +25,7 @@ func (o *operations) quickClose(ctx context.Context, w *row, op *meta.Op, _ []Ch
 	return nil, nil
 }
 
-// quickSignup makes the acting member an owner.
+// quickSignup adds the caller to the owners of an asset.
 func (o *operations) quickSignup(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	a, ok := w.typ.Attr("Owners")
 	if !ok {
@@ -35,7 +35,7 @@ func (o *operations) quickSignup(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 	if err != nil || !ok {
 		return nil, err
 	}
-	if me.isDeleted() { // by an earlier command of the request
+	if me.isDeleted() { // an earlier command of the request has deleted the caller
 		return nil, invalid(a)
 	}
 	return nil, o.set.addMember(ctx, w, a, me)

@@ -7,8 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// deleteExpression deletes the conversation of its first expression, when nobody else
-// has spoken in it and the caller may.
+// deleteExpression also deletes the conversation of a deleted expression. It does so if the
+// expression is the first, all expressions have the same author, and the caller may delete
+// the conversation. Effect.To deletes the expression itself.
 func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	id, err := o.relatedID(ctx, w, "BelongsTo")
 	if err != nil || id == noID {
@@ -34,8 +35,8 @@ func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, 
 	return nil, o.operateOnPart(ctx, conversation, op)
 }
 
-// isFirstAndOnlyAuthor reports whether an expression is the first of those in a conversation,
-// which all have its author.
+// isFirstAndOnlyAuthor reports whether an expression is the first in a conversation, and all
+// expressions in the conversation have the same author.
 func (o *operations) isFirstAndOnlyAuthor(ctx context.Context, w *row, conversation int64) (bool, error) {
 	author, err := o.relatedID(ctx, w, "Author")
 	if err != nil {
@@ -54,7 +55,7 @@ func (o *operations) isFirstAndOnlyAuthor(ctx context.Context, w *row, conversat
 	return true, nil
 }
 
-// relatedID returns what a relation of an asset leads to, noID for nothing.
+// relatedID returns the id of the target of a to-one relation; noID if there is none.
 func (o *operations) relatedID(ctx context.Context, w *row, relation string) (int64, error) {
 	a, ok := w.typ.Attr(relation)
 	if !ok {

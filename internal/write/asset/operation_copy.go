@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// copyWhole makes a copy of an asset with its tasks and tests.
+// copyWhole copies an asset with its tasks and tests.
 func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	made, err := o.copier.copyAs(ctx, w.typ.Name, w, everyAttribute, nil)
 	if err != nil {
@@ -31,12 +31,12 @@ func (o *operations) copyWhole(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 	return made, nil
 }
 
-// copyShallow makes a copy of an asset without its tasks and tests.
+// copyShallow copies an asset without its tasks and tests.
 func (o *operations) copyShallow(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	return o.copier.copyAs(ctx, w.typ.Name, w, everyAttribute, nil)
 }
 
-// split makes a copy that takes over the tasks and tests still open.
+// split copies an asset and moves its open tasks and tests to the copy.
 func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	made, err := o.copier.copyAs(ctx, w.typ.Name, w, everyAttribute, nil)
 	if err != nil {
@@ -50,8 +50,8 @@ func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) 
 	return made, o.copier.moveChildren(ctx, w, made, func(child *row) bool { return child.cur.code < meta.StateClosed })
 }
 
-// copyRegressionTests makes one test below a test set for every regression
-// test of its suite that the caller sees.
+// copyRegressionTests adds a test to a test set for every regression test in its suite that
+// the caller sees.
 func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	a, ok := w.typ.Attr("RegressionSuite")
 	if !ok {
@@ -89,8 +89,8 @@ func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op
 	return nil, nil
 }
 
-// lockLinked locks and returns the live assets of a type whose relation names an
-// asset.
+// lockLinked locks and returns the assets whose relation refers to an asset, except deleted
+// assets. typ names a type with that relation.
 func (o *operations) lockLinked(ctx context.Context, typ, relation string, to int64) ([]*row, error) {
 	ids, err := o.loaded.linkedTo(ctx, typ, relation, to)
 	if err != nil {

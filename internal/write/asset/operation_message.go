@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// send gives every recipient of a message who has none a receipt.
+// send creates a receipt for every recipient of a message who has no receipt yet.
 func (o *operations) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	a, ok := w.typ.Attr("Recipients")
 	if !ok {
@@ -28,7 +28,7 @@ func (o *operations) send(ctx context.Context, w *row, _ *meta.Op, _ []Change) (
 	return nil, err
 }
 
-// withReceipt returns the members who have a receipt of a message.
+// withReceipt returns the ids of the members who have a receipt of a message.
 func (o *operations) withReceipt(ctx context.Context, w *row) (map[int64]bool, error) {
 	receipts, err := o.lockLinked(ctx, "MessageReceipt", "Message", w.id)
 	done := map[int64]bool{}

@@ -6,9 +6,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// operateOnParts runs an operation on the parts of an asset, each as a change of
-// its own, where their state allows it; Undelete only where they were deleted
-// with the asset.
+// operateOnParts runs an operation on the parts of an asset, and on the parts of these parts.
+// It skips parts whose state does not allow the operation. Undelete also skips parts that
+// were not deleted together with the asset.
 func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) error {
 	rules := o.s.e.layout.partRules(w.typ, op.Name)
 	if len(rules) == 0 {
@@ -22,7 +22,8 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 			return err
 		}
 	}
-	var further []*row // parts that have parts
+
+	var further []*row // parts that may have parts
 	for _, rule := range rules {
 		for _, part := range o.loaded.parts[w.id] {
 			if part.typ != rule.part || o.loaded.rows[part.id] != part {
@@ -49,7 +50,7 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 	return o.operateOnPartsOf(ctx, further, op)
 }
 
-// operateOnPartsOf runs an operation on the parts of assets that are parts
+// operateOnPartsOf runs an operation on the parts of several owners, which are parts
 // themselves.
 func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *meta.Op) error {
 	ids := make([]int64, len(owners))
@@ -67,7 +68,7 @@ func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *me
 	return nil
 }
 
-// operateOnPart applies to a part what an operation does to its owner.
+// operateOnPart changes the state of a part as an operation changes the state of its owner.
 func (o *operations) operateOnPart(ctx context.Context, part *row, op *meta.Op) error {
 	o.changes.touch(part)
 	if op.Effect.Back {

@@ -6,10 +6,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// breakDown turns a story into an epic, which takes its place; the story stays as
-// the model's effect leaves it.
+// breakDown creates an epic from a story and points MorphedInto of the story to it. The story
+// stays, in the state Effect.To.
 func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
-	// An epic has no use for the attributes left out.
+	// Epics do not use the excluded attributes.
 	epic, err := o.copier.copyAs(ctx, "Epic", w, except("Timebox", "ToDo", "DetailEstimate"), func(epic *row) error {
 		from, has := w.typ.Attr("Estimate")
 		if to, ok := epic.typ.Attr("Swag"); ok && has {
@@ -23,9 +23,9 @@ func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 	return epic, o.set.pointTo(ctx, w, "MorphedInto", epic)
 }
 
-// epicToStory restores the story that was turned into an epic, and deletes the
-// epic. The model's filter refuses an epic that has something below it. An epic that
-// the caller does not see stays, as if there were none.
+// epicToStory deletes the epic that was created from a story. Effect.To restores the story,
+// and Effect.When refuses an epic that has assets below it. If the caller does not see the
+// epic, only the story changes.
 func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	into, ok := w.typ.Attr("MorphedInto")
 	if !ok {
@@ -53,8 +53,8 @@ func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 	return nil, o.set.setRef(ctx, w, into, nil)
 }
 
-// generateSub makes a story or an epic below an epic, with its name. A story has
-// nothing below it: what it generates gets the epic above the story.
+// generateSub creates a story or an epic below an epic, and copies the name. If w is a story,
+// the new asset gets the epic above w instead, because nothing can be below a story.
 func (o *operations) generateSub(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	t, ok := o.s.e.model.Type(op.Effect.Result)
 	if !ok {
@@ -65,11 +65,13 @@ func (o *operations) generateSub(ctx context.Context, w *row, op *meta.Op, _ []C
 	if !ok || !super.Takes(w.typ) {
 		return o.copier.copyAs(ctx, t.Name, w, only(append(names, "Super")...), nil)
 	}
-	return o.copier.copyAs(ctx, t.Name, w, only(names...), func(sub *row) error { return o.set.pointTo(ctx, sub, "Super", w) })
+	return o.copier.copyAs(ctx, t.Name, w, only(names...), func(sub *row) error {
+		return o.set.pointTo(ctx, sub, "Super", w)
+	})
 }
 
-// convertToDefect makes a defect of a story, with its tasks and tests; the
-// model's effect deletes the story.
+// convertToDefect creates a defect from a story and moves the tasks and tests of the story to
+// it. Effect.To deletes the story.
 func (o *operations) convertToDefect(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	defect, err := o.copier.copyAs(ctx, "Defect", w, everyAttribute, nil)
 	if err != nil {
@@ -78,7 +80,7 @@ func (o *operations) convertToDefect(ctx context.Context, w *row, _ *meta.Op, _ 
 	return defect, o.copier.moveChildren(ctx, w, defect, func(*row) bool { return true })
 }
 
-// convertToTeam makes a team with the name of a project.
+// convertToTeam creates a team with the name and the description of a project.
 func (o *operations) convertToTeam(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	return o.copier.copyAs(ctx, "Team", w, only("Name", "Description"), nil)
 }
