@@ -97,7 +97,7 @@ func unknownArgument(typ, op, name string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown Argument '%s.%s.%s'", typ, op, name)
 }
 
-// notNow returns the error for an operation that may not run on the asset in its present form.
+// notNow returns the error for an operation that may not run on the asset as it is now.
 func notNow(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid Operation '%s.%s'", typ, op)
 }

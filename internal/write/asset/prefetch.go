@@ -7,28 +7,31 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// prefetch collects what a batch must know before its first command is checked.
+// prefetch collects what a batch needs to lock and read before its first command is checked.
 type prefetch struct {
-	s                           *Session
-	layout                      *layout
-	locks, followed, references []int64
-	names                       map[namespace][]string
-	namespaces                  []namespace // of names, in the order met
-	seenNames                   map[nameKey]bool
-	edges                       map[edgeGroup][]int64
-	reverseLinks                map[int][]int64 // by relation: the ids at the other end
-	trees                       map[string]bool
-	sources                     []int64
-	owners                      []int64                // of parts that operations run on
-	deleted                     []int64                // assets to be restored
-	tracked                     []int64                // workitems whose effort is written, where that is bound
-	sealable                    map[*meta.Attr][]int64 // by meta.Type.Sealed: assets to be changed
-	creates                     int64
+	s            *Session
+	layout       *layout
+	locks        []int64                // ids of assets that the batch changes
+	followed     []int64                // ids of references that are locked; see lockReferences
+	references   []int64                // ids of other references
+	names        map[namespace][]string // names to look up
+	namespaces   []namespace            // the keys of names, in the order in which they were added
+	seenNames    map[nameKey]bool       // what names contains
+	edges        map[edgeGroup][]int64  // ids of the assets at which the edges begin
+	reverseLinks map[int][]int64        // the same by code of the relation, for assets whose type is not known yet
+	trees        map[string]bool        // names of rows of tree_lock
+	sources      []int64                // ids of assets whose dependents are loaded
+	owners       []int64                // ids of assets whose parts are loaded
+	deleted      []int64                // ids of assets to be restored
+	tracked      []int64                // ids of workitems whose effort is written, if the settings restrict that
+	sealable     map[*meta.Attr][]int64 // by meta.Type.Sealed: ids of assets to be changed
+	creates      int64                  // number of creates
 }
 
-// edgeGroup is a relation (or, below zero, a multi-value scalar) from one type.
+// edgeGroup is the edges with one code that begin at assets of one type.
 type edgeGroup struct{ code, fromType int }
 
+// addReference adds an asset that the batch refers to. followed means that it is locked.
 func (p *prefetch) addReference(id int64, followed bool) {
 	if followed {
 		p.followed = append(p.followed, id)
@@ -37,7 +40,7 @@ func (p *prefetch) addReference(id int64, followed bool) {
 	p.references = append(p.references, id)
 }
 
-// addName adds a name to look up.
+// addName adds a name to look up, unless it has been added.
 func (p *prefetch) addName(key nameKey) {
 	if p.seenNames[key] {
 		return
@@ -54,9 +57,9 @@ func (p *prefetch) addEdges(code int, t *meta.Type, id int64) {
 	p.edges[g] = append(p.edges[g], id)
 }
 
-// prefetch resolves all references of a batch at once, locks what it changes in
-// id order, and loads what the checks need. What is not foreseen here is loaded
-// when a check asks for it.
+// prefetch resolves all references of a batch together, locks the assets that the batch
+// changes in the order of their ids, and loads what the checks need. Anything else is loaded
+// when a check needs it.
 func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 	p := &prefetch{
 		s: x.s, layout: x.s.e.layout,
@@ -69,7 +72,8 @@ func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 	return p.load(ctx, x, len(commands) > 1)
 }
 
-// load locks and reads what has been collected.
+// load locks and reads what has been collected. several means that the batch has several
+// commands.
 func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err error) {
 	if p.creates > 0 {
 		if x.nextID, err = x.s.e.ids.next(ctx, x.s.e.db, x.s.tx, p.creates); err != nil {
@@ -98,7 +102,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 	return nil
 }
 
-// collect adds what one command needs.
+// collect adds what one command needs to lock and read.
 func (p *prefetch) collect(c *Command) {
 	t := p.s.typeOf(c)
 	id, existing := p.s.idOf(c.Target)
@@ -140,8 +144,9 @@ func (p *prefetch) loadSealed(ctx context.Context, l *loaded) error {
 	return nil
 }
 
-// collectChange adds what one change needs: the assets its values name, and the
-// edges and dependents of an asset that exists already.
+// collectChange adds what one change needs: the assets that its values name, the trees that it
+// may reorder, and the edges and dependents of the changed asset. existing means that the
+// changed asset exists; id is then its id.
 func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
 	if existing && (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) {
 		p.addEdges(edgeCode(a), t, id)
@@ -189,7 +194,8 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 	}
 }
 
-// collectOp adds the edges that an operation sets, and the assets it runs on.
+// collectOp adds what an operation needs: the edges that it reads and sets, and the dependents
+// and parts of its asset.
 func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 	op, ok := t.Op(c.Op)
 	if !ok {
@@ -227,8 +233,8 @@ func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 	}
 }
 
-// resolveNames looks up all names of a batch, one query per namespace and
-// attribute, and adds the assets they mean.
+// resolveNames looks up all names of a batch, with one query for each namespace and attribute.
+// It adds the found assets to the references.
 func (p *prefetch) resolveNames(ctx context.Context, r *resolver) error {
 	for _, in := range p.namespaces {
 		if err := r.lookupNames(ctx, in, p.names[in]); err != nil {

@@ -5,7 +5,7 @@ import "context"
 // propagate copies changed values to the assets that derive from them,
 // transitively.
 func (u unit) propagate(ctx context.Context) error {
-	for i := 0; i < len(u.changes.touched); i++ { // grows
+	for i := 0; i < len(u.changes.touched); i++ { // updateDependent appends to touched
 		w := u.changes.touched[i]
 		if !w.creating() {
 			if !u.sourceChanged(w) {
@@ -16,7 +16,7 @@ func (u unit) propagate(ctx context.Context) error {
 			}
 		}
 		for _, dependent := range u.loaded.dependents[w.id] {
-			if u.loaded.rows[dependent.id] != dependent { // its own command failed
+			if u.loaded.rows[dependent.id] != dependent { // the command that made it has failed
 				continue
 			}
 			if err := u.proceed(ctx); err != nil {
@@ -30,7 +30,8 @@ func (u unit) propagate(ctx context.Context) error {
 	return nil
 }
 
-// sourceChanged reports whether a slot that others copy has changed on w.
+// sourceChanged reports whether the current command has changed a slot of w that other assets
+// copy.
 func (u unit) sourceChanged(w *row) bool {
 	for _, slot := range u.s.e.layout.copiedSlots {
 		if w.cur.slots[slot] != w.before.slots[slot] {
@@ -40,8 +41,8 @@ func (u unit) sourceChanged(w *row) bool {
 	return false
 }
 
-// updateDependent copies changed values of w to a dependent that still derives
-// from it.
+// updateDependent copies changed values of w to a dependent, if the dependent still copies
+// from w.
 func (u unit) updateDependent(ctx context.Context, w, dependent *row) error {
 	for _, rule := range u.s.e.layout.types[dependent.typ].sources {
 		source, err := u.loaded.pointsTo(ctx, dependent, rule.relation)

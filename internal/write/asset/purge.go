@@ -12,13 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// purgeAssets is how many assets are cleared in one transaction.
+// purgeAssets is the most assets from which one transaction removes values.
 const purgeAssets = 100
 
-// Purge removes what deleted custom attributes and lists have left: the values of assets
-// and of their versions, and links. Nothing names them since the commit that deleted the
-// definition, so nobody sees how far it is; it goes on where it, or another process,
-// stopped.
+// Purge removes the data of custom attributes and lists that were deleted with their data: the
+// values of assets and of their versions, and links. The model does not contain these
+// attributes and lists any more, so clients cannot see the data while Purge runs. If it stops,
+// the next call, in any process, continues at the same place.
 func Purge(ctx context.Context, d *db.DB, base *meta.Model) error {
 	all, err := purges(ctx, d, base)
 	for _, p := range all {
@@ -34,11 +34,13 @@ type purge struct {
 	d    *db.DB
 	id   int64 // of its definition
 	name string
-	step func(ctx context.Context, tx *db.Tx, done int64) (more bool, err error) // removes the next ones behind an id
+	// step removes the values of the next assets, whose ids are greater than done.
+	step func(ctx context.Context, tx *db.Tx, done int64) (more bool, err error)
 }
 
-// purges returns what there is to remove, attributes first: so that no link leads to a
-// value of a list that is emptied.
+// purges returns all purges. Attributes come before lists, so that no link refers to a value
+// of a list that is already emptied. If it does not find a definition, it returns an error
+// and the purges of the other attributes.
 func purges(ctx context.Context, d *db.DB, base *meta.Model) ([]*purge, error) {
 	ids, err := db.Column[int64](ctx, d, `SELECT definition_id FROM definition_purge ORDER BY definition_id`)
 	if err != nil || len(ids) == 0 {
@@ -62,13 +64,13 @@ func purges(ctx context.Context, d *db.DB, base *meta.Model) ([]*purge, error) {
 			err = errors.Join(err, fmt.Errorf("nothing is defined by %d, whose values are to be removed: %w", id, left))
 		}
 	}
-	if err != nil { // an attribute that cannot be removed may lead to one of them
+	if err != nil { // an attribute that was not found may refer to one of the lists
 		return all, err
 	}
 	return append(all, lists...), nil
 }
 
-// run removes all values.
+// run removes all values, and then the row of definition_purge.
 func (p *purge) run(ctx context.Context) error {
 	for {
 		more, err := p.once(ctx)
@@ -83,13 +85,15 @@ func (p *purge) run(ctx context.Context) error {
 	return err
 }
 
-// once removes the values of the next assets, in one transaction. It reports whether
-// there may be more. Of several processes one is at work; when another has finished
-// there is nothing left to do: what is written from then on is of another definition.
+// once removes the values of the next assets, in one transaction. It reports whether there may
+// be more. It locks the row of definition_purge, so that only one process runs a step at a
+// time. If the row does not exist, another process has finished the purge. once must then
+// remove nothing, because later values belong to another definition.
 func (p *purge) once(ctx context.Context) (more bool, err error) {
 	err = p.d.Write(ctx, func(tx *db.Tx) error {
 		var done int64
-		err := tx.QueryRow(ctx, `SELECT done_id FROM definition_purge WHERE definition_id = ?`+tx.Dialect().ForUpdate, p.id).Scan(&done)
+		query := `SELECT done_id FROM definition_purge WHERE definition_id = ?` + tx.Dialect().ForUpdate
+		err := tx.QueryRow(ctx, query, p.id).Scan(&done)
 		if fault.KindOf(err) == fault.NotFound {
 			more = false
 			return nil
@@ -116,8 +120,8 @@ func (p *attributePurge) step(ctx context.Context, tx *db.Tx, done int64) (more 
 	return p.scalars(ctx, tx, done)
 }
 
-// scalars clears the next assets and all their versions. It reports whether there may
-// be more.
+// scalars removes the values from the next assets and from all their versions. It reports
+// whether there may be more.
 func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bool, error) {
 	ids, err := nextAssets(ctx, tx, p.types, done)
 	if err != nil || len(ids) == 0 {
@@ -127,14 +131,18 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 	if _, err := tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
 		return false, err
 	}
+
 	set, values := p.cleared()
-	stands := storedExpr(tx.Dialect(), p.attr) + ` IS NOT NULL OR ` + tx.Dialect().JSONText("folded", p.attr.Place.Column) + ` IS NOT NULL` // either may lie apart
+	folded := tx.Dialect().JSONText("folded", p.attr.Place.Column)
+	// Either of the two may be in asset_text instead of the row.
+	inRow := storedExpr(tx.Dialect(), p.attr) + ` IS NOT NULL OR ` + folded + ` IS NOT NULL`
 	for _, table := range []string{"asset", "asset_version"} {
-		_, err := tx.Exec(ctx, `UPDATE `+table+` SET `+set+` WHERE id IN `+in+` AND (`+stands+`)`, append(values, args...)...)
-		if err != nil {
+		query := `UPDATE ` + table + ` SET ` + set + ` WHERE id IN ` + in + ` AND (` + inRow + `)`
+		if _, err := tx.Exec(ctx, query, append(values, args...)...); err != nil {
 			return false, err
 		}
 	}
+
 	for _, column := range []string{"attrs", "folded"} {
 		if err := rewriteTexts(ctx, tx, column, ids, p.without); err != nil {
 			return false, err
@@ -143,26 +151,28 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 	return purged(ctx, tx, p.id, ids)
 }
 
-// without is a document without what belongs to the attribute.
+// without returns a copy of a JSON document without the key of the attribute.
 func (p *attributePurge) without(as attrs) attrs {
 	return slices.DeleteFunc(slices.Clone(as), func(x attrValue) bool { return x.key == p.attr.Place.Column })
 }
 
-// nextAssets are the ids of the next assets of some types behind an id, in the order in
-// which writers lock them.
+// nextAssets returns the ids of the next assets of some types, at most purgeAssets. They are
+// greater than done and in ascending order, in which writers also lock assets.
 func nextAssets(ctx context.Context, tx *db.Tx, types []int64, done int64) ([]int64, error) {
 	in, args := db.InArgs(types)
-	return db.Column[int64](ctx, tx, `SELECT id FROM asset WHERE type IN `+in+` AND id > ? ORDER BY id LIMIT ?`, append(args, done, purgeAssets)...)
+	query := `SELECT id FROM asset WHERE type IN ` + in + ` AND id > ? ORDER BY id LIMIT ?`
+	return db.Column[int64](ctx, tx, query, append(args, done, purgeAssets)...)
 }
 
-// purged notes how far the purge of a definition is. It reports whether there may be
-// more.
+// purged stores the last of the ids as the progress of a purge. It reports whether there may
+// be more.
 func purged(ctx context.Context, tx *db.Tx, definition int64, ids []int64) (more bool, err error) {
 	_, err = tx.Exec(ctx, `UPDATE definition_purge SET done_id = ? WHERE definition_id = ?`, ids[len(ids)-1], definition)
 	return len(ids) == purgeAssets, err
 }
 
-// cleared is what an UPDATE sets where the attribute has no value.
+// cleared returns what an UPDATE sets to remove the value of the attribute, with the arguments
+// of its placeholders.
 func (p *attributePurge) cleared() (set string, values []any) {
 	path := `$."` + p.attr.Place.Column + `"`
 	if p.attr.Place.Kind == meta.InColumn {
@@ -171,12 +181,12 @@ func (p *attributePurge) cleared() (set string, values []any) {
 	return `attrs = JSON_REMOVE(attrs, ?), folded = JSON_REMOVE(folded, ?)`, []any{path, path}
 }
 
-// links deletes the links of the next assets of some type. It reports whether there
+// links deletes the links that begin at the next assets of one type. It reports whether there
 // may be more.
 func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 	for _, code := range p.types {
-		ids, err := db.Column[int64](ctx, tx, `SELECT DISTINCT from_id FROM asset_link WHERE relation = ? AND from_type = ? ORDER BY from_id LIMIT ?`,
-			p.attr.Place.Code, code, purgeAssets)
+		query := `SELECT DISTINCT from_id FROM asset_link WHERE relation = ? AND from_type = ? ORDER BY from_id LIMIT ?`
+		ids, err := db.Column[int64](ctx, tx, query, p.attr.Place.Code, code, purgeAssets)
 		if err != nil {
 			return false, err
 		}
@@ -184,13 +194,14 @@ func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 			continue
 		}
 		in, args := db.InArgs(ids)
-		return true, purgeLinks(ctx, tx, `relation = ? AND from_type = ? AND from_id IN `+in, append([]any{p.attr.Place.Code, code}, args...))
+		return true, purgeLinks(ctx, tx, `relation = ? AND from_type = ? AND from_id IN `+in,
+			append([]any{p.attr.Place.Code, code}, args...))
 	}
 	return false, nil
 }
 
-// purgeLinks deletes the links that match a condition. In the versions where these links
-// began or ended, it sets linked to 1: some links, not counted.
+// purgeLinks deletes the links that match a condition. In the versions with which these links
+// began or ended, it sets the column linked to 1, which means an unknown number of links.
 func purgeLinks(ctx context.Context, tx *db.Tx, condition string, args []any) error {
 	moments, err := db.Column[int64](ctx, tx, `SELECT since_moment FROM asset_link WHERE `+condition+
 		` UNION SELECT until_moment FROM asset_link WHERE `+condition, slices.Concat(args, args)...)
@@ -198,7 +209,8 @@ func purgeLinks(ctx context.Context, tx *db.Tx, condition string, args []any) er
 		return err
 	}
 	for in, some := range db.InChunks(moments) {
-		if _, err := tx.Exec(ctx, `UPDATE asset_version SET linked = 1 WHERE linked > 1 AND moment IN `+in, some...); err != nil {
+		query := `UPDATE asset_version SET linked = 1 WHERE linked > 1 AND moment IN ` + in
+		if _, err := tx.Exec(ctx, query, some...); err != nil {
 			return err
 		}
 	}

@@ -9,18 +9,19 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// listPurge empties the values of one list. Their rows stay, with ids, moments and
-// places in the order: versions follow each other without a gap, and the audits that
-// changed them are those of something.
+// listPurge empties the values of one list. Their rows stay, with ids, moments and ranks. So
+// the versions of an asset still have no gaps, and every audit still has versions.
 type listPurge struct {
-	id       int64 // of its definition
-	list     *meta.Type
-	set      string  // what an UPDATE of a row sets
-	from, to []int64 // codes of relations that may begin at its values, and end there
+	id   int64 // of its definition
+	list *meta.Type
+	set  string  // what an UPDATE of a row sets
+	from []int64 // codes of relations whose links may begin at values of the list
+	to   []int64 // codes of relations whose links may end at values of the list
 }
 
 func newListPurge(definition int64, list *meta.Type, m *meta.Model) *listPurge {
-	p := &listPurge{id: definition, list: list, set: "attrs = NULL, folded = NULL, " + strings.Join(db.HashColumns(), " = NULL, ") + " = NULL"}
+	hashes := strings.Join(db.HashColumns(), " = NULL, ")
+	p := &listPurge{id: definition, list: list, set: "attrs = NULL, folded = NULL, " + hashes + " = NULL"}
 	for _, c := range m.AllColumns() {
 		if c.Name != "order_key" {
 			p.set += ", " + c.Name + " = NULL"
@@ -58,14 +59,16 @@ func (p *listPurge) step(ctx context.Context, tx *db.Tx, done int64) (more bool,
 	}
 	if len(p.from) > 0 {
 		relations, codes := db.InArgs(p.from)
-		err = purgeLinks(ctx, tx, `relation IN `+relations+` AND from_type = ? AND from_id IN `+in, slices.Concat(codes, []any{p.list.Code}, args))
+		err = purgeLinks(ctx, tx, `relation IN `+relations+` AND from_type = ? AND from_id IN `+in,
+			slices.Concat(codes, []any{p.list.Code}, args))
 		if err != nil {
 			return false, err
 		}
 	}
 	if len(p.to) > 0 {
 		relations, codes := db.InArgs(p.to)
-		if err = purgeLinks(ctx, tx, `relation IN `+relations+` AND to_id IN `+in, slices.Concat(codes, args)); err != nil {
+		err = purgeLinks(ctx, tx, `relation IN `+relations+` AND to_id IN `+in, slices.Concat(codes, args))
+		if err != nil {
 			return false, err
 		}
 	}

@@ -15,9 +15,9 @@ type ranker struct {
 	resolver *resolver
 }
 
-// setRank changes the rank of an asset: just before or after another asset of its
-// rank space, or just before or after a rank. Its own rank changes nothing; no
-// other can be set.
+// setRank moves an asset just before or after another asset of its rank space, or just before
+// or after a rank. A plain number is invalid, except the rank that the asset already has,
+// which changes nothing.
 func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if a.Place.Kind != meta.InColumn {
 		return invalid(a)
@@ -25,6 +25,7 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	if err := k.loaded.lockTrees(ctx, map[string]bool{rankSequence(w.typ): true}); err != nil {
 		return err
 	}
+
 	own, _ := w.cur.slots[a.Place.Slot].(int64)
 	if ch.Neighbour != nil {
 		neighbour, err := k.rankNeighbour(ctx, w, a, *ch.Neighbour)
@@ -34,16 +35,18 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 		at, _ := neighbour.cur.slots[a.Place.Slot].(int64)
 		return k.placeRank(ctx, w, a, at, ch.After)
 	}
+
 	written, ok := ch.single()
 	rank, _ := value.Parse(a.Kind, false, written.Text)
 	switch {
 	case !ok || ch.Find != nil:
 		return invalid(a)
 	case written.isEmpty() && w.creating():
-		return nil // as if it were not set: it ranks last
+		return nil // a new asset without a rank gets the last one
 	case own != 0 && rank == own:
-		return nil // what was read is sent back
+		return nil // the client sends back the rank that it has read
 	}
+
 	at, after, ok := parseRelativeRank(written)
 	if !ok {
 		return invalid(a)
@@ -56,7 +59,8 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 
 var relativeRankForm = regexp.MustCompile(`^[0-9]{1,10}[+-]$`)
 
-// parseRelativeRank reads "<rank>+", just after, and "<rank>-", just before.
+// parseRelativeRank parses "<rank>+", which means just after the rank, and "<rank>-", which
+// means just before it.
 func parseRelativeRank(v Value) (at int64, after, ok bool) {
 	if v.Kind != Text || !relativeRankForm.MatchString(v.Text) {
 		return 0, false, false
@@ -66,7 +70,7 @@ func parseRelativeRank(v Value) (at int64, after, ok bool) {
 	return at, v.Text[last] == '+', err == nil && at >= 1 && at <= MaxRank
 }
 
-// rankNeighbour finds the asset that a rank is relative to.
+// rankNeighbour resolves and locks the asset next to which w is ranked.
 func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Value) (*row, error) {
 	up := w.typ.Ancestors()
 	byName := &meta.Attr{Name: a.Name, On: w.typ, Declared: w.typ, Kind: meta.Relation, Related: up[len(up)-1]}
@@ -84,8 +88,8 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 	return neighbour, err
 }
 
-// placeRank ranks an asset just before or after a rank, whether another asset has
-// it or not. An asset that is there already stays as it is.
+// placeRank moves an asset just before or after the rank at, which no asset needs to have. It
+// changes nothing if the asset is already at that place.
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
 	s, err := newRankSpace(ctx, k.changes, w, a.Place.Slot)
 	if err != nil {
@@ -98,6 +102,7 @@ func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, 
 	if own, ok := w.cur.slots[s.slot].(int64); ok && lower < own && (own < upper || upper == 0) {
 		return nil
 	}
+
 	last := upper == 0
 	if last {
 		if s.appendable {

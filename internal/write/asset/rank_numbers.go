@@ -2,24 +2,21 @@ package asset
 
 import "github.com/alds-dev/alds/internal/model/meta"
 
-// MaxRank is the greatest rank there is; the least is 1. Clients keep ranks in
-// signed 32-bit integers.
+// MaxRank is the greatest rank; the least is 1. Clients store ranks in signed 32-bit integers.
 const MaxRank = int64(1)<<31 - 1
 
-// New assets take their ranks from the sequence of their space: every 32nd
-// number, and every fourth of the upper half. The numbers between are for those
-// that are ranked relative to another, so that no two writers ever take the same.
-// The sequence begins high enough to rank half a million times before the first
-// without moving anything else.
+// New assets get their ranks from the sequence of their rank space: the multiples of rankStep
+// up to rankHalf, and above it the multiples of upperStep. Assets that are ranked relative to
+// another asset get the numbers between these. So concurrent writers never use the same rank.
 const (
 	rankStep  = int64(32)
-	rankBegin = int64(1) << 24
+	rankBegin = int64(1) << 24 // leaves room for half a million moves to the front, rankStep each
 	rankHalf  = int64(1) << 30
 	upperStep = int64(4)
 )
 
-// rankAt returns the rank that the sequence of a space gives out as its value
-// v, a multiple of rankStep. It is above MaxRank when the space is used up.
+// rankAt returns the rank for the value v of a sequence, a multiple of rankStep. The result is
+// above MaxRank if the rank space is used up.
 func rankAt(v int64) int64 {
 	if v <= rankHalf {
 		return v
@@ -27,8 +24,8 @@ func rankAt(v int64) int64 {
 	return rankHalf + (v-rankHalf)/rankStep*upperStep
 }
 
-// rankValue returns the least value of a sequence that gives out ranks above
-// one that is in use.
+// rankValue returns the least value of a sequence whose later ranks are all above used, the
+// greatest rank in use.
 func rankValue(used int64) int64 {
 	if used <= rankHalf {
 		return roundUp(used, rankStep)
@@ -38,7 +35,7 @@ func rankValue(used int64) int64 {
 
 func roundUp(n, step int64) int64 { return (n + step - 1) / step * step }
 
-// stepAt is the distance of the sequence's ranks around a rank.
+// stepAt returns the distance between the ranks of the sequence near a rank.
 func stepAt(rank int64) int64 {
 	if rank < rankHalf {
 		return rankStep
@@ -46,14 +43,14 @@ func stepAt(rank int64) int64 {
 	return upperStep
 }
 
-// isSequences reports whether a rank is for new assets only.
+// isSequences reports whether a rank belongs to the sequence. Only new assets get it then.
 func isSequences(rank int64) bool { return rank%stepAt(rank) == 0 }
 
-// ceiling returns the first rank above one that belongs to the sequence.
+// ceiling returns the next rank of the sequence above a rank.
 func ceiling(rank int64) int64 { return rank - rank%stepAt(rank) + stepAt(rank) }
 
-// middle returns the rank halfway between two that is not the sequence's, or one
-// next to it; false when there is none.
+// middle returns the rank halfway between two ranks, or a number next to it if the sequence
+// has that rank. It returns false if there is no free number between the two ranks.
 func middle(lower, upper int64) (int64, bool) {
 	at := lower + (upper-lower)/2
 	for _, rank := range [...]int64{at, at + 1, at - 1} {
@@ -64,8 +61,8 @@ func middle(lower, upper int64) (int64, bool) {
 	return 0, false
 }
 
-// between returns the rank for an asset between two: a step below upper where
-// nothing is before it, else the middle. False when there is no room.
+// between returns a rank between two ranks: one rankStep below upper if no asset is before it
+// (lower is 0) and there is room, else the middle. It returns false if there is no room.
 func between(lower, upper int64) (int64, bool) {
 	if lower == 0 && upper > 2*rankStep {
 		return offSequence(upper - rankStep), true
@@ -73,7 +70,7 @@ func between(lower, upper int64) (int64, bool) {
 	return middle(lower, upper)
 }
 
-// offSequence returns rank, or the next one when that is the sequence's.
+// offSequence returns rank, or the next number if rank belongs to the sequence.
 func offSequence(rank int64) int64 {
 	if isSequences(rank) {
 		return rank + 1
@@ -81,6 +78,6 @@ func offSequence(rank int64) int64 {
 	return rank
 }
 
-// rankSequence is the sequence of ranks of a type's rank space, and the row of
-// tree_lock that is locked for ranking relative to another asset.
+// rankSequence returns the name of the sequence of ranks of a type's rank space. The row of
+// tree_lock with the same name is locked to rank an asset relative to another.
 func rankSequence(t *meta.Type) string { return "rank:" + t.RankSpace }

@@ -9,19 +9,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// rankSpace is the rank space of an asset, for a command that holds its lock.
-// Others may add new assets meanwhile, with ranks of the sequence, which are not
-// used here.
+// rankSpace is the rank space of an asset, for a command that has locked it. Other requests may
+// still add new assets, with ranks of the sequence. rankSpace does not use these ranks.
 type rankSpace struct {
 	loaded     *loaded
 	changes    *changes
-	w          *row
-	slot       int
-	name       string // of the column
-	where      string // all of the space but the asset itself
-	args       []any
-	limit      int64 // above every rank in use
-	appendable bool  // the sequence has room to spare for assets that are ranked last
+	w          *row   // the asset to rank
+	slot       int    // of the rank
+	name       string // of the column of the rank
+	where      string // FROM and WHERE for all assets of the space except w
+	args       []any  // of where
+	limit      int64  // greater than every rank in use
+	appendable bool   // the sequence has enough ranks left to use them for moves to the end
 }
 
 func newRankSpace(ctx context.Context, c *changes, w *row, slot int) (*rankSpace, error) {
@@ -42,9 +41,8 @@ func newRankSpace(ctx context.Context, c *changes, w *row, slot int) (*rankSpace
 	return s, nil
 }
 
-// neighbourRanks returns the ranks of the assets around the place just before or
-// after a rank: lower is 0 where nothing is before it, upper 0 where nothing is
-// after it.
+// neighbourRanks returns the ranks of the two assets around the place just before or after the
+// rank at. lower is 0 if no asset is before that place, and upper is 0 if none is after it.
 func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (lower, upper int64, err error) {
 	below, above := ` < ?`, ` >= ?`
 	if after {
@@ -57,9 +55,10 @@ func (s *rankSpace) neighbourRanks(ctx context.Context, at int64, after bool) (l
 	return lower, upper, err
 }
 
-// nearest returns a rank of the space, 0 when there is none.
+// nearest returns the first rank of the space that meets a condition; 0 if there is none.
 func (s *rankSpace) nearest(ctx context.Context, condition string, bounds ...any) (rank int64, err error) {
-	err = s.loaded.s.tx.QueryRow(ctx, `SELECT `+s.name+s.where+` AND `+s.name+condition, slices.Concat(s.args, bounds)...).Scan(&rank)
+	query := `SELECT ` + s.name + s.where + ` AND ` + s.name + condition
+	err = s.loaded.s.tx.QueryRow(ctx, query, slices.Concat(s.args, bounds)...).Scan(&rank)
 	if fault.KindOf(err) == fault.NotFound {
 		return 0, nil
 	}
@@ -69,16 +68,18 @@ func (s *rankSpace) nearest(ctx context.Context, condition string, bounds ...any
 	return rank, nil
 }
 
-// rebalanceSizes are how many neighbours on one side get new ranks when there is
-// no room between two; a greater one is tried where the one before is not enough.
+// rebalanceSizes are the numbers of neighbours on one side that rebalance tries to move, in
+// this order. It tries the next size if the one before does not make enough room.
 var rebalanceSizes = [...]int{32, 1024, 32768}
 
 // minRoom is the least distance that a rebalance leaves between neighbours.
 const minRoom = 4
 
-// rebalance makes room between two ranks by new ranks for the assets after them,
-// or before them: a quarter of their room is for the place itself, the rest is
-// shared evenly. It reports false where all are too close.
+// rebalance ranks the asset between two ranks that have no room between them. It assigns new
+// ranks to the assets after that place, or to the assets before it. These assets share the
+// range from one of the two ranks to the first asset that is not moved. A quarter of the range
+// is free for the place, and the assets divide the rest evenly. rebalance returns false, and
+// changes nothing, if no size makes enough room.
 func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, error) {
 	for _, n := range rebalanceSizes {
 		for _, up := range [...]bool{true, false} {
@@ -108,8 +109,8 @@ func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, er
 	return false, nil
 }
 
-// shift ranks the asset in the middle of the gap from start to start+hot, and its
-// neighbours after that.
+// shift ranks the asset in the middle between start and start+hot, and its neighbours from
+// start+hot on, at distances of step. hot and step are negative for neighbours before it.
 func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
 	if err := s.loaded.loadRows(ctx, slices.Clone(ids)); err != nil {
 		return err
@@ -124,14 +125,15 @@ func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int
 	return nil
 }
 
-// neighbours returns the first n assets from a rank up or down, and the rank of
-// the one after them or of the end of the space.
+// neighbours returns the ids of the first n assets from a rank up or down. end is the rank of
+// the next asset in that direction, or the end of the space if there is no next asset.
 func (s *rankSpace) neighbours(ctx context.Context, from int64, n int, up bool) (ids []int64, end int64, err error) {
 	where, order := ` >= ?`, ``
 	if !up {
 		where, order = ` <= ?`, ` DESC`
 	}
-	query := fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`, s.name, s.where, s.name, where, s.name, s.name, order, n+1)
+	query := fmt.Sprintf(`SELECT id, %s%s AND %s%s AND %s < ? ORDER BY %s%s, id LIMIT %d`,
+		s.name, s.where, s.name, where, s.name, s.name, order, n+1)
 	end = from
 	err = db.Each(ctx, s.loaded.s.tx, query, slices.Concat(s.args, []any{from, s.limit}), func(scan db.Scanner) error {
 		var id int64

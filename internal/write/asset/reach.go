@@ -9,25 +9,25 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// What a request may make larger than it was sent. Exceeding one ends the request, and
-// nothing of it is written.
+// Bounds for requests, because a short request may read and change a lot. A request that
+// exceeds one of them ends, and nothing of it is written. maxHeld only splits a batch.
 const (
-	MaxWritten      = 128 << 20 // bytes of the texts of all versions that it writes
-	maxHeld         = 64 << 20  // bytes of texts that commands together hold before they are written; more are written in parts
-	maxHeldOfOne    = 128 << 20 // of one command
-	maxReadByAsset  = 4         // assets that are read with all their values, for each that a request may change
-	MaxEdgesByAsset = 4         // values of relations that begin and end, for each asset that a request may change
+	MaxWritten      = 128 << 20 // bytes of text in the versions that a request writes
+	maxHeld         = 64 << 20  // bytes of text that a batch of several commands holds in memory
+	maxHeldOfOne    = 128 << 20 // bytes of text that a batch of one command holds in memory
+	maxReadByAsset  = 4         // factor: a request reads at most this times MaxAssets assets in full
+	MaxEdgesByAsset = 4         // factor: at most this times MaxAssets links and values begin or end in a request
 )
 
-// ErrReach marks the errors of requests that reach too far. They end a request, where others
-// of their kind end a command.
+// ErrReach marks the errors of requests that exceed a bound. They end the whole request, while
+// other errors of the kind fault.Invalid fail only a command.
 var ErrReach = errors.New("the request reaches too far")
 
 func reachesTooFar(format string, most int) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf(format, most), At: fault.NoPlace, Err: ErrReach}
 }
 
-// TooManyAssets ends a request that changes more assets than one may.
+// TooManyAssets returns the error for a request that changes more than most assets.
 func TooManyAssets(most int) error {
 	return reachesTooFar("The request touches more than %d assets.", most)
 }
@@ -36,7 +36,8 @@ func tooManyRead(most int) error {
 	return reachesTooFar("The request reads more than %d assets to change others.", most)
 }
 
-// TooManyEdges ends a request that adds and removes more values of relations than one may.
+// TooManyEdges returns the error for a request that adds and removes more than most values of
+// relations.
 func TooManyEdges(most int) error {
 	return reachesTooFar("The request adds and removes more than %d values of relations.", most)
 }
@@ -53,25 +54,26 @@ func affectsTooMany(most int) error {
 	return reachesTooFar("The command affects more assets than maxAffected: %d.", most)
 }
 
-// reach is what a request has changed so far.
+// reach counts what a request, or a batch, has changed so far.
 type reach struct {
-	beside int   // assets beside those that its commands name
+	beside int   // changed assets, without the asset that each command names
 	edges  int   // links and values that began or ended
-	bytes  int64 // of the texts of versions
+	bytes  int64 // of text in versions
 }
 
 func (r reach) plus(o reach) reach {
 	return reach{r.beside + o.beside, r.edges + o.edges, r.bytes + o.bytes}
 }
 
-// reached is what the batch has changed, the current command included.
+// reached returns what the batch has changed, including the current command.
 func (c *changes) reached() reach {
 	return reach{c.beside + max(len(c.touched)-1, 0), len(c.edges), c.bytes}
 }
 
-// proceed is asked in every loop whose length the client, or what is stored, decides. It
-// refuses a request that reaches too far, and ends one whose time is over.
-// Errors: fault.Invalid with ErrReach; fault.Transient; errSplit.
+// proceed returns an error if the request must not continue. Every loop whose length depends
+// on the client or on stored data calls it.
+// Errors: fault.Invalid with ErrReach if the request exceeds a bound; fault.Transient if ctx
+// has ended; errSplit if the batch must be split.
 func (u unit) proceed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return db.Fault(err)
@@ -95,14 +97,15 @@ func (u unit) proceed(ctx context.Context) error {
 	return nil
 }
 
-// affectTooMany reports whether the current command, and those that count with it, have
-// changed more assets than they may.
+// affectTooMany reports whether the commands that share the current Affected have changed more
+// assets than it allows.
 func (c *changes) affectTooMany() bool {
 	return c.counts != nil && len(c.counts.written)+len(c.affected[c.counts]) > c.counts.Most
 }
 
-// mayReach refuses so many assets that follow from a command, before they are read.
-// Errors: fault.Invalid with ErrReach; errSplit.
+// mayReach returns an error if a number of dependents or parts is greater than MaxAssets. It is
+// called before these assets are read.
+// Errors: fault.Invalid with ErrReach; errSplit if the batch can be split.
 func (l *loaded) mayReach(assets int) error {
 	switch most := l.s.e.MaxAssets; {
 	case most == 0 || assets <= most:
@@ -114,7 +117,7 @@ func (l *loaded) mayReach(assets int) error {
 	}
 }
 
-// textSize returns how many bytes the texts of a state have.
+// textSize returns the size of the texts of a state in bytes.
 func (s *state) textSize() int64 {
 	n := 0
 	for _, v := range s.slots {
