@@ -18,16 +18,15 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// NewRequestID returns an id for a Request. They begin with the time, so that the key
-// that refuses a second one grows at its end.
+// NewRequestID returns an id for a Request. Ids begin with the time, so that the unique index
+// on them grows at its end.
 func NewRequestID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Write runs fn in the transaction of one request and writes its audit. fn may
-// run several times, each time from the start, when the database asks for a
-// retry. When the connection is lost during commit, the audit shows whether the
-// write happened.
-// Errors: those of fn; fault.Transient when the database is unavailable;
-// ErrModelChanged, which is that, too.
+// Write runs fn in the transaction of one request and writes its audit. fn may run several
+// times, each time from the start, because the database may require a retry. If the connection
+// is lost during the commit, Write finds out by the audit whether the write happened.
+// Errors: those of fn; fault.Transient when the database is unavailable; ErrModelChanged, which
+// is also a fault.Transient.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
 	ctx, span := tracing.Child(ctx, "write")
 	span.Text("alds.write", req.ID)
@@ -36,8 +35,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	return err
 }
 
-// write runs fn in the transaction of one request. trace is the traceparent that its
-// audit keeps; empty: none.
+// write is Write without tracing. trace is the traceparent to store in the audit; empty: none.
 func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace string, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
@@ -62,9 +60,9 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 	return err
 }
 
-// Finish writes the audit, after which the request runs no more commands. Write does it
-// where its function has not: a function that reads its answer with its last statement
-// calls it before, and both go to the server together.
+// Finish writes the audit. The request cannot run commands after that. Write calls Finish if
+// its function has not. A function that reads its answer from the database should call Finish
+// just before, so that the audit and the last statement go to the server together.
 // Errors: fault.Denied for a request that would leave no administrator.
 func (s *Session) Finish(ctx context.Context) error {
 	if s.finished {
@@ -82,7 +80,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	return s.writeAudit(ctx)
 }
 
-// committed tells what a committed write changed to those who keep a copy of it.
+// committed calls the callbacks and the listener of the engine after a commit.
 func (e *Engine) committed(ctx context.Context, s *Session) {
 	if s.modelChanged && e.OnModelChanged != nil {
 		e.OnModelChanged(ctx)
@@ -101,23 +99,23 @@ func (e *Engine) committed(ctx context.Context, s *Session) {
 	}
 }
 
-// ErrModelChanged says that a write was rolled back because the model it went by is
-// no longer the present one: it is to be executed again by an engine of that.
+// ErrModelChanged reports that a write was rolled back because the model of its engine is no
+// longer current. The caller runs it again with an engine of the current model.
 var ErrModelChanged error = fault.Transientf(nil, "the model was changed while the request was executed")
 
-// ModelChanged says that the request changes rows of the model: its transaction
-// ends by raising the generation, and the answer waits for the new model.
+// ModelChanged records that the request changes rows of the model. Finish then raises the
+// generation of the model, and Write calls OnModelChanged before it returns.
 func (s *Session) ModelChanged() { s.modelChanged = true }
 
-// outcomeTries and outcomePause bound the wait for a database that went away
-// between our commit and its answer.
+// outcomeTries and outcomePause bound how long findOutcome waits for the database.
 const (
 	outcomeTries = 20
 	outcomePause = 250 * time.Millisecond
 )
 
-// findOutcome finds out whether a commit without an answer happened, by an audit of no
-// change with the same request id, which is asked for until the database answers.
+// findOutcome finds out whether a commit happened whose answer was lost. It returns nil if it
+// happened. It calls happened until the database answers; lost is the error of the commit.
+// Errors: fault.Transient if nothing was changed; lost if the database does not answer in time.
 func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string, lost error) error {
 	var marker int64
 	for range outcomeTries {
@@ -146,7 +144,7 @@ func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string
 	return lost
 }
 
-// newMarker takes the id of an audit.
+// newMarker returns an unused id for an audit.
 func (e *Engine) newMarker(ctx context.Context) (id int64, err error) {
 	err = e.db.Small(ctx, func(tx *db.Tx) (err error) {
 		id, err = e.audits.next(ctx, e.db, tx, 1)
@@ -158,15 +156,19 @@ func (e *Engine) newMarker(ctx context.Context) (id int64, err error) {
 	return id, nil
 }
 
-// happened reports whether a request was committed, by writing an audit with the same
-// request id and marker as its own. Where that is refused the request happened, unless
-// the audit that is there is the marker: that commit's answer may have been lost as well.
-// Where it is not refused the request can no longer happen, whatever server still has it.
-// Where the server has not given the lost transaction up yet, the insert waits for it.
+// happened reports whether a request was committed. It inserts an empty audit with the same
+// request id and with marker as its id. If the transaction of the request is still open, the
+// insert waits until it ends.
+//
+// If the insert succeeds, the request was not committed, and it can never be committed, because
+// its request id is taken. If the insert is refused, the request was committed, unless the
+// existing audit has the id marker. An earlier call then inserted it, and its answer was lost.
 func (e *Engine) happened(ctx context.Context, who auth.Actor, request string, marker int64) (bool, error) {
 	err := e.db.Small(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
-			` VALUES (?, ?, ?, `+tx.Dialect().NowMicros+`, 'the connection to the database was lost', 0, 0, 0, 1)`, marker, request, who.Member)
+		_, err := tx.Exec(ctx, `INSERT INTO audit`+
+			` (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
+			` VALUES (?, ?, ?, `+tx.Dialect().NowMicros+`, 'the connection to the database was lost', 0, 0, 0, 1)`,
+			marker, request, who.Member)
 		return err
 	})
 	if fault.KindOf(err) != fault.Conflict {
@@ -179,11 +181,13 @@ func (e *Engine) happened(ctx context.Context, who auth.Actor, request string, m
 	return id != marker, err
 }
 
-// writeAudit writes the audit row, whose request id refuses a second request with the
-// same one. A request that changed nothing needs no fan-out, nor does one at a
-// generation of the subscriptions at which none is enabled. A write of changes takes
-// its row of write_lock first: that orders it against every change of a webhook
-// subscription and of the model, whose generations it then reads.
+// writeAudit writes the audit. Its request id is unique, so a second request with the same id
+// is refused. The audit needs no fan-out if the request changed nothing, or if no subscription
+// is enabled at the current generation of the subscriptions.
+//
+// A request with changes first locks a row of write_lock. The lock puts the write before or
+// after every change of a subscription or of the model. The audit then contains the generation
+// of the subscriptions that applies to it.
 func (s *Session) writeAudit(ctx context.Context) error {
 	var comment, folded, trace any
 	if s.trace != "" {
@@ -202,6 +206,7 @@ func (s *Session) writeAudit(ctx context.Context) error {
 			return err
 		}
 	}
+
 	if s.last > 0 {
 		if err := catalog.LockWrite(ctx, s.tx); err != nil {
 			return err
@@ -210,9 +215,11 @@ func (s *Session) writeAudit(ctx context.Context) error {
 			return err
 		}
 	}
+
 	from, unwatched := s.generations()
 	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported, trace}
-	err := s.insertAudit(ctx, `INSERT INTO audit (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, generation, fan_state)`+
+	err := s.insertAudit(ctx, `INSERT INTO audit`+
+		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, generation, fan_state)`+
 		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from, append(args, unwatched...))
 	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)
@@ -220,8 +227,9 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	return nil
 }
 
-// noteWrite counts the write for those who read elsewhere, unless the engine's generation
-// of the model says that nobody does, which is held against the present one.
+// noteWrite counts the write for processes that read from other servers. The count is not
+// needed if NobodyElsewhere is set at the generation of the engine. generations makes sure that
+// this is still the current generation.
 func (s *Session) noteWrite(ctx context.Context) error {
 	if s.e.NobodyElsewhere && s.e.generation != 0 {
 		return nil
@@ -230,8 +238,8 @@ func (s *Session) noteWrite(ctx context.Context) error {
 	return catalog.NoteWrite(ctx, s.tx, s.who.Member, everybody)
 }
 
-// insertAudit runs the statement that writes the audit, where the server can with what
-// comes next, and where the database says so notes whether it needs a fan-out.
+// insertAudit runs the statement that writes the audit. If the database supports RETURNING, it
+// also sets s.quiet. If not, the statement goes to the server together with the next one.
 func (s *Session) insertAudit(ctx context.Context, insert string, args []any) error {
 	if s.e.db.Dialect.Returning {
 		return s.tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&s.quiet)
@@ -240,24 +248,26 @@ func (s *Session) insertAudit(ctx context.Context, insert string, args []any) er
 	return err
 }
 
-// generations returns the end of the statement that writes the audit, and its
-// arguments: the subscriptions' generation and whether a fan-out is left out. Where the
-// model's generation is another than the engine's the first is NULL, which the column
-// refuses; see modelChanged.
+// generations returns the end of the statement that writes the audit, and its arguments. It
+// selects the values of the columns generation, which is the generation of the subscriptions,
+// and fan_state, which is 1 if no fan-out is needed. If the generation of the model is not the
+// generation of the engine, the value of the column generation is NULL. The column refuses NULL;
+// see modelChanged.
 func (s *Session) generations() (from string, args []any) {
 	model := s.e.generation
 	if s.modelChanged {
-		model++ // by this transaction
+		model++ // this transaction has raised it
 	}
-	ifPresent := func(value string) string {
+	ifCurrent := func(value string) string {
 		return `CASE m.value WHEN ` + strconv.FormatInt(model, 10) + ` THEN ` + value + ` END`
 	}
 	switch {
 	case s.last == 0 && s.e.generation == 0:
 		return `0, 1`, nil
 	case s.last == 0:
-		return ifPresent(`0`) + `, 1 FROM sequence m WHERE m.name = 'model'`, nil
+		return ifCurrent(`0`) + `, 1 FROM sequence m WHERE m.name = 'model'`, nil
 	}
+
 	args = []any{int64(-1)}
 	if s.e.Unwatched != nil {
 		args[0] = s.e.Unwatched()
@@ -266,11 +276,12 @@ func (s *Session) generations() (from string, args []any) {
 	if s.e.generation == 0 {
 		return `w.value` + watched + `sequence w WHERE w.name = 'webhook'`, args
 	}
-	return ifPresent(`w.value`) + watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE m.name = 'model'`, args
+	return ifCurrent(`w.value`) + watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE m.name = 'model'`, args
 }
 
-// modelChanged returns ErrModelChanged for the error of a write whose audit was refused
-// because of the model's generation, wherever that came to light.
+// modelChanged returns ErrModelChanged if the database has refused the audit because of the
+// generation of the model; else it returns err. The insert of the audit, a later statement or
+// the commit may have returned err.
 func modelChanged(err error) error {
 	if db.RefusesNull(err, "generation") {
 		return ErrModelChanged
@@ -278,34 +289,38 @@ func modelChanged(err error) error {
 	return err
 }
 
-// ErrRollback is returned by the function of Answer with an answer that is stored
-// although the request is rolled back.
+// ErrRollback is the error with which the function of Answer rolls its request back. Answer
+// then still stores and returns the answer of the function.
 var ErrRollback = errors.New("a command of an atomic request failed")
 
-// checkModel refuses to keep what another model than the present one answered.
+// checkModel returns an error if the model of the engine is not the current one. Answers that
+// another model gave must not be stored.
 // Errors: ErrModelChanged.
 func (e *Engine) checkModel(ctx context.Context, tx *db.Tx) error {
 	if e.generation == 0 {
 		return nil
 	}
-	present, err := catalog.Generation(ctx, tx)
-	if err == nil && present != e.generation {
+	current, err := catalog.Generation(ctx, tx)
+	if err == nil && current != e.generation {
 		err = ErrModelChanged
 	}
 	return err
 }
 
-// Answer is Write for a request that has an answer. Under an idempotency key, or
-// a claim, the answer is stored in the same transaction, and a repeated request
-// gets it.
+// Answer is Write for a request that has an answer. If the request has an idempotency key or a
+// claim, the answer is stored in the same transaction. A repeated request returns the stored
+// answer.
 // Errors: as Write; fault.Conflict when the key was used for another body, or the
 // first request is still running; lease.ErrLost when the claim has ended.
-func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error)) ([]byte, error) {
+func (e *Engine) Answer(
+	ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error),
+) ([]byte, error) {
 	entry, answer, err := e.Requests.Begin(ctx, who.Member, req.ID, once)
 	if entry == nil {
 		return answer, err
 	}
 	defer entry.End()
+
 	err = e.Write(ctx, who, req, func(s *Session) error {
 		if err := entry.Insert(s.tx); err != nil {
 			return err
@@ -317,7 +332,7 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 		return entry.StoreAnswer(ctx, s.tx, answer)
 	})
 	if errors.Is(err, ErrRollback) {
-		tracing.Wrote(ctx, req.ID) // its answer has it
+		tracing.Wrote(ctx, req.ID) // the stored answer has the id, too
 		err = e.db.Write(ctx, func(tx *db.Tx) error {
 			if err := e.checkModel(ctx, tx); err != nil {
 				return err
@@ -328,7 +343,7 @@ func (e *Engine) Answer(ctx context.Context, who auth.Actor, req Request, once r
 			return entry.StoreAnswer(ctx, tx, answer)
 		})
 	}
-	if errors.Is(err, requests.ErrDuplicate) { // by another process, meanwhile
+	if errors.Is(err, requests.ErrDuplicate) { // another process has stored an answer meanwhile
 		return entry.First(ctx)
 	}
 	if err != nil {

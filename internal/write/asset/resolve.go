@@ -8,10 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// resolve finds the asset that a relation's value names: an Oid token, an
-// @alias or a name. null is true when the value says none. What the caller does
-// not see is not found, by any of them.
-// Errors: fault.Invalid with the interface's messages.
+// resolve returns the asset that the value of a relation names by an Oid token, an @alias or a
+// name. null is true if the value is empty or the null Oid. An asset that the caller does not
+// see is not found. If the asset is deleted or not of a type that the relation accepts, resolve
+// returns it together with an error.
+// Errors: fault.Invalid with the messages of the interface.
 func (r *resolver) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, null bool, err error) {
 	if v.isEmpty() || v.Kind == Text && v.Text == oid.Null {
 		return target{}, true, nil
@@ -55,7 +56,8 @@ func (r *resolver) resolveAlias(ctx context.Context, a *meta.Attr, v Value) (tar
 	return t, false, err
 }
 
-// resolveRemoved is resolve for a member that is to go: it may be deleted.
+// resolveRemoved is resolve for a value that is removed from a relation. The asset may be
+// deleted.
 func (r *resolver) resolveRemoved(ctx context.Context, a *meta.Attr, v Value) (target, bool, error) {
 	t, null, err := r.resolve(ctx, a, v)
 	if err != nil && fault.KindOf(err) == fault.Invalid && t.typ != nil && a.Takes(t.typ) {
@@ -64,7 +66,8 @@ func (r *resolver) resolveRemoved(ctx context.Context, a *meta.Attr, v Value) (t
 	return t, null, err
 }
 
-// resolveRef finds what a Ref names, whether it was there or is made in the request.
+// resolveRef returns the asset that a Ref names. It returns false if the asset does not exist,
+// is of another type, or is not made yet.
 func (r *resolver) resolveRef(ctx context.Context, ref Ref) (target, bool, error) {
 	if ref.Handle != nil {
 		if !ref.Handle.Made {
@@ -83,8 +86,8 @@ func (r *resolver) resolveRef(ctx context.Context, ref Ref) (target, bool, error
 	return t, ok && t.typ.IsA(typ), err
 }
 
-// resolveContext finds the asset whose values are the defaults of a new one. One that
-// the caller names has to be one that the caller sees.
+// resolveContext returns the asset whose values are the defaults of a new asset; the zero
+// target if the command has no context. If the client names the context, the caller must see it.
 func (r *resolver) resolveContext(ctx context.Context, c *Command) (target, error) {
 	if c.Context.IsZero() {
 		return target{}, nil

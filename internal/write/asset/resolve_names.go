@@ -17,21 +17,21 @@ type resolver struct {
 	named map[nameKey]named
 }
 
-// nameKey is a name looked up among the assets that a relation may lead to.
+// nameKey is a name and the namespace in which it is looked up.
 type nameKey struct {
 	in   namespace
 	name string
 }
 
-// namespace is a type whose assets are looked up by name, or a relation where
-// only some of the assets of a type are.
+// namespace is a set of assets among which a name is looked up. It contains all assets of a
+// type, or only the assets to which a relation may refer.
 type namespace struct {
-	typ *meta.Type
-	of  *meta.Attr // nil: all of typ
+	typ      *meta.Type
+	relation *meta.Attr // nil: all assets of typ
 }
 
-// namespacesOf returns where a value of a relation is looked up by name, one
-// after another.
+// namespacesOf returns the namespaces in which a name is looked up as a value of a relation, in
+// the order of the lookup.
 func namespacesOf(a *meta.Attr) []namespace {
 	switch {
 	case a.Among != nil:
@@ -48,22 +48,23 @@ func namespacesOf(a *meta.Attr) []namespace {
 
 // concrete returns the types of the assets in the namespace.
 func (n namespace) concrete() []*meta.Type {
-	if n.of != nil {
-		return n.of.Targets
+	if n.relation != nil {
+		return n.relation.Targets
 	}
 	return n.typ.Concrete
 }
 
-// named is what a name means: one asset, or none because several or no assets
-// have it.
+// named is the result of a lookup of a name.
 type named struct {
-	id           int64
-	one, several bool
+	id      int64 // if one is true
+	one     bool  // exactly one asset has the name
+	several bool  // several assets have the name
 }
 
-// byName returns the asset that a name means as a value of a: the only live one
-// with that name that the caller sees, in the first namespace, by the first lookup
-// attribute, that has any.
+// byName returns the asset that a name means as a value of a. It looks the name up in one
+// namespace after another, and in each namespace by one attribute after another, until it finds
+// assets. It ignores deleted assets and assets that the caller does not see. It returns false
+// if it finds no asset or several.
 func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
 	for _, in := range namespacesOf(a) {
 		key := nameKey{in, name}
@@ -85,7 +86,8 @@ func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (targe
 	return target{}, false, nil
 }
 
-// lookupNames resolves names in a namespace, attribute by attribute.
+// lookupNames looks names up in a namespace and stores the results in r.named. Names that no
+// asset has in one lookup attribute are looked up in the next.
 func (r *resolver) lookupNames(ctx context.Context, in namespace, all []string) error {
 	left := all
 	for _, a := range lookupAttrs(in.typ) {
@@ -115,7 +117,8 @@ func (r *resolver) lookupNames(ctx context.Context, in namespace, all []string) 
 	return nil
 }
 
-// lookupAttrs returns the attributes that a name is looked up in.
+// lookupAttrs returns the attributes in which names of assets of a type are looked up, in the
+// order of the lookup.
 func lookupAttrs(t *meta.Type) []*meta.Attr {
 	var all []*meta.Attr
 	for _, name := range t.ResolveBy {
@@ -131,14 +134,15 @@ func lookupAttrs(t *meta.Type) []*meta.Attr {
 	return all
 }
 
+// nameHit is an asset with a text that may match a name.
 type nameHit struct {
 	id   int64
 	typ  *meta.Type
 	text string
 }
 
-// matching picks the hits that a name means: those spelled exactly like it,
-// else those that are equal.
+// matching returns the ids of the hits for a name: hits with exactly the same text, or, if there
+// are none, hits with the same folded form.
 func matching(found []nameHit, name string, a *meta.Attr) []int64 {
 	full := tag(a, name)
 	folded, foldedFull := folding.Of(name), folding.Of(full)
@@ -157,8 +161,8 @@ func matching(found []nameHit, name string, a *meta.Attr) []int64 {
 	return alike
 }
 
-// tag is the localization tag that a plain name stands for: Role.Name'Observer
-// for Observer. Attributes of other kinds contain the name itself.
+// tag returns the text that attribute a stores for a name. If its kind is LocalizerTag, the text
+// is a localization tag, such as Role.Name'Observer for Observer; else it is the name.
 func tag(a *meta.Attr, name string) string {
 	if a.Kind == meta.LocalizerTag {
 		return a.Token() + "'" + name
@@ -166,8 +170,8 @@ func tag(a *meta.Attr, name string) string {
 	return name
 }
 
-// assetsNamed finds the live assets of some types that the caller sees and whose
-// attribute equals one of the names.
+// assetsNamed returns the assets of some types whose attribute has the same folded form as one
+// of the names. It leaves out deleted assets and assets that the caller does not see.
 func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
 	expr, dialect := a.Place.Column, r.s.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {
@@ -186,6 +190,7 @@ func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.
 			wanted = append(wanted, folding.Of(full))
 		}
 	}
+
 	var found []nameHit
 	for in, args := range db.InChunks(wanted) {
 		query := `SELECT id, type, scope_id, ` + expr + ` FROM asset WHERE type IN ` + typeIn +
@@ -208,8 +213,8 @@ func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.
 	return r.onlySeen(ctx, types, found)
 }
 
-// onlySeen leaves out the assets with a rule of their own that the caller does not
-// see.
+// onlySeen removes assets that the caller does not see by the rule of their type
+// (meta.Type.Seen).
 func (r *resolver) onlySeen(ctx context.Context, types []*meta.Type, found []nameHit) ([]nameHit, error) {
 	var ids []int64
 	for _, h := range found {

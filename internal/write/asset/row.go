@@ -9,18 +9,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// noID means no id; 0 is the id of Scope:0.
+// noID means that there is no id. It is not 0, because 0 is the id of Scope:0.
 const noID int64 = -1 << 62
 
-// batchTime in createdAt and changedAt stands for the instant that the allocator
-// stamps for the batch.
+// batchTime is the placeholder in createdAt and changedAt for the instant of the batch, which
+// the allocator determines.
 const batchTime int64 = -1
 
-// A moment that is not allocated yet is negative: -1 is the first of the batch.
-// The writer replaces it by the allocated one.
+// A negative moment is a placeholder: -1 is the first moment of the batch, -2 the second. The
+// writer replaces it by the allocated moment.
 
-// state is one version of an asset. It does not change once its command has
-// succeeded: a later change works on a copy.
+// state is the content of one version of an asset. Once its command has succeeded, only the
+// writer changes it, to replace placeholders. A later command changes a copy.
 type state struct {
 	code          int   // AssetState
 	moment        int64 // negative until the batch is written
@@ -28,28 +28,26 @@ type state struct {
 	createdMoment int64 // negative until the batch is written
 	createdAt     int64 // batchTime until the batch is written
 	createdBy     int64
-	changedAt     int64 // likewise
+	changedAt     int64 // batchTime until the batch is written
 	changedBy     int64
 	slots         []any // by meta.Place.Slot; nil is null
 	attrs         attrs
 	hashes        hashes
 	linked        bool   // links or values began or ended with this version
 	until         int64  // negative until the batch is written
-	partOp        string // the operation on what it belongs to that changed it last, in this request
+	partOp        string // of a part: the operation on its owner that changed it last, in this request
 }
 
-// ranked in a slot stands for the nth rank, from 1, that the batch allocates from
-// a sequence.
+// ranked is the placeholder in a slot for a rank that the batch allocates.
 type ranked struct {
 	sequence string
-	nth      int64
+	nth      int64 // of the ranks of the sequence in this batch; the first is 1
 }
 
-// numbered in a slot stands for the nth Number that the batch allocates for a
-// type.
+// numbered is the placeholder in a slot for a Number that the batch allocates.
 type numbered struct {
 	typ *meta.Type
-	nth int64
+	nth int64 // of the Numbers of the type in this batch; the first is 0
 }
 
 // row is an asset that is loaded for change, or made in this batch.
@@ -57,28 +55,29 @@ type row struct {
 	id     int64
 	typ    *meta.Type
 	cur    *state
-	before *state // while a command works on it: what it was
+	before *state // before the current command; nil if the command has not touched the row
 	isNew  bool   // made in this batch
 	dirty  bool   // the command changed something
 	links  int    // links and values that the command began or ended
-	holds  bool   // it holds a relation that the command writes from its other end
-	forced bool   // the command did what no column shows
-	hidden bool   // it lay in a deleted project when it was loaded
+	holds  bool   // it stores a relation that the command writes from its other end
+	forced bool   // the command changed something that no column contains, so it gets a version
+	hidden bool   // it was in a hidden project when it was loaded
 
-	imported imported // of a fresh one, by an import
-	stored   *state   // as it was loaded; nil for fresh ones
-	latest   *version
+	imported imported // of a new asset, set by an import
+	stored   *state   // as it was loaded; nil for a new asset
+	latest   *version // the last one that this batch makes; nil if there is none yet
 }
 
-// imported is who made an asset and who changed it last, and when, as an import
-// sets them. What is nil is as for any other new asset: the caller, and now.
+// imported contains the creator of an asset, the member who changed it last, and the dates of
+// both, as an import sets them. A nil field has the value of any new asset: the caller, or the
+// instant of the batch.
 type imported struct {
-	createdAt, changedAt *int64 // UTC microseconds, whole milliseconds
-	createdBy, changedBy *int64 // stored ids of members
-	last                 *meta.Attr
+	createdAt, changedAt *int64     // UTC microseconds, whole milliseconds
+	createdBy, changedBy *int64     // stored ids of members
+	last                 *meta.Attr // the attribute that set changedAt; for messages
 }
 
-// applyTo sets what was imported in the first version of an asset.
+// applyTo copies the imported values to the first version of an asset.
 func (g *imported) applyTo(st *state) {
 	for _, x := range [...]struct{ from, to *int64 }{
 		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy}, {g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
@@ -92,7 +91,7 @@ func (g *imported) applyTo(st *state) {
 // creating reports whether the current command makes the asset.
 func (w *row) creating() bool { return w.isNew && w.latest == nil }
 
-// oid returns the asset's identity.
+// oid returns the Oid of the asset.
 func (w *row) oid() oid.OID { return oid.OID{Type: w.typ.Name, ID: w.typ.Shown(w.id)} }
 
 // version is a row of asset_version to be written.
@@ -101,7 +100,8 @@ type version struct {
 	*state
 }
 
-// clone copies what a command may change in place.
+// clone returns a copy of a state that a command may change. The copy shares attrs, which are
+// never changed in place.
 func (s *state) clone() *state {
 	c := *s
 	c.slots = append([]any(nil), s.slots...)
@@ -109,7 +109,7 @@ func (s *state) clone() *state {
 	return &c
 }
 
-// same reports whether two states hold the same values.
+// same reports whether two states have the same AssetState and the same values, without links.
 func (s *state) same(as *state) bool {
 	if s.code != as.code || len(s.attrs) != len(as.attrs) || !slices.Equal(s.slots, as.slots) {
 		return false
@@ -122,7 +122,7 @@ func (s *state) same(as *state) bool {
 	return true
 }
 
-// refOr returns the id in a relation's slot, noID when there is none.
+// refOr returns the id in the slot of a relation; noID if there is none.
 func (s *state) refOr(slot int) int64 {
 	if id, ok := s.ref(slot); ok {
 		return id
@@ -130,14 +130,14 @@ func (s *state) refOr(slot int) int64 {
 	return noID
 }
 
-// ref returns the id in a relation's slot.
+// ref returns the id in the slot of a relation; false if there is none.
 func (s *state) ref(slot int) (int64, bool) {
 	id, ok := s.slots[slot].(int64)
 	return id, ok
 }
 
-// set puts a stored value into the place of an attribute and marks the row when
-// it differs.
+// set sets the stored value of an attribute in a column or in attrs. It marks the row as dirty
+// if the value changes.
 func (w *row) set(a *meta.Attr, v any) {
 	switch a.Place.Kind {
 	case meta.InColumn:
@@ -166,7 +166,7 @@ func (w *row) setState(code int) {
 	}
 }
 
-// get reads the stored value of a scalar or of a relation that has a column.
+// get returns the stored value of an attribute in a column or in attrs; nil if it has none.
 func (w *row) get(a *meta.Attr) any {
 	switch a.Place.Kind {
 	case meta.InColumn:
@@ -179,18 +179,18 @@ func (w *row) get(a *meta.Attr) any {
 	return nil
 }
 
-// deletion is how an asset was deleted: its last version before, and its first
-// deleted one.
+// deletion describes the last deletion of an asset.
 type deletion struct {
-	state           int   // AssetState before
-	lastLive, since int64 // moments of the two versions
-	audit           int64 // of the deletion
+	state    int   // AssetState before the deletion
+	lastLive int64 // moment of the last version before the deletion
+	since    int64 // moment of the deletion
+	audit    int64 // of the deletion
 }
 
-// deletedWith reports whether a part was deleted with its owner: by the same
-// command, so in the same request and at a later moment, and not restored since.
-// A part that was deleted before, on its own, has an earlier moment; one that was
-// restored and deleted again lived at a later one.
+// deletedWith reports whether the command that deleted the owner also deleted the part, and the
+// part was not restored since. Both deletions then have the same audit, and the part has the
+// later moment. A part that was deleted before its owner has an earlier moment. A part that was
+// restored and deleted again has a live version after the deletion of the owner.
 func (d *deletion) deletedWith(owner *deletion) bool {
 	return d != nil && owner != nil && d.audit == owner.audit && d.lastLive < owner.since && owner.since < d.since
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// rules decides what may be: who sees what, which values are required, which
-// trees are free of cycles, which operations may run. It reads what is loaded and
-// what is changed, and changes nothing.
+// rules checks what commands may do: which assets the caller sees, which values are required,
+// whether a tree would have a cycle, which operations may run. It reads the loaded assets and
+// the changes of the batch, and changes no assets.
 type rules struct {
 	unit
 }
@@ -27,9 +27,8 @@ func (r *rules) visible(ctx context.Context, t target) (bool, error) {
 	return true, nil
 }
 
-// seesScope reports whether the caller may read what lies in a project: also in
-// one that the request itself has made, which the caller's rights do not contain
-// yet.
+// seesScope reports whether the caller may read the assets in a project. That is also true for a
+// project that the request has made. The rights of the caller do not contain it yet.
 func (r *rules) seesScope(scope *int64) bool {
 	if sees(r.s.who, scope) || r.s.createdScopes[*scope] {
 		return true
@@ -38,8 +37,8 @@ func (r *rules) seesScope(scope *int64) bool {
 	return w != nil && w.isNew
 }
 
-// checkRequired refuses a new asset that lacks a required value; those of custom
-// attributes only where custom is true.
+// checkRequired returns an error if a new asset lacks a required value. It checks custom
+// attributes only if custom is true.
 func (r *rules) checkRequired(w *row, tr *typeRules, custom bool) error {
 	for _, a := range tr.required {
 		if (custom || !a.Custom) && r.isEmpty(w, a) {
@@ -49,8 +48,7 @@ func (r *rules) checkRequired(w *row, tr *typeRules, custom bool) error {
 	return nil
 }
 
-// isEmpty reports whether a stored attribute has no value; an empty text is
-// none.
+// isEmpty reports whether a stored attribute has no value. An empty text counts as no value.
 func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 	switch a.Place.Kind {
 	case meta.InLinks:
@@ -63,7 +61,8 @@ func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 	return v == nil || v == ""
 }
 
-// checkKept refuses a change of a well-known asset's fixed attribute.
+// checkKept returns an error if a command has changed an attribute that never changes on
+// protected assets. was is the value before.
 func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
 	if !w.typ.IsProtected(w.id) || w.get(a) == was || !slices.Contains(w.typ.Protected.Attributes, a.Name) {
 		return nil
@@ -71,8 +70,8 @@ func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
 	return readOnly(a)
 }
 
-// checkTree refuses a value of an upward relation that would close a cycle, and
-// one that the concrete type does not take.
+// checkTree returns an error if t would close a cycle in the tree of a relation, or if the
+// relation does not accept the type of t.
 func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if !a.Takes(t.typ) {
 		return invalid(a)
@@ -81,7 +80,7 @@ func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) 
 		return nil
 	}
 	if w.creating() && !slices.ContainsFunc(r.changes.touched, func(o *row) bool { return o != w }) {
-		return nil // nothing can lie below it yet
+		return nil // a new asset has nothing below it, unless its command changes other assets
 	}
 	for id := t.id; id != noID; {
 		if id == w.id {
@@ -96,8 +95,9 @@ func (r *rules) checkTree(ctx context.Context, w *row, a *meta.Attr, t *target) 
 	return nil
 }
 
-// checkPeriod refuses an end before the beginning where the command sets one of
-// the two: dates already out of order do not prevent other changes.
+// checkPeriod returns an error if the end date is before the begin date and the command has
+// changed one of the two. Dates that are already in the wrong order do not prevent other
+// changes.
 func checkPeriod(w *row, tr *typeRules) error {
 	if tr.begin == nil || tr.end == nil {
 		return nil
@@ -115,19 +115,19 @@ func checkPeriod(w *row, tr *typeRules) error {
 	return nil
 }
 
-// importable are the attributes that an import may give, all of them read-only
-// otherwise.
+// importable are the attributes that only an import may set.
 var importable = map[string]bool{
 	"CreateDate": true, "CreateDateUTC": true, "CreatedBy": true,
 	"ChangeDate": true, "ChangeDateUTC": true, "ChangedBy": true,
 }
 
-// canImport reports whether a may be given for an asset: by an import that makes it.
+// canImport reports whether the command may set an attribute because the request is an import
+// and the command makes the asset.
 func (r *rules) canImport(w *row, a *meta.Attr) bool {
 	return r.s.req.Import && w.creating() && a.Place.Kind == meta.System && importable[a.Name]
 }
 
-// checkImported refuses an asset changed before it was made.
+// checkImported returns an error if an imported asset was changed before it was made.
 func (r *rules) checkImported(ctx context.Context, w *row) error {
 	if w.imported.changedAt == nil {
 		return nil
@@ -142,17 +142,18 @@ func (r *rules) checkImported(ctx context.Context, w *row) error {
 	return err
 }
 
-// hasRole reports whether a member has that role in a project already: by the
-// changes of the batch, else by what is stored.
+// hasRole reports whether a member already has a role in a project. It looks at the changes of
+// the batch first, then at the stored roles.
 func (r *rules) hasRole(ctx context.Context, want role) (bool, error) {
 	for _, done := range slices.Backward(r.changes.roles) {
 		if done.scope == want.scope && done.member == want.member {
 			return done.gives(want), nil
 		}
 	}
+
 	var now role
-	err := r.s.tx.QueryRow(ctx, `SELECT role_id, is_owner FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-		want.scope, want.member, db.Forever).Scan(&now.role, &now.owner)
+	query := `SELECT role_id, is_owner FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`
+	err := r.s.tx.QueryRow(ctx, query, want.scope, want.member, db.Forever).Scan(&now.role, &now.owner)
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil
 	}

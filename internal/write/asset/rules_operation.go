@@ -10,6 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
+// runsInState reports whether an operation may run on an asset in a state. An operation without
+// a list of states runs in every state except deleted.
 func runsInState(op *meta.Op, code int) bool {
 	if len(op.Effect.From) == 0 {
 		return code != meta.StateDeleted
@@ -17,10 +19,10 @@ func runsInState(op *meta.Op, code int) bool {
 	return slices.Contains(op.Effect.From, code)
 }
 
-// checkOperation refuses an operation that may not run on an asset now. It uses
-// what the model's validator is computed from: the allowed states, fixed assets,
-// what it needs, and its filter. The state that the operation leads to is allowed, too,
-// where it then changes nothing.
+// checkOperation returns an error if an operation may not run on an asset now. It checks the
+// allowed states, the protected assets, the relations that must have a target, and the filter of
+// the operation. The validator of the operation in the model is computed from the same data. An
+// operation that would change nothing is allowed (meta.Op.Repeats).
 func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
 	if !runsInState(op, w.cur.code) && !op.Repeats(w.cur.code) || op.Retires() && w.typ.IsProtected(w.id) {
 		return notNow(w.typ.Name, op.Name)
@@ -48,8 +50,8 @@ func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
 	return err
 }
 
-// matches asks the database whether an asset satisfies a filter. The command runs
-// alone, so the database is up to date.
+// matches reports whether an asset in the database matches a filter. The command does not share
+// its batch (see runsAlone), so all earlier changes are in the database.
 func (r *rules) matches(ctx context.Context, w *row, filter string) (bool, error) {
 	found, err := r.s.e.finder.IDs(ctx, r.s.tx, auth.System, query.Request{
 		From:   query.Text{Text: w.oid().String()},
@@ -58,13 +60,13 @@ func (r *rules) matches(ctx context.Context, w *row, filter string) (bool, error
 	return len(found) > 0, err
 }
 
-// alreadyApplied reports whether an operation has run on an asset in this request
-// already, as on a part of another.
+// alreadyApplied reports whether an operation has already run on an asset in this request
+// because it ran on the owner of the asset.
 func (r *rules) alreadyApplied(w *row, op *meta.Op) bool {
 	return w.cur.partOp == op.Name && !runsInState(op, w.cur.code)
 }
 
-// appliesToPart reports whether an operation on w runs on its part f, too.
+// appliesToPart reports whether an operation on w also runs on a part of w.
 func (r *rules) appliesToPart(w, part *row, op *meta.Op) bool {
 	if !runsInState(op, part.cur.code) {
 		return false
@@ -72,8 +74,8 @@ func (r *rules) appliesToPart(w, part *row, op *meta.Op) bool {
 	return !op.Effect.Back || r.loaded.deletions[part.id].deletedWith(r.loaded.deletions[w.id])
 }
 
-// checkArgs refuses arguments that the operation does not have, and values of a
-// form that none takes.
+// checkArgs returns an error for an argument that the operation does not have, and for an
+// argument that is not one scalar value.
 func checkArgs(t *meta.Type, op *meta.Op, args []Change) error {
 	for i := range args {
 		a := &args[i]

@@ -11,18 +11,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// scheduleSlot is the next place in a schedule.
+// scheduleSlot is the name and the dates for the next timebox in a schedule.
 type scheduleSlot struct {
-	name       string
-	begin, end time.Time // UTC, days
+	name       string    // empty: no schedule
+	begin, end time.Time // UTC, without a time of day
 }
 
-// startOfToday is the day of the write.
+// startOfToday returns the begin of the current day in UTC.
 func startOfToday() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
-// nextInSchedule returns the next slot in the schedule of a new timebox: it
-// begins when the last one has ended and the gap is over. Without a schedule it
-// has no name.
+// nextInSchedule returns the next slot in the schedule of a new timebox. The slot begins
+// TimeboxGap after the end of the last timebox. The first slot begins today. If the new timebox
+// has no schedule, the name of the slot is empty.
 func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, error) {
 	a, ok := w.typ.Attr("Schedule")
 	if !ok {
@@ -40,6 +40,7 @@ func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, err
 	if err != nil {
 		return nil, err
 	}
+
 	next := &scheduleSlot{begin: startOfToday()}
 	if n > 0 {
 		next.begin = addDuration(time.UnixMicro(last).UTC(), schedule, "TimeboxGap")
@@ -51,8 +52,9 @@ func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, err
 	return next, nil
 }
 
-// countTimeboxes counts the timeboxes of a schedule, with what the batch has
-// changed so far, and returns when the last one ends.
+// countTimeboxes returns the number of timeboxes of a schedule, and the last of their end dates
+// in UTC microseconds. It includes what the batch has changed so far, and omits deleted
+// timeboxes.
 func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *meta.Attr, id int64) (n int, last int64, err error) {
 	end, ok := t.Attr("EndDate")
 	if !ok {
@@ -73,7 +75,8 @@ func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *met
 	for in, args := range db.InChunks(ids) {
 		var some int
 		var at *int64
-		err := c.s.tx.QueryRow(ctx, `SELECT COUNT(*), MAX(`+end.Place.Column+`) FROM asset WHERE state < 255 AND id IN `+in, args...).Scan(&some, &at)
+		query := `SELECT COUNT(*), MAX(` + end.Place.Column + `) FROM asset WHERE state < 255 AND id IN ` + in
+		err := c.s.tx.QueryRow(ctx, query, args...).Scan(&some, &at)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -84,7 +87,8 @@ func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *met
 	return n, last, nil
 }
 
-// addDuration adds a duration of a schedule, such as "2 Weeks".
+// addDuration adds the duration in an attribute of a schedule, such as "2 Weeks". It adds
+// nothing if the duration cannot be parsed or is longer than 1000 units.
 func addDuration(t time.Time, schedule *row, name string) time.Time {
 	a, ok := schedule.typ.Attr(name)
 	if !ok {

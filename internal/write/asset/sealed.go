@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkSealed refuses to change an attribute of an asset that others have sealed, as a
-// message that was sent. Tags are no content: whoever merges them changes them everywhere.
+// checkSealed returns an error if an attribute may not change because another asset refers to
+// the asset (meta.Type.Sealed), as a receipt refers to a message that was sent. Tags and other
+// values in asset_value may still change, because a merge of tags changes them on all assets.
 // Errors: fault.Invalid. Spec: interface 3.2.
 func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta.Attr) error {
 	if t.Sealed == nil || a.Place.Kind == meta.InValues {
@@ -26,14 +27,15 @@ func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta
 	return nil
 }
 
-// loadSealed reads which assets others name by the relation that seals them.
+// loadSealed reads which assets other assets refer to by a relation. The relation is the
+// meta.Type.Sealed of the assets.
 func (l *loaded) loadSealed(ctx context.Context, by *meta.Attr, ids []int64) error {
 	for _, id := range ids {
 		l.sealed[id] = false
 	}
 	for in, args := range db.InChunks(ids) {
-		named, err := db.Column[int64](ctx, l.s.tx, `SELECT DISTINCT to_id FROM asset_link WHERE relation = ? AND until_moment = ? AND to_id IN `+in,
-			append([]any{by.Place.Code, db.Forever}, args...)...)
+		query := `SELECT DISTINCT to_id FROM asset_link WHERE relation = ? AND until_moment = ? AND to_id IN ` + in
+		named, err := db.Column[int64](ctx, l.s.tx, query, append([]any{by.Place.Code, db.Forever}, args...)...)
 		if err != nil {
 			return fmt.Errorf("read what is sealed: %w", err)
 		}
