@@ -12,14 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// seedRequest is the request id of the audit that well-known assets belong to.
+// seedRequest is the request id of the audit of moment 0, which contains well-known assets.
 const seedRequest = "00000000-0000-0000-0000-000000000000"
 
-// Seed adds to a database the well-known assets of the model that it lacks:
-// missing ones at moment 0, and attributes that existing ones have never had, as
-// a change of its own. What anybody has changed, deleted or replaced stays. The
-// rows that describe the model are kept in step with it.
-// Running it again changes nothing.
+// Seed adds the well-known assets of the model that a database lacks, at moment 0. It then sets
+// attributes that existing well-known assets have never had, and updates the rows that describe
+// the model; each is a separate write. It keeps whatever anybody has changed, deleted or
+// replaced. A second call changes nothing.
 func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
 	if err := insertMissing(ctx, d, m); err != nil {
 		return err
@@ -46,7 +45,7 @@ func insertMissing(ctx context.Context, d *db.DB, m *meta.Model) error {
 		if err := seedAudit(ctx, tx); err != nil {
 			return err
 		}
-		for _, in := range missing { // first all rows, so that they can name each other
+		for _, in := range missing { // all rows come first, because they may refer to each other
 			x.seedRow(in)
 		}
 		for _, in := range missing {
@@ -73,7 +72,7 @@ func (x *executor) withoutRow(ctx context.Context, all []meta.Instance) ([]meta.
 	}), nil
 }
 
-// seedAudit makes the audit of moment 0, which needs no fan-out.
+// seedAudit inserts the audit of moment 0 if it does not exist. It needs no fan-out.
 func seedAudit(ctx context.Context, tx *db.Tx) error {
 	var id int64
 	err := tx.QueryRow(ctx, `SELECT id FROM audit WHERE id = 0`).Scan(&id)
@@ -96,7 +95,7 @@ func (x *executor) seedRow(in meta.Instance) {
 	x.changes.versions = append(x.changes.versions, w.latest)
 }
 
-// fillInstance gives an instance its values.
+// fillInstance sets the values of an instance, and what depends on them.
 func (x *executor) fillInstance(ctx context.Context, in meta.Instance) error {
 	w := x.loaded.rows[in.Type.Stored(in.ID)]
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
@@ -116,7 +115,7 @@ func (x *executor) fillInstance(ctx context.Context, in meta.Instance) error {
 	return x.set.deriveValues(ctx, w)
 }
 
-// writeSeed writes everything at moment 0.
+// writeSeed writes all changes at moment 0, as the system member. It sets no logins.
 func (x *executor) writeSeed(ctx context.Context) error {
 	x.changes.logins = nil
 	x.changes.dateChanges()
@@ -129,7 +128,10 @@ func (x *executor) writeSeed(ctx context.Context) error {
 		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.links > 0
 		w.cur.changedAt, w.cur.changedBy = at, auth.SystemMember
 	}
-	w := &writer{s: x.s, tx: x.s.tx, later: x.s.tx.Later(), layout: x.s.e.layout, changes: x.changes, at: at, audit: int64(0), who: auth.SystemMember}
+	w := &writer{
+		s: x.s, tx: x.s.tx, later: x.s.tx.Later(), layout: x.s.e.layout, changes: x.changes,
+		at: at, audit: int64(0), who: auth.SystemMember,
+	}
 	for _, step := range []func(context.Context) error{w.inserts, w.versions, w.edges, w.scopes, w.roles} {
 		if err := step(ctx); err != nil {
 			return err

@@ -13,21 +13,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// metadataBelow is above the stored ids of all rows that describe the model, and
-// below those of other well-known assets.
+// metadataBelow is greater than the stored ids of all rows that describe the model, and less
+// than the stored ids of other well-known assets.
 const metadataBelow = -5000
 
-// metadataStep is the distance between the ranks of such rows, all of them below
-// the rank of what administrators add.
+// metadataStep is the distance between the ranks of rows that describe the model. The rows that
+// administrators add have greater ranks.
 const metadataStep = 1024
 
-// metadataComment is the ChangeComment of a difference between two releases.
+// metadataComment is the ChangeComment of changes of these rows after an upgrade.
 const metadataComment = "Kept in step with the model by an upgrade"
 
-// seedMetadata keeps the rows that describe the model in step with it. Those of a
-// new database are written at moment 0; what differs later is a change of its own,
-// and rows of what the model no longer has are deleted. An id once given stays.
-// When nothing has changed it reads one row.
+// seedMetadata updates the rows that describe the model. In a new database it inserts them at
+// moment 0. Later it writes only the differences, as a normal change, and deletes the rows of
+// types, attributes and operations that the model no longer has. The id of a row never changes.
+// If nothing has changed, seedMetadata only reads one row.
 func seedMetadata(ctx context.Context, d *db.DB, m *meta.Model) error {
 	w := &metadataWriter{d: d, m: m, rows: m.Rows()}
 	if len(w.rows) == 0 {
@@ -51,10 +51,10 @@ type metadataWriter struct {
 	d    *db.DB
 	m    *meta.Model
 	rows []meta.Row
-	sum  int64 // of rows; what the row of sequence has when they are written
+	sum  int64 // checksum of rows; stored in sequence once they are written
 }
 
-// sumOf is a number that tells two lists of rows apart.
+// sumOf returns a checksum of rows, to find out whether they have changed.
 func sumOf(rows []meta.Row) int64 {
 	h := sha256.New()
 	for _, r := range rows {
@@ -66,21 +66,22 @@ func sumOf(rows []meta.Row) int64 {
 	return int64(binary.BigEndian.Uint64(h.Sum(nil)[:8]) >> 1)
 }
 
-// inStep reports whether the rows are those of the model.
+// inStep reports whether the stored rows match the model, by their checksum. lock is the end of
+// its statement: empty or Dialect.ForUpdate.
 func (w *metadataWriter) inStep(ctx context.Context, q db.Querier, lock string) (bool, error) {
 	var sum int64
 	err := q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'metadata'`+lock).Scan(&sum)
 	return sum == w.sum, err
 }
 
-// done notes that the rows are written.
+// done stores the checksum of the rows after they are written.
 func (w *metadataWriter) done(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `UPDATE sequence SET value = ? WHERE name = 'metadata'`, w.sum)
 	return err
 }
 
-// begin writes all rows into a database that has none, at moment 0. It reports
-// false when there are some.
+// begin inserts all rows at moment 0 if the database has none. It returns true if the stored
+// rows match the model after that, and false if the database has other rows.
 func (w *metadataWriter) begin(ctx context.Context) (begun bool, err error) {
 	err = w.d.Write(ctx, func(tx *db.Tx) error {
 		there, err := w.inStep(ctx, tx, w.d.Dialect.ForUpdate)
@@ -112,7 +113,7 @@ func (w *metadataWriter) begin(ctx context.Context) (begun bool, err error) {
 	return begun, err
 }
 
-// ids returns the rows that are there, deleted ones too.
+// ids returns the ids of the stored rows, including deleted ones.
 func (w *metadataWriter) ids(ctx context.Context, q db.Querier) ([]int64, error) {
 	var codes []int
 	for _, t := range w.m.Types {
@@ -124,16 +125,17 @@ func (w *metadataWriter) ids(ctx context.Context, q db.Querier) ([]int64, error)
 	return db.Column[int64](ctx, q, `SELECT id FROM asset WHERE id < 0 AND type IN `+in, args...)
 }
 
-// metadataRow is a row of the model as it is to be stored.
+// metadataRow is a row of the model with what is needed to store it.
 type metadataRow struct {
 	meta.Row
-	id    int64
-	order int64 // rank of a new row
-	refs  map[string]int64
+	id    int64            // stored id
+	order int64            // rank of a new row
+	refs  map[string]int64 // ids of the rows of types, by name
 }
 
-// wanted gives every row an id: that of its key, else one below the lowest there
-// is, so that new ones follow each other in their order.
+// wanted returns all rows with their ids. A row whose key is in ids has that id. The other rows
+// are new. They get the highest ids below the number below, in ascending order. order is the
+// rank of the first row.
 func (w *metadataWriter) wanted(ids map[string]int64, below, order int64) []metadataRow {
 	all := make([]metadataRow, len(w.rows))
 	refs := map[string]int64{}
@@ -157,7 +159,7 @@ func (w *metadataWriter) wanted(ids map[string]int64, below, order int64) []meta
 	return all
 }
 
-// fill gives a new row its values.
+// fill sets the values and the rank of a new row.
 func (r *metadataRow) fill(w *row) {
 	for _, v := range r.Values {
 		w.set(v.Attr, r.stored(v))
@@ -167,7 +169,8 @@ func (r *metadataRow) fill(w *row) {
 	}
 }
 
-// stored is a value as it is kept: of a relation the id of the type's row.
+// stored returns a value as it is stored. The value of a relation is the name of a type, and
+// stored as the id of the row of that type.
 func (r *metadataRow) stored(v meta.RowValue) any {
 	if v.Attr.Kind != meta.Relation {
 		return v.Value
@@ -175,7 +178,7 @@ func (r *metadataRow) stored(v meta.RowValue) any {
 	return r.refs[v.Value.(string)]
 }
 
-// update writes the differences between the rows that are there and the model.
+// update writes the differences between the stored rows and the model.
 func (w *metadataWriter) update(ctx context.Context, s *Session) error {
 	if there, err := w.inStep(ctx, s.tx, w.d.Dialect.ForUpdate); there || err != nil {
 		return err
@@ -210,8 +213,8 @@ func (w *metadataWriter) update(ctx context.Context, s *Session) error {
 	return w.done(ctx, s.tx)
 }
 
-// known returns the ids of the rows by their keys, the lowest of them, and a rank
-// above theirs.
+// known returns the ids of the stored rows by their keys, the lowest of these ids, and a rank
+// greater than all their ranks.
 func (w *metadataWriter) known(rows map[int64]*row) (keys map[string]int64, below, order int64) {
 	names := map[int64]string{}
 	for id, r := range rows {
@@ -236,16 +239,16 @@ func (w *metadataWriter) known(rows map[int64]*row) (keys map[string]int64, belo
 	return keys, below, order + metadataStep
 }
 
-// refill makes a row that is there say what the model says. Its rank stays.
+// refill sets a stored row to the values of the model and makes it active. Its rank stays.
 func (r *metadataRow) refill(w *row) {
 	w.setState(meta.StateActive)
-	given := map[string]bool{"Order": true}
+	isSet := map[string]bool{"Order": true}
 	for _, v := range r.Values {
-		given[v.Attr.Name] = true
+		isSet[v.Attr.Name] = true
 		w.set(v.Attr, r.stored(v))
 	}
 	for _, a := range r.Type.Attrs {
-		if isStored(a) && !a.Multi && !given[a.Name] && (a.Place.Kind != meta.InColumn || a.Place.Slot >= 0) {
+		if isStored(a) && !a.Multi && !isSet[a.Name] && (a.Place.Kind != meta.InColumn || a.Place.Slot >= 0) {
 			w.clear(a)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // completedComment is the ChangeComment of attributes that an upgrade fills.
 const completedComment = "Set by an upgrade: the attribute had never had a value"
 
-// withoutName omits the list values whose name the list has already, live or
-// deleted: whoever made one with that name, or deleted it, needs no second.
+// withoutName removes the list values whose name already exists in their list, even as a deleted
+// value. Somebody has then added such a value, or deleted it on purpose.
 func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
 	list, ok := x.s.e.model.Type("List")
 	if !ok {
@@ -49,8 +49,8 @@ func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]
 	}), err
 }
 
-// completeInstances gives well-known assets the attributes that no version of
-// them has: those that were added to the model after the database was made.
+// completeInstances sets the attributes of well-known assets that no version of them has. These
+// attributes were added to the model after the database was made.
 func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 	var lacking []*Command
 	err := d.Read(ctx, func(tx *db.Tx) (err error) {
@@ -76,8 +76,9 @@ func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 	})
 }
 
-// incomplete returns the updates that complete the well-known assets. It looks
-// only at attributes in the JSON object: columns are as old as the assets.
+// incomplete returns the updates that complete the well-known assets. It checks only attributes
+// in the JSON object, because attributes in columns are as old as the assets. lock is empty or
+// Dialect.ForUpdate.
 func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*Command, error) {
 	all, ids := map[int64]*Command{}, []int64(nil)
 	for _, in := range m.Instances {
@@ -95,6 +96,7 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 			return slices.ContainsFunc(has, func(x attrValue) bool { return x.key == ch.Name })
 		})
 	}
+
 	left := func(id int64) bool { return live[id] && len(all[id].Changes) > 0 }
 	if err := attrsOf(ctx, tx, `attrs FROM asset WHERE state < 255 AND id IN `, ids, lock, lacks); err != nil {
 		return nil, err
@@ -112,8 +114,8 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 	return commands, nil
 }
 
-// completingUpdate is an update that sets all attributes of an instance that lie
-// in its JSON object.
+// completingUpdate returns an update that sets all attributes of an instance that are stored in
+// its JSON object.
 func completingUpdate(in meta.Instance) *Command {
 	c := &Command{Verb: Update, Target: Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
@@ -124,8 +126,9 @@ func completingUpdate(in meta.Instance) *Command {
 	return c
 }
 
-// attrsOf calls fn with the JSON object of every row of some assets. What is read is its
-// expression, and where it is.
+// attrsOf calls fn with the id and the JSON object of every row of some assets. what is the
+// middle of its statement, between "SELECT id, " and the list of ids: the expression of the
+// object, the table, and the condition up to IN.
 func attrsOf(ctx context.Context, tx *db.Tx, what string, ids []int64, lock string, fn func(int64, attrs)) error {
 	if len(ids) == 0 {
 		return nil

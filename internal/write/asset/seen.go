@@ -9,11 +9,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Assets of types with a rule of their own, such as members, are seen by more or less
-// than their scope says (meta.Seen). The statement that decides is that of queries.
+// Some types have a rule that decides who sees their assets (meta.Type.Seen), such as Member. The
+// security scope does not decide alone then. The rule is evaluated by the same SQL as in queries.
 
-// sees reports whether the caller sees an asset of such a type. One that the request
-// has made is seen.
+// sees reports whether the caller sees an asset of a type with a rule. The caller sees all
+// assets that the request has made.
 func (l *loaded) sees(ctx context.Context, id int64, t *meta.Type) (bool, error) {
 	if l.s.who.All || l.s.createdRuled[id] {
 		return true, nil
@@ -28,7 +28,7 @@ func (l *loaded) sees(ctx context.Context, id int64, t *meta.Type) (bool, error)
 	return l.seen[id], err
 }
 
-// loadSeen finds out which assets of such types the caller sees.
+// loadSeen reads which assets of types with a rule the caller sees.
 func (l *loaded) loadSeen(ctx context.Context, types []*meta.Type, ids []int64) error {
 	found, err := l.s.e.finder.Seen(ctx, l.s.tx, l.s.Who(), types, ids)
 	for _, id := range ids {
@@ -37,7 +37,7 @@ func (l *loaded) loadSeen(ctx context.Context, types []*meta.Type, ids []int64) 
 	return err
 }
 
-// foreseeSeen is loadSeen for everything that is loaded.
+// foreseeSeen calls loadSeen for all loaded references whose types have a rule.
 func (l *loaded) foreseeSeen(ctx context.Context) error {
 	if l.s.who.All {
 		return nil
@@ -60,7 +60,10 @@ func (l *loaded) foreseeSeen(ctx context.Context) error {
 	return l.loadSeen(ctx, types, ids)
 }
 
-// Seen returns which of the assets stored as ids, all of the given types, who sees.
-func (e *Engine) Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error) {
+// Seen returns which of some assets who sees. ids are stored ids; types has the types of all
+// these assets.
+func (e *Engine) Seen(
+	ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64,
+) (map[int64]bool, error) {
 	return e.finder.Seen(ctx, q, who, types, ids)
 }

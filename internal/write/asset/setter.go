@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// setter changes attributes of assets, with all that follows from a change.
+// setter changes attributes of assets, and values that depend on them.
 type setter struct {
 	unit
 	rules    *rules
@@ -15,7 +15,7 @@ type setter struct {
 	ranker   *ranker
 }
 
-// setRef points a to-one relation of a row to t, or to nothing.
+// setRef sets a to-one relation of a row to t, or clears it if t is nil.
 func (set *setter) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if t == nil {
 		if a.Required && !w.creating() {
@@ -65,8 +65,8 @@ func (set *setter) storeRef(ctx context.Context, w *row, a *meta.Attr, t *target
 	return true, nil
 }
 
-// refChanged updates what depends on a relation that has changed: copied values,
-// and the project tree.
+// refChanged updates what depends on a changed relation: copied values and the project tree. It
+// locks t if values are copied from it or w is a part of it.
 func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
 		set.changes.movedScopes = append(set.changes.movedScopes, w)
@@ -144,9 +144,9 @@ func (set *setter) addMember(ctx context.Context, w *row, a *meta.Attr, t target
 	return set.members.added(ctx, w, relation, from, to)
 }
 
-// lockOther locks t, which relation a names: it holds the relation, or the asset that is
-// written belongs to it.
-// Errors: fault.Invalid where it has been deleted since it was found.
+// lockOther locks t, the target of relation a. It is called if t stores the relation, or if the
+// written asset copies values from t or is a part of t.
+// Errors: fault.Invalid if t has been deleted since it was found.
 func (set *setter) lockOther(ctx context.Context, a *meta.Attr, t target) error {
 	if err := set.loaded.lockHolder(ctx, t.id); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t tar
 	return nil
 }
 
-// otherSide returns the asset that stores a relation, and its attribute.
+// otherSide locks and returns t, which stores relation a, and the attribute in which t stores it.
 func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row, *meta.Attr, error) {
 	other, ok, err := set.loaded.lock(ctx, t.id)
 	if err != nil {
@@ -203,7 +203,7 @@ func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row,
 	return other, back, err
 }
 
-// pointTo points a to-one relation, by its name, to a row of this batch.
+// pointTo sets the to-one relation with a name to a row of this batch.
 func (set *setter) pointTo(ctx context.Context, w *row, name string, to *row) error {
 	a, ok := w.typ.Attr(name)
 	if !ok {
@@ -212,8 +212,8 @@ func (set *setter) pointTo(ctx context.Context, w *row, name string, to *row) er
 	return set.setRef(ctx, w, a, new(to.target()))
 }
 
-// creator is the member that a new asset names as its author: who sent the
-// request, or who made the asset according to an import.
+// creator returns the stored id of the creator of a new asset: the member that an import has
+// set, or the caller.
 func (set *setter) creator(w *row) int64 {
 	if w.imported.createdBy != nil {
 		return *w.imported.createdBy

@@ -7,14 +7,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/blob"
 )
 
-// content is bytes that a version of the batch holds by reference.
+// content is bytes to which a version of the batch refers. They are stored separately.
 type content struct {
 	ref   blob.Ref
 	bytes []byte // nil: they are stored already
 }
 
-// setContent sets the reference of a content, which is stored with the batch. An
-// empty content is none.
+// setContent sets an attribute to the reference of a content. The bytes are stored when the batch
+// is written. An empty content clears the attribute.
 func (set *setter) setContent(w *row, a *meta.Attr, ch *Change) error {
 	c, ok := contentOf(ch)
 	if !ok {
@@ -30,7 +30,8 @@ func (set *setter) setContent(w *row, a *meta.Attr, ch *Change) error {
 	return set.storeScalar(w, a, c.ref.String())
 }
 
-// contentOf reads a content from the Base64 of a change, or its reference.
+// contentOf returns the content of a change: a reference to stored bytes, or bytes that it decodes
+// from Base64. It returns false if the change is not valid.
 func contentOf(ch *Change) (content, bool) {
 	if ch.Content != nil {
 		return content{ref: *ch.Content}, true

@@ -7,17 +7,17 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// contextFill is a new asset about to be filled from its context.
+// contextFill sets attributes of a new asset from its context.
 type contextFill struct {
 	set  *setter
-	w    *row
+	w    *row // the new asset
 	c    *Command
-	from target
-	slot *scheduleSlot // in its schedule; nil until a row asks for it
+	from target        // the context
+	slot *scheduleSlot // for w in its schedule; nil until it is needed
 }
 
-// fillFromContext sets what a command does not set from the context of the new
-// asset.
+// fillFromContext applies contextDefaults to a new asset. It skips attributes that the command
+// sets.
 func (set *setter) fillFromContext(ctx context.Context, w *row, c *Command, from target) error {
 	m := &contextFill{set: set, w: w, c: c, from: from}
 	for i := range contextDefaults {
@@ -42,7 +42,7 @@ func (set *setter) fillFromContext(ctx context.Context, w *row, c *Command, from
 	return nil
 }
 
-// fill gives the new asset one attribute.
+// fill sets one attribute of the new asset from an origin.
 func (m *contextFill) fill(ctx context.Context, a *meta.Attr, from origin) error {
 	switch from {
 	case contextItself:
@@ -61,8 +61,8 @@ func (m *contextFill) fill(ctx context.Context, a *meta.Attr, from origin) error
 	return m.setFromSchedule(ctx, a, from)
 }
 
-// setContext points a relation of the new asset to the context, unless the
-// command itself names the context in one.
+// setContext sets a relation of the new asset to the context. It does nothing if the command
+// already names the context in a relation.
 func (m *contextFill) setContext(ctx context.Context, a *meta.Attr) error {
 	for i := range m.c.Changes {
 		if named, err := m.namesContext(ctx, m.c.Changes[i].Name); named || err != nil {
@@ -75,7 +75,7 @@ func (m *contextFill) setContext(ctx context.Context, a *meta.Attr) error {
 	return m.set.setRef(ctx, m.w, a, &m.from)
 }
 
-// namesContext reports whether a relation of the new asset names the context.
+// namesContext reports whether the relation with a name refers to the context.
 func (m *contextFill) namesContext(ctx context.Context, name string) (bool, error) {
 	a, ok := m.w.typ.Attr(name)
 	if !ok || a.Kind != meta.Relation || !isStored(a) && a.Place.Kind != meta.InLinksBack {
@@ -85,7 +85,7 @@ func (m *contextFill) namesContext(ctx context.Context, name string) (bool, erro
 	return slices.Contains(ids, m.from.id), err
 }
 
-// relatedIDs returns the ids that a relation of a new asset names.
+// relatedIDs returns the ids of the targets of a relation of a new asset.
 func (set *setter) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int64, error) {
 	var ids []int64
 	switch {
@@ -111,9 +111,9 @@ func (set *setter) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int6
 	return ids, nil
 }
 
-// setTo points a relation of the new asset to the id in a slot, unless there is
-// none or it is deleted; a deleted project is set, though, where the context lies
-// in it.
+// setTo sets a relation of the new asset to the asset whose stored id is boxed. It does nothing
+// if there is no id or the asset is deleted. Scope is set even to a deleted project, because the
+// context is in it.
 func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error {
 	id, ok := boxed.(int64)
 	if !ok {
@@ -126,7 +126,7 @@ func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error 
 	return m.set.setRef(ctx, m.w, a, &t)
 }
 
-// copySame copies the attribute of the same name from the context.
+// copySame copies the value of the attribute with the same name from the context.
 func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	at, _ := m.from.typ.Attr(a.Name)
 	switch {
@@ -155,8 +155,9 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	return nil
 }
 
-// setFromSchedule gives a new timebox a value of the next slot of its schedule,
-// unless it has none. A timebox that sets one of its days sets both.
+// setFromSchedule sets the name or a date of a new timebox to that of the next slot in its
+// schedule. Without a schedule it does nothing. If the command sets one of the two dates, the
+// other is not set either.
 func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
 	if from != scheduleName && (m.c.sets("BeginDate") || m.c.sets("EndDate")) {
 		return nil
@@ -178,8 +179,8 @@ func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from or
 	return m.set.storeScalar(m.w, a, m.slot.end.UnixMicro())
 }
 
-// setFutureState points the attribute that determines AssetState to the value of
-// the state Future.
+// setFutureState sets the attribute that determines AssetState to the value for the state Future,
+// whose code is 0.
 func (m *contextFill) setFutureState(ctx context.Context, a *meta.Attr) error {
 	for id, code := range m.set.s.e.layout.types[m.w.typ].states {
 		if code == 0 {

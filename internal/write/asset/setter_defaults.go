@@ -7,7 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// setDefaults sets the model's defaults that the command does not set.
+// setDefaults sets empty attributes to the defaults of the model, except those that the command
+// sets.
 func (set *setter) setDefaults(ctx context.Context, w *row, c *Command) error {
 	for _, a := range set.s.e.layout.types[w.typ].defaults {
 		if c.sets(a.Name) || !set.rules.isEmpty(w, a) {
@@ -20,6 +21,7 @@ func (set *setter) setDefaults(ctx context.Context, w *row, c *Command) error {
 	return nil
 }
 
+// setDefault sets an attribute to a default of the model: a value, "@caller" or "@now".
 func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text string) error {
 	switch {
 	case text == "@caller":
@@ -46,8 +48,8 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 	return set.storeScalar(w, a, v)
 }
 
-// deriveValues sets what follows from the row's own values: the AssetState of its
-// status, and PersonalTo.
+// deriveValues sets what depends on other values of the row: AssetState and PersonalTo. It does
+// not change an AssetState of 200 or more. It also checks that the dates of the row are in order.
 func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	tr := set.s.e.layout.types[w.typ]
 	if tr.stateAttr != nil && (w.dirty || w.links > 0) {
@@ -66,7 +68,7 @@ func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	return set.setPersonalTo(ctx, w)
 }
 
-// setPersonalTo sets Note.PersonalTo: the author of a personal note.
+// setPersonalTo sets PersonalTo of a personal note to its author, and clears it for other notes.
 func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	to, ok := w.typ.Attr("PersonalTo")
 	if !ok || !w.dirty || to.Place.Kind != meta.InLinks {
@@ -91,8 +93,8 @@ func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	return set.setRef(ctx, w, to, &t)
 }
 
-// completeNew sets the defaults of a new asset that an operation makes, and checks
-// it. What administrators have made required it lacks where its original does.
+// completeNew sets the defaults of a new asset that an operation makes, and checks its required
+// attributes. It does not check custom attributes, because the original may have no value there.
 func (set *setter) completeNew(ctx context.Context, w *row) error {
 	if err := set.setDefaults(ctx, w, &Command{}); err != nil {
 		return err

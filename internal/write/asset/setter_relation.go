@@ -22,8 +22,8 @@ func (set *setter) toOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	return set.setRef(ctx, w, a, &t)
 }
 
-// clearRef clears a to-one relation. One to an asset that the caller does not see
-// reads as null, and stays.
+// clearRef clears a to-one relation. If the caller does not see its target, the relation stays,
+// because the caller already reads it as null.
 func (set *setter) clearRef(ctx context.Context, w *row, a *meta.Attr) error {
 	if a.Required || set.s.who.All {
 		return set.setRef(ctx, w, a, nil)
@@ -42,9 +42,8 @@ func (set *setter) clearRef(ctx context.Context, w *row, a *meta.Attr) error {
 	return set.setRef(ctx, w, a, nil)
 }
 
-// toMany adds to and removes from a relation to any number of assets. A plain
-// value or list means add. An empty value in a list is an error; alone it changes
-// nothing.
+// toMany changes a relation to any number of assets. It removes the values of Remove, and adds
+// those of Set and Add. An empty value is an error in Remove and Add, and is ignored in Set.
 func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
 		return set.replaceMember(ctx, w, a, ch)
@@ -85,7 +84,8 @@ func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	return nil
 }
 
-// replaceMember replaces one member by another, where it is a member.
+// replaceMember replaces one member by another asset. An empty replacement removes the member.
+// It changes nothing if the asset to replace is not a member.
 func (set *setter) replaceMember(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	old, null, err := set.resolver.resolveRemoved(ctx, a, *ch.Find)
 	if err != nil || null {

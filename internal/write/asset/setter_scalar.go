@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// setScalar sets a scalar.
+// setScalar sets a scalar as a change requires.
 func (set *setter) setScalar(w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
 		return set.replaceInText(w, a, ch)
@@ -29,6 +29,8 @@ func (set *setter) setScalar(w *row, a *meta.Attr, ch *Change) error {
 	return set.storeScalar(w, a, v)
 }
 
+// storeScalar sets the stored value of a scalar.
+// Errors: fault.Invalid if the texts of the asset get too large.
 func (set *setter) storeScalar(w *row, a *meta.Attr, v any) error {
 	w.set(a, v)
 	if a.Place.Kind == meta.InAttrs && v != nil && w.cur.attrs.size() > maxColumn {
@@ -66,13 +68,13 @@ func (set *setter) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 	return set.storeScalar(w, a, v)
 }
 
-// replacedSize returns how long a text is with each find replaced, in bytes: it may be far
-// longer than what was sent, and is not made to be measured.
+// replacedSize returns the size of a text in bytes after each find is replaced. The new text may
+// be much larger than the request, so its size is checked before it is made.
 func replacedSize(text, find, replace string) int {
 	return len(text) + strings.Count(text, find)*(len(replace)-len(find))
 }
 
-// secret changes a secret. It is sealed here only if it has not been before.
+// secret sets a secret. It computes the hash only if ch.Sealed does not contain it.
 func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	written, ok := ch.single()
 	if a.Name == OldPassword {
@@ -98,8 +100,8 @@ func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	return nil
 }
 
-// oldPassword accepts the caller's own password, for a change of it by the same
-// command. It was proven before the transaction.
+// oldPassword checks OldPassword, with which callers prove their password in a command that
+// changes it. Engine.Seal has compared the password before the transaction.
 func (set *setter) oldPassword(w *row, a *meta.Attr, ch *Change) error {
 	written, ok := ch.single()
 	switch {
@@ -143,7 +145,7 @@ func (set *setter) setImported(ctx context.Context, w *row, a *meta.Attr, ch *Ch
 	return nil
 }
 
-// pastDate reads a date of the past.
+// pastDate parses a date that must not be in the future. It returns UTC microseconds.
 func (set *setter) pastDate(ctx context.Context, a *meta.Attr, written Value) (int64, error) {
 	v, err := scalar(a, written)
 	if err != nil {
@@ -153,7 +155,7 @@ func (set *setter) pastDate(ctx context.Context, a *meta.Attr, written Value) (i
 	if !ok {
 		return 0, required(a)
 	}
-	at -= (at%1000 + 1000) % 1000 // what ChangeDate prints is exact
+	at -= (at%1000 + 1000) % 1000 // whole milliseconds, because ChangeDate prints milliseconds
 	now, err := set.s.clock(ctx)
 	if err == nil && at > now {
 		err = invalid(a)

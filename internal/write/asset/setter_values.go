@@ -38,7 +38,7 @@ func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Chan
 	return nil
 }
 
-// addValueOnce adds one value of a multi-value scalar, unless it exists.
+// addValueOnce adds one value to a multi-value scalar, unless it exists.
 func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) error {
 	if v.isEmpty() {
 		return invalid(a)
@@ -52,8 +52,8 @@ func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) e
 	return nil
 }
 
-// valueIn returns the current edge with a value: as it is written now, or as a number could
-// be before.
+// valueIn returns the current edge with a value; nil if there is none. A number may also be
+// stored as the client wrote it, because earlier releases stored numbers like that.
 func valueIn(edges *edgeSet, a *meta.Attr, text string) *edge {
 	if e := edges.value(edgeCode(a), spelling(a, text)); e != nil {
 		return e
@@ -61,7 +61,8 @@ func valueIn(edges *edgeSet, a *meta.Attr, text string) *edge {
 	return edges.value(edgeCode(a), text)
 }
 
-// spelling is how a value of a list is stored: a number in one form.
+// spelling returns the text that is stored for a value of a multi-value scalar. Equal numbers
+// have the same text.
 func spelling(a *meta.Attr, text string) string {
 	if value.IsNumber(a.Kind) {
 		if x, ok := parse(a, text); ok {
@@ -71,6 +72,7 @@ func spelling(a *meta.Attr, text string) string {
 	return text
 }
 
+// checkMember returns an error if v cannot be a value of a multi-value scalar. v may be empty.
 func checkMember(a *meta.Attr, v Value) error {
 	if len([]rune(v.Text)) > maxMulti {
 		return tooLong(a)
@@ -81,8 +83,8 @@ func checkMember(a *meta.Attr, v Value) error {
 	return nil
 }
 
-// replaceValue replaces one value by another, where it exists; an empty one
-// removes it.
+// replaceValue replaces one value by another. An empty replacement removes the value. It changes
+// nothing if the value to replace does not exist.
 func (set *setter) replaceValue(w *row, edges *edgeSet, a *meta.Attr, ch *Change) error {
 	if ch.Find.isEmpty() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// attrs is the JSON object asset.attrs: scalars by key, each as JSON text.
+// attrs is the JSON object in a column attrs or folded: keys, and their scalars as JSON text.
 // It is copied before it is changed, so versions may share it.
 type attrs []attrValue
 
@@ -41,7 +41,7 @@ func (as *attrs) set(key string, v any) bool {
 	return true
 }
 
-// get returns the value of a as scalar returns it, nil when there is none.
+// get returns the value of an attribute in the same form as scalar; nil if there is none.
 func (as attrs) get(a *meta.Attr) any {
 	for _, x := range as {
 		if x.key == a.Place.Column {
@@ -51,7 +51,7 @@ func (as attrs) get(a *meta.Attr) any {
 	return nil
 }
 
-// size is how long the text is at most.
+// size returns an upper bound of the size of the text in bytes.
 func (as attrs) size() int {
 	n := 2
 	for _, x := range as {
@@ -60,7 +60,7 @@ func (as attrs) size() int {
 	return n
 }
 
-// text renders the object; nil, a null column, when it is empty.
+// text returns the object as JSON text. If the object is empty, it returns nil, for NULL.
 func (as attrs) text() any {
 	if len(as) == 0 {
 		return nil
@@ -78,8 +78,8 @@ func (as attrs) text() any {
 	return string(append(b, '}'))
 }
 
-// parseAttrs reads the column back, in canonical text, so that equal values compare
-// equal.
+// parseAttrs parses the text of a column. It makes the values canonical, so that equal values
+// have equal texts.
 func parseAttrs(text string) (attrs, error) {
 	var as attrs
 	err := value.Members(text, func(key string, v jsontext.Token) error {

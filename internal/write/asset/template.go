@@ -10,16 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Given is what a new asset gets from its context or the model, for one
-// attribute.
+// Given is the value that a new asset gets for one attribute from its context or from the model.
 type Given struct {
 	Attr  *meta.Attr
 	Value any       // of a scalar: string, int64, float64 or bool; dates are UTC microseconds
 	OIDs  []oid.OID // of a relation
 }
 
-// Template returns what a new asset of a type would get in a context, without
-// making it, in the order of the model. The context may be zero.
+// Template returns the values that a new asset of a type would get in a context, in the order of
+// the attributes in the model. It makes no asset. The context may be zero.
 // Errors: fault.Invalid.
 func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, context Ref) ([]Given, error) {
 	if !IsCreatable(t) {
@@ -55,6 +54,7 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, con
 	return all, err
 }
 
+// contextValues returns the values of a new asset that the caller may see and set.
 func (x *executor) contextValues(ctx context.Context, w *row) ([]Given, error) {
 	var all []Given
 	for _, a := range w.typ.Attrs {

@@ -8,18 +8,19 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// hashes are those of the long texts of a state, in the order of db.LongTexts; nil where
-// its version has the text itself.
+// hashes are the hashes of the long texts of a state, in the order of db.LongTexts. A text with a
+// hash is stored in asset_text, and a text without a hash in the row of the version.
 type hashes [len(db.LongTexts)][]byte
 
-// The places of texts in db.LongTexts.
+// The indexes of the long texts in db.LongTexts.
 const (
 	inDescription = iota
 	inAttrs
 	inFolded
 )
 
-// longText is one of the long texts of a state, as it is stored.
+// longText returns one of the long texts of a state as it is stored. which is its index in
+// db.LongTexts. For attrs that fit into the row it returns an empty text.
 func (l *layout) longText(st *state, which int) (text string) {
 	switch which {
 	case inDescription:
@@ -38,7 +39,8 @@ func (l *layout) longText(st *state, which int) (text string) {
 	return text
 }
 
-// sameText reports whether one of the long texts of a state is that of another.
+// sameText reports whether two states have the same long text. which is its index in
+// db.LongTexts.
 func (l *layout) sameText(st, as *state, which int) bool {
 	sameSlot := func(slot int) bool { return st.slots[slot] == as.slots[slot] }
 	switch which {
@@ -55,8 +57,9 @@ func (l *layout) sameText(st, as *state, which int) bool {
 	return slices.Equal(st.attrs, as.attrs)
 }
 
-// hash sets the hashes of a version. A text has one when a second version has it; the one
-// that brings it keeps it in its row until then.
+// hash sets the hashes of a version. A text that has a hash keeps it. A text without a hash gets
+// one if the asset had the text before the batch and still has it at the end of the batch. A text
+// that is new in the batch gets no hash, and stays in the rows of its versions.
 func (l *layout) hash(v *version) {
 	stored, latest := v.row.stored, v.row.latest
 	for which := range v.hashes {
@@ -81,10 +84,10 @@ func (w *writer) hashTexts(context.Context) error {
 	return nil
 }
 
-// texts moves the texts out of the versions that were current, where what follows has them
-// too. What lies there from an earlier version stays: the assets are locked, so nobody
-// removes it. Descriptions are copied on the server. A document would be copied as the
-// server writes it, which differs between servers, so it is sent.
+// texts moves long texts to asset_text. It moves a text out of the version that was current
+// before the batch if the asset still has the text. A text that is already in asset_text stays;
+// nobody removes it while the assets are locked. Descriptions are copied inside the database.
+// JSON documents are sent, because servers print the same document differently.
 func (w *writer) texts(ctx context.Context) error {
 	var moved [len(db.LongTexts)][]*row
 	var documents [][]any
@@ -109,9 +112,9 @@ func (w *writer) texts(ctx context.Context) error {
 	return nil
 }
 
-// move moves one of the long texts of the versions that were current of some assets, and
-// stores it if it is a description. A single one is addressed by its whole key, as in
-// closings.
+// move replaces one of the long texts by its hash, in the versions of some assets that were
+// current before the batch. If it is the description, move first copies it to asset_text. A
+// single version is addressed by its whole key, for the reason given in closings.
 func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	d, text := w.tx.Dialect(), db.LongTexts[which]
 	hash := db.HashColumn(text)
@@ -121,7 +124,8 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	}
 	for in, args := range db.InChunks(ids) {
 		if which == inDescription {
-			_, err := w.later.Exec(ctx, `INSERT INTO asset_text (asset_id, hash, text) SELECT id, `+hash+`, `+text+` FROM asset WHERE id IN `+in+d.Upsert(textKey, nil), args...)
+			query := `INSERT INTO asset_text (asset_id, hash, text) SELECT id, ` + hash + `, ` + text + ` FROM asset WHERE id IN ` + in
+			_, err := w.later.Exec(ctx, query+d.Upsert(textKey, nil), args...)
 			if err != nil {
 				return err
 			}
@@ -131,7 +135,9 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 		if len(ids) == 1 {
 			where, args = ` WHERE id = ? AND moment = ?`, []any{ids[0], from}
 		}
-		_, err := w.later.Exec(ctx, `UPDATE asset_version`+d.By("PRIMARY")+` SET `+text+` = NULL, `+hash+` = (SELECT a.`+hash+` FROM asset a WHERE a.id = asset_version.id)`+where, args...)
+		query := `UPDATE asset_version` + d.By("PRIMARY") + ` SET ` + text + ` = NULL, ` +
+			hash + ` = (SELECT a.` + hash + ` FROM asset a WHERE a.id = asset_version.id)`
+		_, err := w.later.Exec(ctx, query+where, args...)
 		if err != nil {
 			return err
 		}
@@ -142,13 +148,15 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 // textKey is the key of asset_text.
 var textKey = []string{"asset_id", "hash"}
 
-// storeTexts writes rows of asset_text, but for those that are there.
+// storeTexts inserts rows into asset_text, except rows that exist.
 func storeTexts(ctx context.Context, to db.Execer, rows [][]any) error {
-	return db.UpsertN(ctx, to, "asset_text", append(slices.Clip(textKey), "text"), textKey, nil, len(rows), func(i int) []any { return rows[i] })
+	columns := append(slices.Clip(textKey), "text")
+	return db.UpsertN(ctx, to, "asset_text", columns, textKey, nil, len(rows), func(i int) []any { return rows[i] })
 }
 
-// rewriteTexts changes the documents in one of the columns of some assets that lie apart,
-// and in their versions. The assets are locked; what stands in a row is left to the caller.
+// rewriteTexts changes the documents of some assets that asset_text stores for one column. The
+// versions then refer to the new document, or contain it if it is short enough. The caller has
+// locked the assets, and changes documents that are in rows itself.
 func rewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, change func(attrs) attrs) error {
 	hash := db.HashColumn(column)
 	in, args := db.InArgs(ids)
@@ -156,16 +164,19 @@ func rewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, ch
 		asset int64
 		hash  []byte
 	}
-	all, err := db.Collect(ctx, tx, `SELECT x.asset_id, x.hash FROM asset_text x WHERE x.asset_id IN `+in+
-		` AND EXISTS (SELECT 1 FROM asset_version v WHERE v.id = x.asset_id AND v.`+hash+` = x.hash)`, args, func(row db.Scanner) (s stored, err error) {
+	query := `SELECT x.asset_id, x.hash FROM asset_text x WHERE x.asset_id IN ` + in +
+		` AND EXISTS (SELECT 1 FROM asset_version v WHERE v.id = x.asset_id AND v.` + hash + ` = x.hash)`
+	all, err := db.Collect(ctx, tx, query, args, func(row db.Scanner) (s stored, err error) {
 		return s, row.Scan(&s.asset, &s.hash)
 	})
 	if err != nil {
 		return err
 	}
-	for _, s := range all { // one at a time: each may have 15 MiB
+
+	for _, s := range all { // one document at a time, because each may have 15 MiB
 		var document string
-		if err := tx.QueryRow(ctx, `SELECT text FROM asset_text WHERE asset_id = ? AND hash = ?`, s.asset, s.hash).Scan(&document); err != nil {
+		query := `SELECT text FROM asset_text WHERE asset_id = ? AND hash = ?`
+		if err := tx.QueryRow(ctx, query, s.asset, s.hash).Scan(&document); err != nil {
 			return err
 		}
 		old, err := parseAttrs(document)
@@ -176,9 +187,10 @@ func rewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, ch
 		if len(as) == len(old) {
 			continue
 		}
+
 		text, _ := as.text().(string)
 		if text == "" {
-			text = "{}" // as the database leaves it
+			text = "{}" // JSON_REMOVE in the database also leaves an empty object
 		}
 		inline, apart := any(text), any(nil)
 		if len(text) > db.MaxInline {
@@ -187,10 +199,12 @@ func rewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, ch
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `UPDATE asset_version SET `+column+` = ?, `+hash+` = ? WHERE id = ? AND `+hash+` = ?`, inline, apart, s.asset, s.hash); err != nil {
+		update := `UPDATE asset_version SET ` + column + ` = ?, ` + hash + ` = ? WHERE id = ? AND ` + hash + ` = ?`
+		if _, err := tx.Exec(ctx, update, inline, apart, s.asset, s.hash); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE asset SET `+hash+` = ? WHERE id = ? AND `+hash+` = ?`, apart, s.asset, s.hash); err != nil {
+		update = `UPDATE asset SET ` + hash + ` = ? WHERE id = ? AND ` + hash + ` = ?`
+		if _, err := tx.Exec(ctx, update, apart, s.asset, s.hash); err != nil {
 			return err
 		}
 	}

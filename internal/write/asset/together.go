@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// effects is what a request has done so far, as later commands and its end must know it. A
-// rollback to a savepoint takes it back.
+// effects is what a request has done so far, for later commands and for the end of the request.
+// After a rollback to a savepoint, the session gets its earlier effects back.
 type effects struct {
-	first   int64 // moments allocated so far; 0 when none
-	last    int64
-	read    int              // assets that were read with all their values, as often as they were
-	reached reach            // what it has changed so far, as far as it is written
-	partOps map[int64]string // by part: the operation on its owner that changed it last
+	first   int64            // the first moment of the request; 0: none is allocated
+	last    int64            // the last moment of the request; 0: none is allocated
+	read    int              // how many times assets were read in full
+	reached reach            // what the written batches have changed
+	partOps map[int64]string // by id of a part: the operation on its owner that changed it last
 
-	scopesHidden  bool           // projects were hidden, or shown again
-	rolesChanged  bool           // so were roles, or the tree of projects
+	scopesHidden  bool           // projects were hidden or shown again
+	rolesChanged  bool           // roles, members or the tree of projects were changed
 	loginsChanged bool           // usernames or passwords were set
-	createdScopes map[int64]bool // projects that the request has made
-	createdRuled  map[int64]bool // assets it has made that are seen by a rule of their own
+	createdScopes map[int64]bool // ids of projects that the request has made
+	createdRuled  map[int64]bool // ids of assets that it has made, of types with a rule (meta.Type.Seen)
 
-	ownSealed             int  // passwords hashed in the transaction, for a caller who sets those of no others
-	administratorsChanged bool // somebody may administer the system no longer
+	ownSealed             int  // passwords hashed in the transaction, for a caller who may not set those of others
+	administratorsChanged bool // a member may have lost the right to administer the system
 }
 
 func (f effects) clone() effects {
@@ -31,15 +31,15 @@ func (f effects) clone() effects {
 	return f
 }
 
-// wholeTries is how often commands run all together before they run group by group: each
-// failure may be what lets another command fail.
+// wholeTries is how many times all commands run together before each group runs separately. One
+// repetition may not be enough, because a group that is left out may make another command fail.
 const wholeTries = 3
 
-// errOrphans rolls back creates that were made for a command which failed.
+// errOrphans rolls back a try in which a command failed but creates for it succeeded.
 var errOrphans = errors.New("a command failed that others were carried out for")
 
-// runGroups is run for commands of which some are carried out for a later one: of a command
-// and those for it, none is carried out where the command is not.
+// runGroups is run for commands of which some have For. A group is a command and the creates for
+// it. If that command fails or matches nothing, no command of its group is carried out.
 func (s *Session) runGroups(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	for try := 1; ; try++ {
 		was, outcomes := s.clone(), []Outcome(nil)
@@ -73,7 +73,7 @@ func (s *Session) runEachGroup(ctx context.Context, commands []*Command) ([]Outc
 	return outcomes, nil
 }
 
-// groupLen returns how many commands at the beginning belong together.
+// groupLen returns the number of commands in the first group.
 func groupLen(commands []*Command) int {
 	end := commands[0]
 	for end.For != nil {
@@ -82,8 +82,9 @@ func groupLen(commands []*Command) int {
 	return slices.Index(commands, end) + 1
 }
 
-// findOrphans decides the outcome of creates that were made for a command which failed, or
-// matches nothing, and reports whether there are some.
+// findOrphans finds creates that succeeded although the command that they were made for failed
+// or matched nothing. It decides their outcomes for the next try, and reports whether it found
+// any.
 func findOrphans(commands []*Command) (found bool) {
 	for _, c := range slices.Backward(commands) {
 		if c.For == nil || c.outcome.Err != nil || c.outcome.Skipped {
@@ -98,14 +99,14 @@ func findOrphans(commands []*Command) (found bool) {
 			continue
 		}
 		c.outcome, found = *c.decided, true
-		if of := c.For; of.decided == nil { // it fails for its own reason, not since this one is missing
+		if of := c.For; of.decided == nil { // keep its error, or the next try would report the missing asset
 			of.decided = &Outcome{Err: of.outcome.Err, Skipped: of.outcome.Skipped}
 		}
 	}
 	return found
 }
 
-// self is what a message calls the asset of a command.
+// self returns the Ref that messages use for the asset of a command.
 func (c *Command) self() Ref {
 	if c.Verb == Create {
 		return Ref{Handle: c.Self}

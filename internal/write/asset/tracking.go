@@ -9,10 +9,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkTracking refuses to write to-do, detail estimate or effort where the settings of
-// the installation say that it is written elsewhere: on the story or defect itself, or on
-// its tasks and tests. What is there may be cleared, and what operations carry over
-// stays. An import brings what it brings.
+// checkTracking returns an error if a command writes to-do, detail estimate or effort on an asset
+// on which the settings do not allow it. The settings allow it on the story or defect itself, on
+// its tasks and tests, or on both. A command may always clear these values. An import may set
+// them everywhere, and operations may copy them everywhere.
 // Errors: fault.Invalid. Spec: interface 4.16.2.
 func (r *rules) checkTracking(ctx context.Context, w *row, c *Command) error {
 	if r.s.req.Import || !r.s.e.bindsTracking() {
@@ -28,19 +28,19 @@ func (r *rules) checkTracking(ctx context.Context, w *row, c *Command) error {
 		if err == nil && !ok {
 			err = readOnly(a)
 		}
-		return err // it holds for all of them
+		return err // the result is the same for all changes of a command
 	}
 	return nil
 }
 
-// bindsTracking reports whether effort may not be written everywhere.
+// bindsTracking reports whether the settings restrict where effort is written.
 func (e *Engine) bindsTracking() bool {
 	free := func(l catalog.Level) bool { return l == catalog.Mix || l == "" }
 	return !free(e.Tracking.Story) || !free(e.Tracking.Defect)
 }
 
-// writesEffort reports whether a change sets to-do, detail estimate or the effort of an
-// asset to a value that it has not had.
+// writesEffort reports whether a change has set to-do, detail estimate or effort to a new value.
+// Effort consists of assets of type Actual.
 func writesEffort(w *row, a *meta.Attr, ch *Change) bool {
 	switch {
 	case a.Name == "ToDo" || a.Name == "DetailEstimate" || w.typ.Name == actual && a.Name == "Value":
@@ -59,7 +59,7 @@ const actual = "Actual"
 // isPart reports whether assets of a type are tasks or tests.
 func isPart(t *meta.Type) bool { return t.Name == "Task" || t.Name == "Test" }
 
-// collectTracked adds the workitems whose effort a change writes.
+// collectTracked adds the ids of the workitems whose effort a change writes.
 func (p *prefetch) collectTracked(t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
 	switch {
 	case t.Name == actual && a.Name == "Workitem":
@@ -110,7 +110,7 @@ func (p *prefetch) loadTracked(ctx context.Context, l *loaded) error {
 	return l.loadReferences(ctx, l.unknown(parents))
 }
 
-// tracks reports whether effort is written on a workitem, or on that of an Actual.
+// tracks reports whether the settings allow effort on w, or on its workitem if w is an Actual.
 func (r *rules) tracks(ctx context.Context, w *row) (bool, error) {
 	item := w.target()
 	if w.typ.Name == actual {
@@ -146,7 +146,7 @@ func (r *rules) tracks(ctx context.Context, w *row) (bool, error) {
 	return r.levelOf(item.typ) != catalog.On, nil
 }
 
-// levelOf returns the level of stories or defects; empty for other types.
+// levelOf returns the setting for stories or for defects; empty for other types.
 func (r *rules) levelOf(t *meta.Type) catalog.Level {
 	switch t.Name {
 	case "Story":

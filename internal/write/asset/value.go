@@ -11,14 +11,15 @@ import (
 // maxText is how many characters an attribute of kind Text may have.
 const maxText = 4000
 
-// maxColumn is how many bytes one long text, or all attributes without a column
-// together, may take: a server with default settings accepts no more at once.
+// maxColumn is how many bytes one long text may have, and all attributes in the JSON object
+// together. A server with default settings refuses larger values.
 const maxColumn = 15 << 20
 
 // maxMulti is how many characters one value of a multi-value scalar may have.
 const maxMulti = 400
 
-// ValueOf returns what a client wrote as a scalar.
+// ValueOf returns the scalar in a node of a request. If the node is not a boolean, a number or a
+// string, it returns the zero Value, which is null.
 func ValueOf(n *doc.Node) Value {
 	switch n.Kind {
 	case doc.Bool:
@@ -31,8 +32,8 @@ func ValueOf(n *doc.Node) Value {
 	return Value{}
 }
 
-// scalar turns what the client wrote into what is stored: nil, string, int64,
-// float64 or bool. Dates become UTC microseconds.
+// scalar converts a value of a client to the stored value: nil, string, int64, float64 or bool.
+// Dates become UTC microseconds.
 // Errors: fault.Invalid.
 func scalar(a *meta.Attr, v Value) (any, error) {
 	if v.Kind == Null {
@@ -50,13 +51,15 @@ func scalar(a *meta.Attr, v Value) (any, error) {
 	return nil, invalid(a)
 }
 
-// parse reads a value as it may be written: a number within the bounds of numbers.
+// parse parses the text of a value. It returns false if the text does not fit the kind of the
+// attribute, or if a number is out of bounds.
 func parse(a *meta.Attr, text string) (any, bool) {
 	x, ok := value.Parse(a.Kind, a.DateOnly, text)
 	return x, ok && value.IsBounded(a.Kind, x)
 }
 
-// text accepts any scalar: YAML and careless scripts write numbers for names.
+// text converts any scalar to text, because YAML files and scripts may contain a name that is a
+// number.
 func text(a *meta.Attr, v Value) (any, error) {
 	if len(v.Text) > maxColumn {
 		return nil, tooLong(a)

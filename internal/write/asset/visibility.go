@@ -9,12 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/query/sqlgen"
 )
 
-// What lies in a deleted project, or in one below it, is hidden without being
-// written. scope_hidden says of each project from which moment to which it was,
-// by which deleted project: the project itself, or one above it.
+// The assets in a hidden project are hidden, but their rows do not change. A row of scope_hidden
+// contains a hidden project, the moments between which it is hidden, and the deleted project that
+// hides it: the project itself, or one above it.
 
-// isHidden is the condition that a row of asset lies in a hidden project, as far
-// as the actor's cache knows.
+// isHidden returns the SQL condition that a row of asset is in a hidden project. It uses the
+// cache of hidden projects in who, if there is one.
 func isHidden(who auth.Actor) string {
 	const scope = "asset.scope_id"
 	if who.Hidden == nil {
@@ -30,11 +30,11 @@ func isHidden(who auth.Actor) string {
 	return "(" + scope + " IS NOT NULL AND " + scope + " IN (" + strings.Join(ids, ", ") + "))"
 }
 
-// sees reports whether an actor may read what lies in a security scope.
+// sees reports whether an actor may read assets with a security scope. Everyone may read assets
+// without one, for which scope is nil.
 func sees(who auth.Actor, scope *int64) bool {
 	return scope == nil || who.Reads(*scope)
 }
 
-// hidesScopes reports whether an operation on a project hides what is in it, or
-// may show it again.
+// hidesScopes reports whether an operation on a project may hide it or show it again.
 func hidesScopes(op *meta.Op) bool { return op.Effect.To == meta.StateDeleted || op.Effect.Back }
