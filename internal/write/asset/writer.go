@@ -11,20 +11,20 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// writer writes the changes of a batch. It reads them only, but for the stamp of
-// allocated moments. What it writes goes out with the audit, where that comes next.
+// writer writes the changes of a batch. It modifies them only to replace placeholders and to set
+// hashes.
 type writer struct {
 	s              *Session
 	tx             *db.Tx
-	later          db.Execer // for statements whose results nobody needs
+	later          db.Execer // sends statements together with the next statement of tx, without results
 	layout         *layout
 	changes        *changes
 	got            allocation
-	at, audit, who any // boxed once for all rows
-	events         []trail.Event
+	at, audit, who any           // instant, audit and member of the batch; boxed once for all rows
+	events         []trail.Event // for the audit trail
 }
 
-// moment is the allocated moment for a negative one of the batch.
+// moment returns the allocated moment for a placeholder. It returns other moments unchanged.
 func (w *writer) moment(moment int64) int64 {
 	if moment < 0 {
 		return w.got.moment - moment - 1
@@ -32,7 +32,7 @@ func (w *writer) moment(moment int64) int64 {
 	return moment
 }
 
-// instant is an instant as it is written; that of the batch is boxed already.
+// instant returns an instant as a statement argument. It replaces batchTime.
 func (w *writer) instant(at int64) any {
 	if at == batchTime {
 		return w.at
@@ -40,7 +40,8 @@ func (w *writer) instant(at int64) any {
 	return at
 }
 
-// member is a member as it is written; the acting one is boxed already.
+// member returns the stored id of a member as a statement argument. That of the caller is boxed
+// already.
 func (w *writer) member(id int64) any {
 	if id == w.s.who.Member {
 		return w.who
@@ -48,8 +49,8 @@ func (w *writer) member(id int64) any {
 	return id
 }
 
-// stampVersions replaces the placeholders of every version by the allocated
-// moments, Numbers and ranks.
+// stampVersions replaces the placeholders in every version by the allocated moments, Numbers and
+// ranks.
 func (w *writer) stampVersions() {
 	for _, v := range w.changes.versions {
 		v.moment, v.createdMoment, v.until = w.moment(v.moment), w.moment(v.createdMoment), w.moment(v.until)
@@ -67,8 +68,8 @@ func (w *writer) stampVersions() {
 	}
 }
 
-// stamp notes the instant of the moments, by which a read as of an instant finds them: it
-// stands when they do.
+// stamp stores the instant of the moments of the batch, in the same transaction as the moments.
+// Reads as of an instant find the moments by it.
 func (w *writer) stamp(ctx context.Context) error {
 	last := w.got.moment + w.changes.moments - 1
 	if _, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.at); err != nil {
@@ -77,12 +78,13 @@ func (w *writer) stamp(ctx context.Context) error {
 	return nil
 }
 
-// row appends the columns of a shape, for an asset.
+// row appends the values of a set of columns to args, for a row of asset.
 func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 	return w.columns(args, sh, a, st, false)
 }
 
-// columns is row, and for a version without the texts that have a hash.
+// columns is row, also for a row of asset_version. It then omits texts that have a hash, because
+// they are in asset_text.
 func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion bool) []any {
 	apart := func(which int) bool { return isVersion && st.hashes[which] != nil }
 	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
@@ -106,7 +108,7 @@ func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion 
 	return args
 }
 
-// textUnless is the text of a document, nil where it lies apart.
+// textUnless returns the text of a JSON document; nil if it is in asset_text (apart).
 func textUnless(apart bool, as attrs) any {
 	if apart {
 		return nil
@@ -114,11 +116,13 @@ func textUnless(apart bool, as attrs) any {
 	return as.text()
 }
 
+// inserts inserts the rows of the assets that the batch has made.
 func (w *writer) inserts(ctx context.Context) error {
-	sh := w.layout.columnsFilled(len(w.changes.made), func(i int) *state { return w.changes.made[i].cur })
+	rows := w.changes.made
+	sh := w.layout.columnsFilled(len(rows), func(i int) *state { return rows[i].cur })
 	var args []any
-	err := db.InsertN(ctx, w.later, "asset", w.layout.columnsOf(sh, fixedColumns), len(w.changes.made), func(i int) []any {
-		args = w.row(args[:0], sh, w.changes.made[i], w.changes.made[i].cur)
+	err := db.InsertN(ctx, w.later, "asset", w.layout.columnsOf(sh, fixedColumns), len(rows), func(i int) []any {
+		args = w.row(args[:0], sh, rows[i], rows[i].cur)
 		return args
 	})
 	if err != nil {
@@ -127,8 +131,8 @@ func (w *writer) inserts(ctx context.Context) error {
 	return nil
 }
 
-// updates writes what any of the changed assets has changed, as upserts on
-// their ids.
+// updates updates the rows of the changed assets with upserts by id. It writes every column that
+// at least one of the assets has changed.
 func (w *writer) updates(ctx context.Context) error {
 	rows := w.changes.changed
 	sh := w.layout.columnsChanged(rows)
@@ -147,16 +151,17 @@ func (w *writer) updates(ctx context.Context) error {
 	return nil
 }
 
-// closings ends the versions that were current before the batch: at the moment
-// that the asset has now, or at another where it was changed twice. A single one
-// is addressed by its whole key: a range would also lock the next row, which may
-// be that of an asset somebody else is writing.
+// closings ends the versions that were current before the batch. A version ends at the moment
+// that the asset has now, or at an earlier one if the batch changed the asset several times. A
+// single version is addressed by its whole key. A range would also lock the next row, which may
+// belong to an asset that another transaction is writing.
 func (w *writer) closings(ctx context.Context) error {
 	var ids []int64
 	var from int64
 	for _, c := range w.changes.closings {
 		if until := w.moment(c.until); len(w.changes.closings) == 1 || until != c.row.cur.moment {
-			_, err := w.later.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, c.row.id, c.row.stored.moment)
+			_, err := w.later.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`,
+				until, c.row.id, c.row.stored.moment)
 			if err != nil {
 				return fmt.Errorf("close version: %w", err)
 			}
@@ -178,27 +183,28 @@ func (w *writer) closings(ctx context.Context) error {
 	return nil
 }
 
-// fewVersions is up to how many versions are sent to a server rather than copied there,
-// which costs it a SELECT, where none of them has more than shortText bytes of text.
+// Bounds up to which all versions are sent to a server. Beyond them the server copies versions
+// from asset, which costs it a SELECT.
 const (
-	fewVersions = 4
-	shortText   = 4 << 10
+	fewVersions = 4       // versions of the batch
+	shortText   = 4 << 10 // bytes of each long text
 )
 
-// areSent reports whether all versions are sent.
+// areSent reports whether all versions of the batch are sent to the database as values.
 func (w *writer) areSent() bool {
-	return !w.layout.prepares && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, func(v *version) bool {
+	isLong := func(v *version) bool {
 		return v.hashes[inDescription] == nil && len(w.layout.longText(v.state, inDescription)) > shortText ||
 			v.hashes[inAttrs] == nil && v.attrs.size() > shortText
-	})
+	}
+	return !w.layout.prepares && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, isLong)
 }
 
-// versions writes a version of every change. What assets are now is copied in the
-// database where it is of many, or where there is no way to it; else it is sent, as what
-// they were in between.
+// versions inserts a version for every change. It sends all versions as values, or only those
+// that are not the last of their asset; see areSent. In the second case, the database copies the
+// last versions from asset.
 func (w *writer) versions(ctx context.Context) error {
 	edges := w.edgesAt()
-	now := map[int64][]int64{} // ids, by linked
+	copied := map[int64][]int64{} // ids of assets by the value of linked
 	var sent []*version
 	all := w.areSent()
 	for _, v := range w.changes.versions {
@@ -207,13 +213,14 @@ func (w *writer) versions(ctx context.Context) error {
 			continue
 		}
 		linked := linkedOf(v, edges)
-		now[linked] = append(now[linked], v.row.id)
+		copied[linked] = append(copied[linked], v.row.id)
 	}
-	for _, linked := range slices.Sorted(maps.Keys(now)) {
-		if err := w.copyVersions(ctx, now[linked], linked); err != nil {
+	for _, linked := range slices.Sorted(maps.Keys(copied)) {
+		if err := w.copyVersions(ctx, copied[linked], linked); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
+
 	sh := w.layout.columnsFilled(len(sent), func(i int) *state { return sent[i].state })
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
@@ -227,11 +234,12 @@ func (w *writer) versions(ctx context.Context) error {
 	return nil
 }
 
-// copyVersions makes what assets are now their current versions.
+// copyVersions copies rows of asset to asset_version, as the current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int64) error {
 	for in, args := range db.InChunks(ids) {
-		_, err := w.later.Exec(ctx, `INSERT INTO asset_version (`+w.layout.copied+`, until_moment, linked) SELECT `+w.layout.copying+`, ?, ?`+
-			` FROM asset WHERE id IN `+in, append([]any{db.Forever, linked}, args...)...)
+		query := `INSERT INTO asset_version (` + w.layout.copied + `, until_moment, linked)` +
+			` SELECT ` + w.layout.copying + `, ?, ? FROM asset WHERE id IN ` + in
+		_, err := w.later.Exec(ctx, query, append([]any{db.Forever, linked}, args...)...)
 		if err != nil {
 			return err
 		}
@@ -250,16 +258,21 @@ func (u unit) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := &writer{s: u.s, tx: u.s.tx, later: u.s.tx.Later(), layout: u.s.e.layout, changes: c, got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member}
+	w := &writer{
+		s: u.s, tx: u.s.tx, later: u.s.tx.Later(), layout: u.s.e.layout, changes: c,
+		got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member,
+	}
 	w.stampVersions()
 	steps := []func(context.Context) error{
-		w.hashTexts, w.stamp, w.credentials, w.contents, w.inserts, w.updates, w.texts, w.closings, w.versions, w.edges, w.scopes, w.hidden, w.roles, w.trail,
+		w.hashTexts, w.stamp, w.credentials, w.contents, w.inserts, w.updates, w.texts, w.closings, w.versions,
+		w.edges, w.scopes, w.hidden, w.roles, w.trail,
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
+
 	if u.s.first == 0 {
 		u.s.first = got.moment
 	}
@@ -267,10 +280,11 @@ func (u unit) write(ctx context.Context) error {
 	return nil
 }
 
-// allocate allocates what the changes need. Errors: fault.Invalid where a rank
-// space has no ranks left.
+// allocate allocates the moments, Numbers and ranks that the changes need.
+// Errors: fault.Invalid if a rank space has no ranks left.
 func (u unit) allocate(ctx context.Context) (allocation, error) {
-	n := demand{moments: u.changes.moments, ranked: u.s.e.layout.ranked, others: make(map[string]int64, len(u.changes.numbers)+len(u.changes.ranks))}
+	others := make(map[string]int64, len(u.changes.numbers)+len(u.changes.ranks))
+	n := demand{moments: u.changes.moments, ranked: u.s.e.layout.ranked, others: others}
 	for t, count := range u.changes.numbers {
 		n.others[numberSequence(t)] = count
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/blob"
 )
 
-// contents stores the contents that the versions of the batch refer to, and keeps
-// those that were stored before.
+// contents stores the contents to which the versions of the batch refer. Contents that are
+// already stored are marked to be kept permanently.
 func (w *writer) contents(ctx context.Context) error {
 	if len(w.changes.contents) == 0 {
 		return nil

@@ -16,26 +16,27 @@ var (
 
 // edges writes the links and values that ended, then those that began.
 func (w *writer) edges(ctx context.Context) error {
-	var ended, begun [2][]*edge // links, values
+	var ended, begun [2][]*edge // index 0: links, 1: values
 	for _, ch := range w.changes.edges {
-		e, of := ch.edge, 0
+		e, i := ch.edge, 0
 		if e.code < 0 {
-			of = 1
+			i = 1
 		}
 		switch {
 		case ch.set == nil && e.stored:
-			ended[of] = append(ended[of], e)
+			ended[i] = append(ended[i], e)
 		case ch.set != nil && e.since != e.until:
-			begun[of] = append(begun[of], e)
+			begun[i] = append(begun[i], e)
 		}
 	}
-	for of, columns := range [][]string{linkColumns, valueColumns} {
-		table := [...]string{"asset_link", "asset_value"}[of]
-		err := db.UpsertN(ctx, w.later, table, columns, columns[:5], columns[5:6], len(ended[of]), w.edgeRows(ended[of]))
+
+	for i, columns := range [][]string{linkColumns, valueColumns} {
+		table := [...]string{"asset_link", "asset_value"}[i]
+		err := db.UpsertN(ctx, w.later, table, columns, columns[:5], columns[5:6], len(ended[i]), w.edgeRows(ended[i]))
 		if err != nil {
 			return fmt.Errorf("end rows of %s: %w", table, err)
 		}
-		if err := db.InsertN(ctx, w.later, table, columns, len(begun[of]), w.edgeRows(begun[of])); err != nil {
+		if err := db.InsertN(ctx, w.later, table, columns, len(begun[i]), w.edgeRows(begun[i])); err != nil {
 			return fmt.Errorf("begin rows of %s: %w", table, err)
 		}
 	}
@@ -45,13 +46,14 @@ func (w *writer) edges(ctx context.Context) error {
 // maxLinked is the greatest value of the column linked.
 const maxLinked = 1<<15 - 1
 
-// linkedOf is what the column linked of a version says: 0 where no link or value begins
-// or ends with it, 1 where some do whose number is not known, and n+1 where n do.
+// linkedOf returns the value of the column linked for a version: 0 if no links or values begin or
+// end with the version, n+1 if n do, and 1 if some do but their number is not known. edges has
+// the numbers by moment.
 func linkedOf(v *version, edges map[int64]int64) int64 {
 	switch n := edges[v.moment] + 1; {
 	case !v.linked:
 		return 0
-	case v.moment == 0 || n > maxLinked: // all well-known assets are of moment 0
+	case v.moment == 0 || n > maxLinked: // all well-known assets share moment 0
 		return 1
 	default:
 		return n
@@ -64,7 +66,7 @@ func (w *writer) edgesAt() map[int64]int64 {
 	at := map[int64]int64{}
 	for _, ch := range w.changes.edges {
 		switch e := ch.edge; {
-		case !e.stored && e.since == e.until: // never there
+		case !e.stored && e.since == e.until: // the edge has no row
 		case ch.set != nil:
 			at[w.moment(e.since)]++
 		default:
@@ -74,7 +76,8 @@ func (w *writer) edgesAt() map[int64]int64 {
 	return at
 }
 
-// edgeRows returns the columns of each edge, in one slice that is used again.
+// edgeRows returns a function that returns the column values of the edge with an index. All
+// results share one array.
 func (w *writer) edgeRows(all []*edge) func(int) []any {
 	args := make([]any, 0, len(valueColumns))
 	return func(i int) []any {
@@ -82,14 +85,15 @@ func (w *writer) edgeRows(all []*edge) func(int) []any {
 		if e.code > 0 {
 			return append(args, int64(e.code), int64(e.fromType), e.from, e.to, w.moment(e.since), w.moment(e.until))
 		}
-		return append(args, int64(-e.code), int64(e.fromType), e.from, folding.Of(e.text), w.moment(e.since), w.moment(e.until), e.text)
+		return append(args, int64(-e.code), int64(e.fromType), e.from, folding.Of(e.text),
+			w.moment(e.since), w.moment(e.until), e.text)
 	}
 }
 
 var roleColumns = []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}
 
-// roles writes who has which role where, in order; successive new roles are
-// written together.
+// roles writes the roles that end and begin, in the order of the commands. Successive new roles
+// are written together.
 func (w *writer) roles(ctx context.Context) error {
 	args := make([]any, len(roleColumns))
 	for all := w.changes.roles; len(all) > 0; {
@@ -97,14 +101,15 @@ func (w *writer) roles(ctx context.Context) error {
 			if err := w.noteEnd(ctx, &all[0]); err != nil {
 				return err
 			}
-			_, err := w.tx.Exec(ctx, `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-				w.moment(all[0].since), all[0].scope, all[0].member, db.Forever)
+			query := `UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND until_moment = ?`
+			_, err := w.tx.Exec(ctx, query, w.moment(all[0].since), all[0].scope, all[0].member, db.Forever)
 			if err != nil {
 				return fmt.Errorf("end role: %w", err)
 			}
 			all = all[1:]
 			continue
 		}
+
 		n := 0
 		for n < len(all) && !all[n].end {
 			n++
@@ -115,7 +120,8 @@ func (w *writer) roles(ctx context.Context) error {
 			if x.owner {
 				owner = 1
 			}
-			args[0], args[1], args[2], args[3], args[4], args[5] = x.scope, x.member, x.role, owner, w.moment(x.since), db.Forever
+			args[0], args[1], args[2], args[3] = x.scope, x.member, x.role, owner
+			args[4], args[5] = w.moment(x.since), db.Forever
 			return args
 		})
 		if err != nil {
@@ -129,8 +135,8 @@ func (w *writer) roles(ctx context.Context) error {
 	return nil
 }
 
-// credentials sets logins, all of one member together, in order. They come first
-// because the database may refuse them.
+// credentials sets logins in the order of the commands, successive ones of the same member
+// together. It runs before most other steps, because the database may refuse a username.
 func (w *writer) credentials(ctx context.Context) error {
 	for i := 0; i < len(w.changes.logins); {
 		c := w.changes.logins[i]

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// scopes writes the project tree: new projects, then moves, which need to see
-// them.
+// scopes writes the changes of the project tree. New projects come before moves, because a move
+// may involve a new project.
 func (w *writer) scopes(ctx context.Context) error {
 	for i := range w.changes.closure {
 		w.changes.closure[i].since = w.moment(w.changes.closure[i].since)
@@ -26,14 +26,16 @@ func (w *writer) scopes(ctx context.Context) error {
 	return nil
 }
 
-// writeMove moves a project and all below it from its old ancestors to its new
-// ones.
+// writeMove moves a project and all projects below it from its old ancestors to its new
+// ancestors.
 func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error {
-	below, downs, err := w.closure(ctx, `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`, moved.id)
+	const descendants = `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`
+	const ancestors = `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`
+	below, downs, err := w.closure(ctx, descendants, moved.id)
 	if err != nil {
 		return err
 	}
-	old, _, err := w.closure(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ? AND depth > 0`, moved.id)
+	old, _, err := w.closure(ctx, ancestors+` AND depth > 0`, moved.id)
 	if err != nil {
 		return err
 	}
@@ -42,6 +44,7 @@ func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error 
 			return err
 		}
 	}
+
 	parent, ok := moved.typ.Attr("Parent")
 	if !ok {
 		return nil
@@ -50,7 +53,7 @@ func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error 
 	if !ok {
 		return nil
 	}
-	above, ups, err := w.closure(ctx, `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`, id)
+	above, ups, err := w.closure(ctx, ancestors, id)
 	if err != nil {
 		return err
 	}
@@ -66,7 +69,7 @@ func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error 
 	return w.hide(ctx, below, hideBelow+` c.since_moment = `+strconv.FormatInt(moment, 10)+` AND c.descendant_id IN `)
 }
 
-// closure runs a query for ids of projects and their distances.
+// closure runs a query for the ids of projects and their distances from a project (depth).
 func (w *writer) closure(ctx context.Context, query string, id int64) (ids []int64, depths []int, err error) {
 	err = db.Each(ctx, w.tx, query, []any{id, db.Forever}, func(scan db.Scanner) error {
 		var id int64
@@ -81,8 +84,8 @@ func (w *writer) closure(ctx context.Context, query string, id int64) (ids []int
 	return ids, depths, nil
 }
 
-// endAncestry removes projects from a tree, and shows those that were hidden with
-// it.
+// endAncestry ends the rows of scope_closure between an ancestor and the projects below it. If
+// the ancestor was deleted, it no longer hides these projects.
 func (w *writer) endAncestry(ctx context.Context, ancestor int64, below []int64, moment int64) error {
 	for in, args := range db.InChunks(below) {
 		args = append([]any{moment, ancestor, db.Forever}, args...)
@@ -113,8 +116,8 @@ func (w *writer) writeAncestry(ctx context.Context, all []ancestry) error {
 	return nil
 }
 
-// hidden brings scope_hidden up to date with the projects that the batch deleted,
-// restored or made. The tree of projects is locked.
+// hidden updates scope_hidden for the projects that the batch has deleted, restored or made. The
+// tree of projects is locked.
 func (w *writer) hidden(ctx context.Context) error {
 	var deleted, restored, made []int64
 	for _, c := range w.changes.changed {
@@ -133,7 +136,10 @@ func (w *writer) hidden(ctx context.Context) error {
 			made = append(made, a.descendant)
 		}
 	}
-	if err := w.hide(ctx, restored, `UPDATE scope_hidden SET until_moment = (SELECT a.moment FROM asset a WHERE a.id = by_id) WHERE until_moment = ? AND by_id IN `); err != nil {
+
+	show := `UPDATE scope_hidden SET until_moment = (SELECT a.moment FROM asset a WHERE a.id = by_id)` +
+		` WHERE until_moment = ? AND by_id IN `
+	if err := w.hide(ctx, restored, show); err != nil {
 		return err
 	}
 	if err := w.hide(ctx, deleted, hideBelow+` c.ancestor_id IN `); err != nil {
@@ -142,13 +148,14 @@ func (w *writer) hidden(ctx context.Context) error {
 	return w.hide(ctx, made, hideBelow+` c.descendant_id IN `)
 }
 
-// hideBelow hides what is below deleted projects: from the deletion on, or from when it
-// came there.
+// hideBelow hides deleted projects and all projects below them, from the deletion on. A project
+// that came there later is hidden from then on.
 const hideBelow = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_moment)` +
 	` SELECT c.descendant_id, a.id, CASE WHEN c.since_moment > a.moment THEN c.since_moment ELSE a.moment END, c.until_moment` +
 	` FROM scope_closure c JOIN asset a ON a.id = c.ancestor_id AND a.state = 255 WHERE c.until_moment = ? AND`
 
-// hide runs a statement that hides or shows projects and ends in their ids.
+// hide runs a statement that hides projects or shows them again. The statement ends in IN; hide
+// appends the ids.
 func (w *writer) hide(ctx context.Context, ids []int64, query string) error {
 	for in, args := range db.InChunks(ids) {
 		w.s.scopesHidden = true

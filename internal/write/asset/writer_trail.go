@@ -10,12 +10,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// note adds an event to those that the batch leaves in the audit trail.
+// note adds an event to the events that trail writes.
 func (w *writer) note(k trail.Kind, member int64, project *int64, d trail.Detail) {
 	w.events = append(w.events, trail.Event{Kind: k, Actor: w.s.who.Member, Member: member, Project: project, Detail: d})
 }
 
-// roleToken is the Oid of a role; empty for none.
+// roleToken returns the Oid of a role; empty if there is no role.
 func (w *writer) roleToken(id int64) string {
 	if t := w.layout.role; t != nil && id != 0 {
 		return oid.OID{Type: t.Name, ID: t.Shown(id)}.String()
@@ -23,11 +23,11 @@ func (w *writer) roleToken(id int64) string {
 	return ""
 }
 
-// noteEnd notes the end of the role that a member has in a project, before it is
-// written.
+// noteEnd notes the end of the role that a member has in a project. It reads the role, so it runs
+// before the end is written.
 func (w *writer) noteEnd(ctx context.Context, o *role) error {
-	ended, err := db.Column[int64](ctx, w.tx, `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`,
-		o.scope, o.member, db.Forever)
+	query := `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`
+	ended, err := db.Column[int64](ctx, w.tx, query, o.scope, o.member, db.Forever)
 	if err != nil {
 		return fmt.Errorf("read the role that ends: %w", err)
 	}
@@ -37,23 +37,23 @@ func (w *writer) noteEnd(ctx context.Context, o *role) error {
 	return nil
 }
 
-// noteDefaultRoles notes the members whose default role the batch has changed.
+// noteDefaultRoles notes an event for each member whose default role the batch has changed.
 func (w *writer) noteDefaultRoles() {
 	a := w.layout.defaultRole
 	if a == nil {
 		return
 	}
 	type change struct{ before, now int64 }
-	of := map[int64]*change{}
-	var members []int64
+	changes := map[int64]*change{}
+	var members []int64 // the keys of changes, in the order of the commands
 	for _, ch := range w.changes.edges {
 		if ch.edge.code != a.Place.Code {
 			continue
 		}
-		c := of[ch.edge.from]
+		c := changes[ch.edge.from]
 		if c == nil {
 			c = &change{}
-			of[ch.edge.from] = c
+			changes[ch.edge.from] = c
 			if members = append(members, ch.edge.from); ch.set == nil {
 				c.before = ch.edge.to
 			}
@@ -63,13 +63,14 @@ func (w *writer) noteDefaultRoles() {
 		}
 	}
 	for _, id := range members {
-		if c := of[id]; c.now != c.before {
-			w.note(trail.DefaultRoleChanged, id, nil, trail.Detail{Role: w.roleToken(c.now), PreviousRole: w.roleToken(c.before)})
+		if c := changes[id]; c.now != c.before {
+			w.note(trail.DefaultRoleChanged, id, nil,
+				trail.Detail{Role: w.roleToken(c.now), PreviousRole: w.roleToken(c.before)})
 		}
 	}
 }
 
-// noteLogins notes the members that the batch has closed, reopened, deleted or
+// noteLogins notes an event for each member that the batch has closed, reopened, deleted or
 // restored, or whose login it has disabled or enabled.
 func (w *writer) noteLogins() {
 	active := &state{code: meta.StateActive}
@@ -81,7 +82,8 @@ func (w *writer) noteLogins() {
 	}
 }
 
-// noteLogin compares what decides whether a member may log in with what it was.
+// noteLogin notes an event if a value has changed that decides whether a member may log in. was is
+// the state before the batch.
 func (w *writer) noteLogin(m *row, was *state) {
 	a := w.layout.loginDisabled
 	if a == nil || m.typ != a.On {
@@ -102,14 +104,14 @@ func (w *writer) noteLogin(m *row, was *state) {
 	w.note(trail.LoginChanged, m.id, nil, trail.Detail{Changed: changed, MayLogIn: &may})
 }
 
-// trail writes what the batch leaves in the audit trail.
+// trail writes the events of the batch to the audit trail.
 func (w *writer) trail(ctx context.Context) error {
 	w.noteLogins()
 	w.noteDefaultRoles()
 	return trail.Record(ctx, w.tx, w.events...)
 }
 
-// noteImport leaves an import that has changed anything in the audit trail.
+// noteImport writes an event to the audit trail if the import has changed anything.
 func (s *Session) noteImport(ctx context.Context) error {
 	if s.last == 0 {
 		return nil
