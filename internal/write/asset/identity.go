@@ -15,7 +15,9 @@ import (
 // secrets, so that a reader of the database cannot guess them. An empty key returns the zero
 // Identity.
 // Errors: fault.Transient when ctx ends.
-func (e *Engine) Identity(ctx context.Context, who auth.Actor, key string, text []byte, hasSecrets bool) (requests.Identity, error) {
+func (e *Engine) Identity(
+	ctx context.Context, who auth.Actor, key string, text []byte, hasSecrets bool,
+) (requests.Identity, error) {
 	switch {
 	case key == "":
 		return requests.Identity{}, nil

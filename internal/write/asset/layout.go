@@ -79,7 +79,9 @@ var fixedColumns = []string{
 var changingColumns = []string{"moment", "audit_id", "changed_at", "changed_by"}
 
 // keyColumns are the columns in the indexes of asset, except fixedColumns.
-var keyColumns = []string{"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key"}
+var keyColumns = []string{
+	"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key",
+}
 
 // newLayout makes the layout of a model for a database. At generation 0, m may not be the
 // current model. The layout then has all columns, so that a change keeps the values in

@@ -27,9 +27,10 @@ func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 		return known
 	})
 	for in, args := range db.InChunks(ids) {
-		err := db.Each(ctx, l.s.tx, `SELECT v.id, v.state, v.moment, d.moment, d.audit_id FROM asset_version v`+
-			` JOIN asset_version d ON d.id = v.id AND d.moment = v.until_moment`+
-			` WHERE v.id IN `+in+` AND v.state < ? AND d.state = ?`, append(args, meta.StateDeleted, meta.StateDeleted), func(scan db.Scanner) error {
+		query := `SELECT v.id, v.state, v.moment, d.moment, d.audit_id FROM asset_version v` +
+			` JOIN asset_version d ON d.id = v.id AND d.moment = v.until_moment` +
+			` WHERE v.id IN ` + in + ` AND v.state < ? AND d.state = ?`
+		err := db.Each(ctx, l.s.tx, query, append(args, meta.StateDeleted, meta.StateDeleted), func(scan db.Scanner) error {
 			var id int64
 			d := &deletion{}
 			err := scan.Scan(&id, &d.state, &d.lastLive, &d.since, &d.audit)
@@ -82,7 +83,8 @@ func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []an
 		return l.dependencies(ctx, `SELECT to_id, from_id FROM asset_link WHERE to_id IN `+in+
 			` AND from_type = ? AND relation = ? AND until_moment = ? ORDER BY from_id`, append(args, at.Code, db.Forever)...)
 	}
-	return l.dependencies(ctx, `SELECT `+at.Column+`, id FROM asset WHERE `+at.Column+` IN `+in+` AND type = ? ORDER BY id`, args...)
+	query := `SELECT ` + at.Column + `, id FROM asset WHERE ` + at.Column + ` IN ` + in + ` AND type = ? ORDER BY id`
+	return l.dependencies(ctx, query, args...)
 }
 
 // deletedParts returns the ids of the loaded parts of owners that are deleted.

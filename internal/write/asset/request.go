@@ -219,7 +219,8 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	from, unwatched := s.generations()
 	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported, trace}
 	err := s.insertAudit(ctx, `INSERT INTO audit`+
-		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent, generation, fan_state)`+
+		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent,`+
+		` generation, fan_state)`+
 		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from, append(args, unwatched...))
 	if err != nil {
 		return fmt.Errorf("write the audit: %w", err)

@@ -172,7 +172,9 @@ func tag(a *meta.Attr, name string) string {
 
 // assetsNamed returns the assets of some types whose attribute has the same folded form as one
 // of the names. It leaves out deleted assets and assets that the caller does not see.
-func (r *resolver) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]nameHit, error) {
+func (r *resolver) assetsNamed(
+	ctx context.Context, types []*meta.Type, a *meta.Attr, names []string,
+) ([]nameHit, error) {
 	expr, dialect := a.Place.Column, r.s.e.db.Dialect
 	if a.Place.Kind == meta.InAttrs {
 		expr = dialect.JSONText("attrs", a.Place.Column)

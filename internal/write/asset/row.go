@@ -80,7 +80,8 @@ type imported struct {
 // applyTo copies the imported values to the first version of an asset.
 func (g *imported) applyTo(st *state) {
 	for _, x := range [...]struct{ from, to *int64 }{
-		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy}, {g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
+		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy},
+		{g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
 	} {
 		if x.from != nil {
 			*x.to = *x.from

@@ -55,7 +55,9 @@ func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, err
 // countTimeboxes returns the number of timeboxes of a schedule, and the last of their end dates
 // in UTC microseconds. It includes what the batch has changed so far, and omits deleted
 // timeboxes.
-func countTimeboxes(ctx context.Context, c *changes, t *meta.Type, schedule *meta.Attr, id int64) (n int, last int64, err error) {
+func countTimeboxes(
+	ctx context.Context, c *changes, t *meta.Type, schedule *meta.Attr, id int64,
+) (n int, last int64, err error) {
 	end, ok := t.Attr("EndDate")
 	if !ok {
 		return 0, 0, nil

@@ -79,7 +79,8 @@ func seedAudit(ctx context.Context, tx *db.Tx) error {
 	if fault.KindOf(err) != fault.NotFound {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)`+
+	_, err = tx.Exec(ctx, `INSERT INTO audit`+
+		` (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)`+
 		` VALUES (0, ?, ?, `+tx.Dialect().NowMicros+`, 0, 0, 0, 1)`, seedRequest, auth.SystemMember)
 	return err
 }

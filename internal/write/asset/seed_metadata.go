@@ -41,9 +41,8 @@ func seedMetadata(ctx context.Context, d *db.DB, m *meta.Model) error {
 	if begun || err != nil {
 		return err
 	}
-	return New(d, m, nil, nil, nil).Write(ctx, auth.System, Request{ID: uuid.NewString(), Comment: metadataComment}, func(s *Session) error {
-		return w.update(ctx, s)
-	})
+	req := Request{ID: uuid.NewString(), Comment: metadataComment}
+	return New(d, m, nil, nil, nil).Write(ctx, auth.System, req, func(s *Session) error { return w.update(ctx, s) })
 }
 
 // metadataWriter writes the rows of a model.

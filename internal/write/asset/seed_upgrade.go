@@ -102,7 +102,8 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return !left(id) })
-	if err := attrsOf(ctx, tx, db.OfVersion("v", "attrs")+` FROM asset_version v WHERE id IN `, ids, "", lacks); err != nil {
+	ofVersions := db.OfVersion("v", "attrs") + ` FROM asset_version v WHERE id IN `
+	if err := attrsOf(ctx, tx, ofVersions, ids, "", lacks); err != nil {
 		return nil, err
 	}
 	var commands []*Command

@@ -124,7 +124,8 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	}
 	for in, args := range db.InChunks(ids) {
 		if which == inDescription {
-			query := `INSERT INTO asset_text (asset_id, hash, text) SELECT id, ` + hash + `, ` + text + ` FROM asset WHERE id IN ` + in
+			query := `INSERT INTO asset_text (asset_id, hash, text)` +
+				` SELECT id, ` + hash + `, ` + text + ` FROM asset WHERE id IN ` + in
 			_, err := w.later.Exec(ctx, query+d.Upsert(textKey, nil), args...)
 			if err != nil {
 				return err

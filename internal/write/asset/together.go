@@ -27,7 +27,8 @@ type effects struct {
 }
 
 func (f effects) clone() effects {
-	f.partOps, f.createdScopes, f.createdRuled = maps.Clone(f.partOps), maps.Clone(f.createdScopes), maps.Clone(f.createdRuled)
+	f.partOps = maps.Clone(f.partOps)
+	f.createdScopes, f.createdRuled = maps.Clone(f.createdScopes), maps.Clone(f.createdRuled)
 	return f
 }
 

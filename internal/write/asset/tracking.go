@@ -93,7 +93,8 @@ func (p *prefetch) loadTracked(ctx context.Context, l *loaded) error {
 		}
 	}
 	for in, args := range db.InChunks(unread) {
-		err := db.Each(ctx, l.s.tx, `SELECT id, `+l.s.e.layout.slots[slot].Name+` FROM asset WHERE id IN `+in, args, func(scan db.Scanner) error {
+		query := `SELECT id, ` + l.s.e.layout.slots[slot].Name + ` FROM asset WHERE id IN ` + in
+		err := db.Each(ctx, l.s.tx, query, args, func(scan db.Scanner) error {
 			var id int64
 			var up *int64
 			if err := scan.Scan(&id, &up); err != nil || up == nil {

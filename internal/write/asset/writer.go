@@ -72,7 +72,8 @@ func (w *writer) stampVersions() {
 // Reads as of an instant find the moments by it.
 func (w *writer) stamp(ctx context.Context) error {
 	last := w.got.moment + w.changes.moments - 1
-	if _, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.at); err != nil {
+	_, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.at)
+	if err != nil {
 		return fmt.Errorf("stamp moments: %w", err)
 	}
 	return nil

@@ -151,7 +151,8 @@ func (w *writer) hidden(ctx context.Context) error {
 // hideBelow hides deleted projects and all projects below them, from the deletion on. A project
 // that came there later is hidden from then on.
 const hideBelow = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_moment)` +
-	` SELECT c.descendant_id, a.id, CASE WHEN c.since_moment > a.moment THEN c.since_moment ELSE a.moment END, c.until_moment` +
+	` SELECT c.descendant_id, a.id,` +
+	` CASE WHEN c.since_moment > a.moment THEN c.since_moment ELSE a.moment END, c.until_moment` +
 	` FROM scope_closure c JOIN asset a ON a.id = c.ancestor_id AND a.state = 255 WHERE c.until_moment = ? AND`
 
 // hide runs a statement that hides projects or shows them again. The statement ends in IN; hide
