@@ -16,7 +16,7 @@ type layout struct {
 	columns        []string      // of asset: fixedColumns, slots, attrs
 	copied         string        // the columns that asset_version shares with asset, for a column list
 	copying        string        // the expressions that copy these columns, in the same order
-	slots          []meta.Column // the columns that hold attributes
+	slots          []meta.Column // the columns that store attributes
 	scope          int           // slot of scope_id; -1 if the model does not have it
 	description    int           // slot of description; -1 if the model does not have it
 	copiedSlots    []int         // slots that any type copies from another asset

@@ -52,7 +52,7 @@ func (w *row) target() target {
 }
 
 // loaded reads and locks the rows, references, edges and trees of a batch, and caches them.
-// It does not depend on commands. The maps have stored ids as keys, unless a comment gives
+// It does not depend on commands. The maps have stored ids as keys, unless a comment names
 // another key.
 type loaded struct {
 	s *Session
@@ -275,7 +275,7 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 }
 
 // count adds a row that was read to the totals of the batch and of the request.
-// Errors: errSplit if the batch holds too much text and can be split; fault.Invalid with
+// Errors: errSplit if the batch has read too much text and can be split; fault.Invalid with
 // ErrReach, which ends the request.
 func (l *loaded) count(st *state) error {
 	l.bytes += st.textSize()
@@ -292,7 +292,7 @@ func (l *loaded) count(st *state) error {
 }
 
 // read returns an asset with its values as the batch has changed them, or as they are stored
-// if it has not. It takes no lock.
+// if it has not. It does not lock the asset.
 func (l *loaded) read(ctx context.Context, t target) (*row, error) {
 	if t.row != nil {
 		return t.row, nil

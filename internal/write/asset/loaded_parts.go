@@ -75,8 +75,8 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 	return l.loadPairs(ctx, pairs, func(owner int64, part *row) { l.parts[owner] = append(l.parts[owner], part) })
 }
 
-// partsBy finds the parts of owners by one rule, in the order of their ids. in and owners are
-// the placeholders and the values of the ids of the owners.
+// partsBy finds the parts of owners by one rule, in the order of their ids. The parameter in has
+// the placeholders for the ids of the owners, and the parameter owners has the ids.
 func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []any) ([]dependency, error) {
 	at, args := p.relation.Place, append(slices.Clip(owners), p.part.Code)
 	if at.Kind == meta.InLinks {

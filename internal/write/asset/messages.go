@@ -116,7 +116,7 @@ func Stale(o oid.OID) error {
 func badToken(r Ref) error { return oid.Invalid(r.token()) }
 
 // rootRelated returns the related type in the first declaration of a relation. Overrides on
-// subtypes may narrow that type, but messages name the one of the first declaration.
+// subtypes may narrow that type, but messages name the type of the first declaration.
 func rootRelated(a *meta.Attr) *meta.Type {
 	related := a.Related
 	for _, t := range a.On.Ancestors() {

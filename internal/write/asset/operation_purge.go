@@ -14,7 +14,7 @@ import (
 // deleteWithData marks the data of a definition for removal; Effect.To deletes the definition
 // itself. Purge removes the data after the commit, when no attribute or list of the model
 // refers to it. The argument Assets must be the number of assets that have a value, or of the
-// values of the list. So nobody deletes more than they know about.
+// values of the list. So no caller deletes more than expected.
 func (o *operations) deleteWithData(ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error) {
 	if !o.s.who.Admin { // before anything is counted
 		return nil, denied(w.typ, meta.ToOperate, op.Name)

@@ -127,15 +127,15 @@ func completingUpdate(in meta.Instance) *Command {
 	return c
 }
 
-// attrsOf calls fn with the id and the JSON object of every row of some assets. what is the
+// attrsOf calls fn with the id and the JSON object of every row of some assets. middle is the
 // middle of its statement, between "SELECT id, " and the list of ids: the expression of the
 // object, the table, and the condition up to IN.
-func attrsOf(ctx context.Context, tx *db.Tx, what string, ids []int64, lock string, fn func(int64, attrs)) error {
+func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, attrs)) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	in, args := db.InArgs(ids)
-	return db.Each(ctx, tx, `SELECT id, `+what+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
+	return db.Each(ctx, tx, `SELECT id, `+middle+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
 		var id int64
 		var text any
 		if err := scan.Scan(&id, &text); err != nil {

@@ -19,10 +19,10 @@ const (
 	inFolded
 )
 
-// longText returns one of the long texts of a state as it is stored. which is its index in
+// longText returns one of the long texts of a state as it is stored. index is its index in
 // db.LongTexts. For attrs that fit into the row it returns an empty text.
-func (l *layout) longText(st *state, which int) (text string) {
-	switch which {
+func (l *layout) longText(st *state, index int) (text string) {
+	switch index {
 	case inDescription:
 		if l.description >= 0 {
 			text, _ = st.slots[l.description].(string)
@@ -39,22 +39,22 @@ func (l *layout) longText(st *state, which int) (text string) {
 	return text
 }
 
-// sameText reports whether two states have the same long text. which is its index in
+// sameText reports whether two states have the same long text. index is its index in
 // db.LongTexts.
-func (l *layout) sameText(st, as *state, which int) bool {
-	sameSlot := func(slot int) bool { return st.slots[slot] == as.slots[slot] }
-	switch which {
+func (l *layout) sameText(st, other *state, index int) bool {
+	sameSlot := func(slot int) bool { return st.slots[slot] == other.slots[slot] }
+	switch index {
 	case inDescription:
 		return l.description < 0 || sameSlot(l.description)
 	case inAttrs:
-		return slices.Equal(st.attrs, as.attrs)
+		return slices.Equal(st.attrs, other.attrs)
 	}
 	for slot := range l.slots {
 		if l.isText(slot) && !sameSlot(slot) {
 			return false
 		}
 	}
-	return slices.Equal(st.attrs, as.attrs)
+	return slices.Equal(st.attrs, other.attrs)
 }
 
 // hash sets the hashes of a version. A text that has a hash keeps it. A text without a hash gets
@@ -114,7 +114,7 @@ func (w *writer) texts(ctx context.Context) error {
 
 // move replaces one of the long texts by its hash, in the versions of some assets that were
 // current before the batch. If it is the description, move first copies it to asset_text. A
-// single version is addressed by its whole key, for the reason given in closings.
+// single version is addressed by its whole key, for the same reason as in closings.
 func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	d, text := w.tx.Dialect(), db.LongTexts[which]
 	hash := db.HashColumn(text)
