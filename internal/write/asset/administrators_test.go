@@ -14,8 +14,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// The last system administrator who can log in stays one, whichever way a request
-// would end that, and however many it would end at once.
+// A request is refused if it would leave no system administrator who can log in, whatever its
+// commands are and however many administrators it affects.
 func TestTheLastAdministratorStays(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		closed := w.must(create("Member", "@closed", "Name", "C", "Nickname", "c", "DefaultRole", "Role:1"))[0]
@@ -51,8 +51,8 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	})
 }
 
-// What a member may see and do is asked anew after its rights may have changed, and
-// after no other write.
+// OnRolesChanged is called after a write that may have changed the rights of a member, and after
+// no other write.
 func TestRolesChanged(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		member := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
@@ -80,7 +80,7 @@ func TestRolesChanged(t *testing.T) {
 	})
 }
 
-// Two administrators who end each other's administration at once do not both succeed.
+// If two concurrent requests disable the logins of the last two administrators, one of them fails.
 func TestTwoAdministratorsEndEachOther(t *testing.T) {
 	w := newHarness(t, testdb.MySQL(t))
 	for range 10 {
@@ -103,7 +103,7 @@ func TestTwoAdministratorsEndEachOther(t *testing.T) {
 	}
 }
 
-// refusing refuses the first login that it is to store.
+// refusing refuses the first call of Set, and ignores later calls.
 type refusing struct {
 	logins
 	refused *bool
@@ -117,8 +117,8 @@ func (r refusing) Set(context.Context, *db.Tx, int64, *string, *string) error {
 	return fault.Conflictf(nil, "Violation'NotUnique'Member.Username")
 }
 
-// Commands that run again, one by one, since the database has refused what one of them says,
-// do not count their passwords twice.
+// If the database refuses a batch, its commands run again one by one. The passwords of the first
+// try then do not count towards MaxOwnPasswords.
 func TestPasswordsOfASecondTryCountOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		member := w.member()

@@ -13,14 +13,14 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// reply is how one of two requests under the same key ended.
+// reply is the answer or the error of a request under a key.
 type reply struct {
 	answer string
 	err    error
 }
 
-// ask makes a story under a key. It signals when it is in the middle, and waits
-// there.
+// ask runs a request under a key that creates a story. If reached is not nil, ask sends to it from
+// inside the transaction, and then waits for goOn.
 func (w *harness) ask(e *asset.Engine, answer string, reached chan<- struct{}, goOn <-chan struct{}) reply {
 	once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
 	b, err := e.Answer(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, once, func(s *asset.Session) ([]byte, error) {
@@ -38,11 +38,11 @@ func (w *harness) ask(e *asset.Engine, answer string, reached chan<- struct{}, g
 	return reply{string(b), err}
 }
 
-// While the first request under a key runs, the same process refuses a twin;
-// another process waits for the first and answers as it did. There is one effect.
+// While the first request under a key runs, the same process refuses a second one. Another process
+// waits for the first request and returns the same answer. Only one story is created.
 func TestConcurrentDuplicates(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
-		other := newHarness(t, w.d) // another process
+		other := newHarness(t, w.d) // like another process
 		reached, goOn := make(chan struct{}), make(chan struct{})
 		first, second := make(chan reply, 1), make(chan reply, 1)
 		go func() { first <- w.ask(w.e, "first", reached, goOn) }()
@@ -66,7 +66,7 @@ func TestConcurrentDuplicates(t *testing.T) {
 	})
 }
 
-// The answer of an atomic request that was rolled back is stored all the same.
+// The answer of an atomic request is stored even if the request was rolled back.
 func TestAnswerOfRolledBackRequest(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		runs := 0

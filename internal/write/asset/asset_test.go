@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 var model = meta.Default()
 
-// harness is an engine on a fresh database.
+// harness is an engine with a new database, for one test.
 type harness struct {
 	t testing.TB
 	d *db.DB
@@ -39,10 +39,10 @@ type harness struct {
 // logins stores usernames in the credential table, without hashing.
 type logins struct{}
 
-// Seal stores nothing of a password.
+// Seal returns an empty hash.
 func (logins) Seal(context.Context, string) (string, error) { return "", nil }
 
-// HaveLogin reports whether one of some members has a username.
+// HaveLogin reports whether at least one of the members has a username.
 func (logins) HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error) {
 	for _, id := range members {
 		n, err := db.Column[int64](ctx, tx, `SELECT COUNT(*) FROM credential WHERE member_id = ?`, id)
@@ -89,7 +89,7 @@ func each(t *testing.T, test func(t *testing.T, w *harness)) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) { test(t, newHarness(t, d)) })
 }
 
-// run carries out commands in one request.
+// run runs commands in one request, which must not fail as a whole.
 func (w *harness) run(commands ...*asset.Command) []asset.Outcome {
 	w.t.Helper()
 	var got []asset.Outcome
@@ -110,7 +110,7 @@ func (w *harness) run(commands ...*asset.Command) []asset.Outcome {
 	return got
 }
 
-// must is run for commands that succeed; it returns their Oids.
+// must is run for commands that must all succeed; it returns the Oids of their assets.
 func (w *harness) must(commands ...*asset.Command) []string {
 	w.t.Helper()
 	var oids []string
@@ -123,7 +123,7 @@ func (w *harness) must(commands ...*asset.Command) []string {
 	return oids
 }
 
-// fails is run for one command that fails; it returns the message.
+// fails is run for one command that must fail; it returns the message of the error.
 func (w *harness) fails(c *asset.Command) string {
 	w.t.Helper()
 	o := w.run(c)[0]
@@ -133,7 +133,7 @@ func (w *harness) fails(c *asset.Command) string {
 	return fault.Public(o.Err)
 }
 
-// rows reads a query as lines of words.
+// rows returns the result of a query as text: one line for each row, with a space between values.
 func (w *harness) rows(query string, args ...any) string {
 	w.t.Helper()
 	rows, err := w.d.Query(w.t.Context(), query, args...)
@@ -182,7 +182,7 @@ func (w *harness) expect(want, query string, args ...any) {
 	}
 }
 
-// create makes a create command; words are attribute, value, attribute, value.
+// create returns a create command. words are names of attributes, each followed by its value.
 func create(typ, alias string, words ...string) *asset.Command {
 	t, ok := model.Type(typ)
 	if !ok {

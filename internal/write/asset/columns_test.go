@@ -9,8 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestKeyColumns: the columns that an update leaves out unless they change are those
-// of the keys.
+// keyColumns are the columns in the indexes of asset. An update omits them unless they change.
 func TestKeyColumns(t *testing.T) {
 	d := testdb.SQLite(t)
 	named, err := db.Column[string](t.Context(), d, `SELECT DISTINCT c.name FROM pragma_index_list(?) i, pragma_index_info(i.name) c`, "asset")

@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// consistent checks what must hold of all versions, whoever wrote them.
+// consistent checks what must always be true for all versions.
 func (w *harness) consistent() {
 	w.t.Helper()
 	w.expect("0\n", `SELECT COUNT(*) FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment AND v.until_moment = 9223372036854775807
@@ -30,7 +30,7 @@ func (w *harness) consistent() {
  (SELECT 1 FROM audit a WHERE a.id = v.audit_id AND v.moment BETWEEN a.first_moment AND a.last_moment)`)
 }
 
-// together runs n requests at once.
+// together runs n requests concurrently, which must all succeed.
 func (w *harness) together(n int, request func(i int) []*asset.Command) {
 	var wait sync.WaitGroup
 	errs := make([]error, n)
@@ -73,8 +73,8 @@ func TestConcurrentRequestsOnOneAsset(t *testing.T) {
 	})
 }
 
-// Two requests that lock the same assets in opposite orders end in a deadlock;
-// one of them is run again, from its start.
+// Two requests that lock the same assets in opposite orders cause a deadlock. The engine then runs
+// one of them again from its start.
 func TestDeadlockIsRetried(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(create("Story", "@a", "Name", "A", "Scope", "Scope:0"), create("Story", "@b", "Name", "B", "Scope", "Scope:0"))
@@ -146,8 +146,8 @@ func TestConcurrentMovesMakeNoCycle(t *testing.T) {
 	})
 }
 
-// A relation has one link, and a member one role in a project, whichever ends write it at
-// once.
+// If concurrent requests write a relation from both of its ends, there is still only one link
+// between two assets, and only one role of a member in a project.
 func TestBothEndsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		what string
@@ -210,7 +210,8 @@ func (w *harness) member() string {
 	return w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
 }
 
-// What belongs to an asset that is deleted meanwhile is deleted with it, or not made.
+// If a part is created while its owner is being deleted, the part is deleted with the owner or not
+// created.
 func TestPartOfWhatIsDeleted(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		for range 12 {
@@ -246,8 +247,8 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 	})
 }
 
-// Where the answer to the marker's commit was lost as well, the marker is not taken for
-// the request.
+// If the answer to the commit of the marker was lost, too, the next call of happened finds the
+// marker. It must not take it for the audit of the request.
 func TestLostMarkerAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		request := uuid.NewString()
@@ -270,8 +271,8 @@ func TestLostMarkerAnswer(t *testing.T) {
 	})
 }
 
-// After a commit without an answer the audit shows whether it happened, and one of which
-// it was said that it did not never does.
+// If the answer to a commit was lost, the audit shows whether the commit happened. A request that
+// was reported as not committed is never committed later.
 func TestLostCommitAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		lost := errors.New("connection lost")

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// The table in the document is the table in the code.
+// The table in docs/contexts.md is the same as contextDefaults.
 func TestContextsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/contexts.md")
 	if err != nil {
@@ -29,13 +29,13 @@ func TestContextsAreDocumented(t *testing.T) {
 	for _, s := range asset.ContextDefaults() {
 		want = append(want, s.Line)
 	}
-	if diff := cmp.Diff(want, got[1:]); diff != "" { // the first names the columns
+	if diff := cmp.Diff(want, got[1:]); diff != "" { // without the line of column names
 		t.Errorf("docs/contexts.md (-code +document):\n%s", diff)
 	}
 }
 
-// Every row does what it says: an asset of each type made, in each type of
-// context, gets the attribute.
+// Every row of contextDefaults has an effect: an asset of each type in Made, in a context of each
+// type in In, gets the attribute.
 func TestContextDefaultsApply(t *testing.T) {
 	w := newHarness(t, testdb.SQLite(t))
 	contexts := contextsOf(w)
@@ -66,8 +66,8 @@ func among(t *meta.Type, names []string) bool {
 	return names == nil || slices.ContainsFunc(t.Ancestors(), func(up *meta.Type) bool { return slices.Contains(names, up.Name) })
 }
 
-// contextsOf makes an asset of each type that the table names as a context,
-// with all it can supply.
+// contextsOf creates an asset of each type that contextDefaults names as a context. It returns
+// their Oids by type. The assets have values in all attributes that a new asset may copy.
 func contextsOf(w *harness) map[string]string {
 	schedule := w.must(create("Schedule", "@h", "Name", "Sprints"))[0]
 	timebox := w.must(create("Timebox", "@t", "Name", "First", "Schedule", schedule, "State", "State:101", "BeginDate", "2026-01-01", "EndDate", "2026-01-15"))[0]

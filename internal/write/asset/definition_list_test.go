@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// A list is deleted with its data by who knows how many values it has, once no
-// attribute leads to it or belongs to it: at once nothing names it, then a purge, which
-// may be stopped anywhere, leaves nothing of its values. Its name is free then.
+// DeleteWithData of a list requires the number of its values, and no attribute may refer to the
+// list or belong to it. The list disappears from the model at once. A purge then removes its
+// values completely, even if it is interrupted. After that, a new list may have the same name.
 func TestDeleteListWithData(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.growing()
@@ -59,7 +59,7 @@ func TestDeleteListWithData(t *testing.T) {
 		if n := w.number(left); n != 122 || w.number(links) == 0 {
 			t.Errorf("%d versions before the purge", n)
 		}
-		if err := asset.PurgeOnce(t.Context(), w.d, model); err != nil { // killed after its first step
+		if err := asset.PurgeOnce(t.Context(), w.d, model); err != nil { // as if interrupted after one step
 			t.Fatal(err)
 		}
 		if n := w.number(left); n != 20 {
@@ -84,8 +84,8 @@ func TestDeleteListWithData(t *testing.T) {
 	})
 }
 
-// An attribute is deleted with its data from a list that is out of use, too: what is
-// made in its place later does not find its values.
+// DeleteWithData of an attribute also removes its values from a retired list. An attribute that
+// later uses the same column or relation code does not find them.
 func TestDeleteWithDataOfARetiredList(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.growing()

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// growing is a harness whose engine is of the present model.
+// growing returns the harness with an engine of the current model.
 func (w *harness) growing() *harness {
 	w.t.Helper()
 	c := catalog.New(w.d, model, catalog.Options{})
@@ -26,15 +26,15 @@ func (w *harness) growing() *harness {
 	return w.on(w.e.With(p.Model, p.Generation))
 }
 
-// define creates an attribute of stories and returns the harness of the model that
-// has it.
+// define creates an attribute of stories. It returns a harness whose model has the attribute, and
+// the Oid of the definition.
 func (w *harness) define(name string, more ...string) (now *harness, definition string) {
 	w.t.Helper()
 	definition = w.must(create("AttributeDefinition", "", append([]string{"Name", name, "Asset", "Story"}, more...)...))[0]
 	return w.growing(), definition
 }
 
-// agrees expects the database to agree with itself.
+// agrees checks that the database is consistent, by the checks of package check.
 func (w *harness) agrees() {
 	w.t.Helper()
 	findings, err := check.Run(w.t.Context(), w.d, w.e.Model())
@@ -54,8 +54,8 @@ func (w *harness) number(query string, args ...any) (n int) {
 	return n
 }
 
-// A purge finds the folded form of a value that stands in the row of a version where the
-// value itself lies apart, with a long one of another attribute, and the other way round.
+// A purge removes both a value and its folded form if only one of them is in the row of a version
+// and the other one is in asset_text. A long value of another attribute moves it there.
 func TestDeleteWithDataThatLiesApart(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now, short := w.growing().define("Custom_Short", "AttributeType", "LongText")
@@ -79,9 +79,9 @@ func TestDeleteWithDataThatLiesApart(t *testing.T) {
 	})
 }
 
-// A definition is deleted with its data by who knows how much that is: at once
-// nothing names it, then a purge, which may be stopped anywhere, leaves no trace of
-// its values. Its name keeps its meaning.
+// DeleteWithData of an attribute requires the number of assets that have a value. The attribute
+// disappears from the model at once. A purge then removes its values completely, even if it is
+// interrupted. After that, a new attribute with the same name must be of the same kind.
 func TestDeleteWithData(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now, _ := w.growing().define("Custom_List", "AttributeType", "Text")
@@ -127,7 +127,7 @@ func TestDeleteWithData(t *testing.T) {
 			if w.number(c.left) == 0 {
 				t.Errorf("%s has no values before the purge", c.name)
 			}
-			if err := asset.PurgeOnce(t.Context(), w.d, model); err != nil { // killed after its first step
+			if err := asset.PurgeOnce(t.Context(), w.d, model); err != nil { // as if interrupted after one step
 				t.Fatal(err)
 			}
 			now.agrees()
@@ -155,7 +155,8 @@ func TestDeleteWithData(t *testing.T) {
 	})
 }
 
-// Of two who give one name at the same time one wins, and the other is told.
+// If concurrent requests create attributes with the same name, one succeeds. The others fail with a
+// message that the name exists.
 func TestOneNameAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.growing()
@@ -195,8 +196,8 @@ func TestOneNameAtOnce(t *testing.T) {
 	})
 }
 
-// What becomes required is demanded of new assets, and of no others: those that are
-// there are changed and copied without it.
+// An attribute that becomes required is checked only for new assets. Existing assets can be changed
+// and copied without a value of it.
 func TestRequiredLater(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.growing()

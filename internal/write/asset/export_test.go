@@ -9,12 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// FindOutcome is findOutcome, for the test of a commit whose answer was lost.
+// FindOutcome calls findOutcome, for the test of a commit whose answer was lost.
 func (e *Engine) FindOutcome(ctx context.Context, request string, lost error) error {
 	return e.findOutcome(ctx, auth.System, request, lost)
 }
 
-// PurgeOnce is the first step of the last of the definitions that Purge is to purge.
+// PurgeOnce runs only the next step of the last purge.
 func PurgeOnce(ctx context.Context, d *db.DB, base *meta.Model) error {
 	all, err := purges(ctx, d, base)
 	if err == nil {
@@ -23,11 +23,11 @@ func PurgeOnce(ctx context.Context, d *db.DB, base *meta.Model) error {
 	return err
 }
 
-// ContextDefault is a row of contextDefaults, for the test of the document that shows them.
+// ContextDefault is a row of contextDefaults, for the test of docs/contexts.md.
 type ContextDefault struct {
-	Made, In []string
+	Made, In []string // types of the new asset and of the context; nil: any type
 	Attr     string
-	Line     string // of the table
+	Line     string // of the table in the document
 }
 
 var origins = map[origin]string{
@@ -37,7 +37,7 @@ var origins = map[origin]string{
 	scheduleEnd:   "`BeginDate` and the schedule's `TimeboxLength`",
 }
 
-// ContextDefaults are the rows of the table in docs/contexts.md.
+// ContextDefaults returns the rows of contextDefaults, with their lines in docs/contexts.md.
 func ContextDefaults() []ContextDefault {
 	all := make([]ContextDefault, len(contextDefaults))
 	for i, s := range contextDefaults {
@@ -57,10 +57,10 @@ func ContextDefaults() []ContextDefault {
 	return all
 }
 
-// Happened is happened, for the same test.
+// Happened calls happened, for the test of a lost answer.
 func (e *Engine) Happened(ctx context.Context, request string, marker int64) (bool, error) {
 	return e.happened(ctx, auth.System, request, marker)
 }
 
-// NewMarker is newMarker, for the same test.
+// NewMarker calls newMarker, for the test of a lost answer.
 func (e *Engine) NewMarker(ctx context.Context) (int64, error) { return e.newMarker(ctx) }

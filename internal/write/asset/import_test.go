@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/sql"
 )
 
-// sound fails when the database disagrees with itself.
+// sound checks that the database is consistent, by the checks of package check.
 func (w *harness) sound() {
 	w.t.Helper()
 	found, err := check.Run(w.t.Context(), w.d, model)
@@ -21,8 +21,8 @@ func (w *harness) sound() {
 	}
 }
 
-// An import leaves real moments and a mark on its audit; a version by somebody
-// else than its audit's member is sound there, and nowhere else.
+// The audit of an import is marked. Only there may a version have another member and another date
+// than the audit. The moments of an import are stamped with the real instant.
 func TestImportIsMarked(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		m := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
@@ -58,8 +58,8 @@ func TestImportIsMarked(t *testing.T) {
 	})
 }
 
-// What ends before it begins, from before that was refused, can be changed in
-// everything else, and put right.
+// An earlier release allowed an end date before the begin date. Other attributes of such an asset
+// can be changed, and its dates can be corrected.
 func TestEndBeforeBeginningStaysChangeable(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		p := w.must(create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"))[0]
@@ -77,7 +77,8 @@ func TestEndBeforeBeginningStaysChangeable(t *testing.T) {
 	})
 }
 
-// The dependencies of defects and of epics are found where those of stories are.
+// A migration moves the dependencies of defects and of epics to the relation code of those of
+// stories.
 func TestDependenciesAreMigrated(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
@@ -88,7 +89,7 @@ func TestDependenciesAreMigrated(t *testing.T) {
 			create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Dependencies", "@f"),
 		)
 		w.must(update(got[1], "-Dependencies", got[0]))
-		for code, typ := range map[int]int{18: 5, 24: 9} { // as an earlier release wrote them
+		for code, typ := range map[int]int{18: 5, 24: 9} { // as an earlier release stored them
 			if _, err := w.d.Exec(t.Context(), `UPDATE asset_link SET relation = ? WHERE relation = 5 AND from_type = ?`, code, typ); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Lookup does not distinguish a hidden asset from one that is not there.
+// Lookup returns neither assets that the caller does not see nor assets that do not exist.
 func TestLookup(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(

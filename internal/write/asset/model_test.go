@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// extended is the model with some attributes of stories.
+// extended returns the model with a custom list and some custom attributes.
 func extended(t testing.TB) *meta.Model {
 	t.Helper()
 	m, err := model.Extend(meta.Custom{
@@ -38,7 +38,7 @@ func extended(t testing.TB) *meta.Model {
 	return m
 }
 
-// generation is that of the model in the database.
+// generation returns the generation of the model in the database.
 func (w *harness) generation() int64 {
 	w.t.Helper()
 	n, err := catalog.Generation(w.t.Context(), w.d)
@@ -58,14 +58,14 @@ func (w *harness) raise() {
 // on returns the harness with another engine.
 func (w *harness) on(e *asset.Engine) *harness { return &harness{t: w.t, d: w.d, e: e} }
 
-// createBy is create for an engine of another model.
+// createBy is create for the model of engine e.
 func createBy(e *asset.Engine, typ string, words ...string) *asset.Command {
 	c := create("Story", "", words...)
 	c.Type, _ = e.Model().Type(typ)
 	return c
 }
 
-// What a model does not know of an asset is kept, whoever changes the asset.
+// An engine keeps the values of attributes that its model does not have when it changes an asset.
 func TestUnknownAttributesAreKept(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.on(w.e.With(extended(t), 0))
@@ -88,8 +88,8 @@ func TestUnknownAttributesAreKept(t *testing.T) {
 	})
 }
 
-// Every column for custom attributes is there, in both tables, and takes the longest
-// text an attribute may have; what such an attribute has not is NULL.
+// Both tables have all columns for custom attributes. A text column stores the longest text of an
+// attribute. A column without a value is NULL.
 func TestSpareColumns(t *testing.T) {
 	var all meta.Custom
 	kinds := []meta.Kind{meta.Numeric, meta.Date, meta.Text}
@@ -138,8 +138,8 @@ func TestSpareColumns(t *testing.T) {
 	})
 }
 
-// What an operation makes of an asset gets its custom attributes, wherever they lie on
-// its own type.
+// An operation that copies an asset also copies its custom attributes, even if the type of the copy
+// stores them in other columns.
 func TestCustomColumnsAreCopied(t *testing.T) {
 	m, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{
 		{ID: 1, Type: "Story", Name: "Custom_Motto", Kind: meta.Text, Code: 1},
@@ -164,8 +164,8 @@ func TestCustomColumnsAreCopied(t *testing.T) {
 	})
 }
 
-// A write by an old model changes nothing, whether it would have changed something
-// or not, and is done by an engine of the present one.
+// A write with an old model fails with ErrModelChanged, whether it would change something or not.
+// The same write succeeds with the current model.
 func TestWritesAreByThePresentModel(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		old := w.on(w.e.With(model, w.generation()))
@@ -193,8 +193,8 @@ func TestWritesAreByThePresentModel(t *testing.T) {
 	})
 }
 
-// A write that knows that nobody reads elsewhere is not counted, and is not committed once
-// somebody does.
+// With NobodyElsewhere, a write is not counted. Once a process reads elsewhere, such a write is not
+// committed.
 func TestWritesAreCountedByThePresentModel(t *testing.T) {
 	w := newHarness(t, testdb.MySQL(t))
 	engine := func(nobody bool) *harness {
@@ -222,8 +222,7 @@ func TestWritesAreCountedByThePresentModel(t *testing.T) {
 	counted("1\n")
 }
 
-// An answer that is stored although its request was rolled back is one of the
-// present model, too.
+// The answer of a request that was rolled back is stored only if the engine has the current model.
 func TestRolledBackAnswersAreByThePresentModel(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		old := w.e.With(model, w.generation())
@@ -240,8 +239,8 @@ func TestRolledBackAnswersAreByThePresentModel(t *testing.T) {
 	})
 }
 
-// Who changes the model raises its generation and that of the subscriptions, and is
-// told after the commit; by an old model it does nothing.
+// A change of the model raises the generation of the model and of the subscriptions, and calls
+// OnModelChanged after the commit. With an old model, the change is not committed.
 func TestChangesOfTheModel(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		told := 0

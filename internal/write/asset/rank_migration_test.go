@@ -11,7 +11,7 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// spaces are the types of some rank spaces, by their codes.
+// spaces returns the codes of types, in one comma-separated text for each rank space.
 func spaces() []string {
 	var all []string
 	bySpace := map[string][]string{}
@@ -25,8 +25,8 @@ func spaces() []string {
 	return all
 }
 
-// sequences are the assets of every rank space in their order, now and at
-// every moment.
+// sequences returns the ids of the assets of each rank space in the order of their ranks, now and
+// at every moment.
 func (w *harness) sequences() map[string]string {
 	all := map[string]string{}
 	for _, codes := range spaces() {
@@ -39,8 +39,8 @@ func (w *harness) sequences() map[string]string {
 	return all
 }
 
-// old gives all ranks but those of well-known assets the form they had: plenty
-// of room for each, and below zero where something was ranked first.
+// old converts the ranks of all assets, except well-known ones, to those of an earlier release:
+// large numbers with large gaps. With negative, the first ranks are below zero.
 func (w *harness) old(negative bool) {
 	from := int64(1) << 24
 	if negative {
@@ -53,8 +53,8 @@ func (w *harness) old(negative bool) {
 	w.exec(`DELETE FROM sequence WHERE name LIKE 'rank:%'`)
 }
 
-// migrateRanks runs the migrations of ranks, each statement twice: a process may end
-// between a statement and the note that it was run.
+// migrateRanks runs the migrations of ranks. It runs each statement twice, because a process may
+// end before it has recorded that the statement ran.
 func (w *harness) migrateRanks() {
 	w.t.Helper()
 	steps, err := schema.Migrations(w.d.Dialect.Name)
@@ -69,7 +69,8 @@ func (w *harness) migrateRanks() {
 	}
 }
 
-// filled has assets of several rank spaces that were ranked to and fro.
+// filled creates assets of several rank spaces and moves them several times. It returns the Oids of
+// all except the task and the test.
 func (w *harness) filled() []string {
 	s := w.must(story("a"), story("b"), create("Defect", "@c", "Name", "c", "Scope", "Scope:0"), create("Epic", "@e", "Name", "e", "Scope", "Scope:0"),
 		create("StoryStatus", "@n", "Name", "new"), create("StoryStatus", "@o", "Name", "newer"))
@@ -104,7 +105,7 @@ func TestRanksAreMigrated(t *testing.T) {
 	})
 }
 
-// Well-known assets keep their ranks: the model says where new ones come.
+// The migrations do not change the ranks of well-known assets, because the model defines them.
 func TestRanksOfWellKnownAssetsStay(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(create("StoryStatus", "@n", "Name", "new"))

@@ -23,15 +23,15 @@ func story(name string) *asset.Command {
 	return create("Story", "@"+name, "Name", name, "Scope", "Scope:0")
 }
 
-// rankOf is the rank that clients read.
+// rankOf returns the rank of an asset as clients read it.
 func (w *harness) rankOf(token string) string {
 	return strings.TrimSpace(w.rows(`SELECT order_key FROM asset WHERE id = ?`, id(token)))
 }
 
 const storyOrder = `SELECT name FROM asset WHERE type IN (4, 5) ORDER BY order_key`
 
-// fit expects every rank, now and before, to be one that clients can keep, and
-// no two of a rank space to be the same.
+// fit checks that clients can store every current and earlier rank, and that no two stories or
+// defects have the same rank now.
 func (w *harness) fit() {
 	w.t.Helper()
 	w.expect("0\n", `SELECT COUNT(*) FROM asset WHERE order_key < 1 OR order_key > 2147483647`)
@@ -48,7 +48,7 @@ func TestRankBeforeAndAfter(t *testing.T) {
 		w.must(nextTo(s[0], s[2], true), nextTo(s[2], s[1], false))
 		w.expect("d\nc\nb\na\n", storyOrder)
 		var again []*asset.Command
-		for range 30 { // halving runs out of room and neighbours are ranked anew
+		for range 30 { // enough moves that there is no room left, and neighbours get new ranks
 			again = append(again, nextTo(s[0], s[2], false), nextTo(s[3], s[2], false))
 		}
 		w.must(again...)
@@ -65,7 +65,7 @@ func TestRankBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// An asset that stands where it is put stays as it is, without a version.
+// A command that moves an asset to the place where it already is makes no version.
 func TestRankInPlace(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"))
@@ -86,8 +86,8 @@ func TestRankInPlace(t *testing.T) {
 	})
 }
 
-// Commands are carried out one after the other: a rank read before the request
-// is the place where the asset stood that had it then.
+// Commands run one after another. A relative rank means the place of that number, even if the asset
+// that had the rank was moved by an earlier command.
 func TestRankNextToNumbers(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"), story("d"))
@@ -105,11 +105,12 @@ func TestRankNextToNumbers(t *testing.T) {
 	})
 }
 
-// The model of this test is a list; the engine works with numbers between.
+// The engine ranks assets at places where it runs out of room. The result must be the same as that
+// of inserting them into a slice.
 func TestRankedAtTheWorstPlaces(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		rounds := 4000
-		if w.d.Dialect.SmallInside { // a server takes its time for each
+		if w.d.Dialect.SmallInside { // fewer rounds on a server, which is slower
 			rounds = 400
 		}
 		if testing.Short() {
@@ -123,7 +124,7 @@ func TestRankedAtTheWorstPlaces(t *testing.T) {
 		order := slices.Clone(s)
 		g := rand.New(rand.NewPCG(1, 2))
 		for round := range rounds / 10 {
-			if round == rounds/20 { // the space is used up to its upper half
+			if round == rounds/20 { // the sequence continues in the upper half of the ranks
 				w.exec(`UPDATE sequence SET value = ? WHERE name LIKE 'rank:%'`, int64(1)<<30+64)
 			}
 			commands = commands[:0]
@@ -156,8 +157,8 @@ func (w *harness) exec(query string, args ...any) {
 	}
 }
 
-// worst ranks one asset where the last ones went: always first, always last,
-// always between the same two, or anywhere.
+// worst returns a command that moves a random asset, and the order after it. The place is the first,
+// the last, the middle or a random one, in turn by round.
 func worst(g *rand.Rand, round int, order []string) (*asset.Command, []string) {
 	i := g.IntN(len(order))
 	me := order[i]
@@ -170,17 +171,17 @@ func worst(g *rand.Rand, round int, order []string) (*asset.Command, []string) {
 	return nextTo(me, rest[at], false), moved
 }
 
-// Ranks that are taken at the end of the numbers stay below it.
+// Moves at the end of the possible ranks never use a rank above MaxRank.
 func TestRankAtTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"))
-		top := int64(1)<<30 + (int64(1)<<30-12)*8 // of the values: two ranks are left
+		top := int64(1)<<30 + (int64(1)<<30-12)*8 // a value of the sequence after which two ranks are left
 		w.exec(`UPDATE sequence SET value = ? WHERE name = 'rank:PrimaryWorkitem'`, top)
 		d := w.must(story("d"), story("e"))
 		if got, _ := strconv.ParseInt(w.rankOf(d[1]), 10, 64); got < 2147483640 {
 			t.Errorf("the last rank is %d", got)
 		}
-		for i := range 40 { // without another rank of the sequence
+		for i := range 40 { // moves to the end, where the sequence has no rank left
 			w.must(nextTo(s[i%3], d[1], true), nextTo(d[0], s[i%3], true))
 		}
 		w.fit()
@@ -195,7 +196,7 @@ func TestConcurrentRanks(t *testing.T) {
 			commands = append(commands, story(fmt.Sprint("s", i)))
 		}
 		s := w.must(commands...)
-		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)} // another process
+		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)} // like another process
 		for range 4 {
 			var wait sync.WaitGroup
 			for k, on := range []*harness{w, other} {

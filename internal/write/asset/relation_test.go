@@ -25,7 +25,7 @@ func TestManyToManyFromEitherSide(t *testing.T) {
 		got := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"), create("Story", "@t", "Name", "T", "Scope", "Scope:0"))
 		w.must(update("Member:20", "OwnedWorkitems", got[0], "OwnedWorkitems", got[1]))
 		w.expect("1001 20\n1002 20\n", `SELECT from_id, to_id FROM asset_link WHERE relation = 1`+current+` ORDER BY from_id`)
-		w.expect("20\n", `SELECT id FROM asset_version WHERE moment = 1003`) // only the asset named gets a version
+		w.expect("20\n", `SELECT id FROM asset_version WHERE moment = 1003`) // the stories get no version
 		w.must(update(got[0], "-Owners", "Member:20"), update("Member:20", "-OwnedWorkitems", got[1]))
 		w.expect("0\n", `SELECT COUNT(*) FROM asset_link WHERE relation = 1`+current)
 		w.must(update(got[0], "Dependants", got[1]))
@@ -105,7 +105,7 @@ func TestMembersAndRoles(t *testing.T) {
 	})
 }
 
-// A name may be given to an asset and used by the next command.
+// A command may refer to an asset by a name that an earlier command of the request has set.
 func TestNameMadeInTheSameRequest(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(
@@ -123,7 +123,7 @@ func TestNameMadeInTheSameRequest(t *testing.T) {
 	})
 }
 
-// Children may stand in a create before its scope does.
+// A create may set Children before Scope. The children then still get its project.
 func TestExistingChildrenOfANewParent(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(
@@ -137,8 +137,8 @@ func TestExistingChildrenOfANewParent(t *testing.T) {
 	})
 }
 
-// TestSameRoleAgain: a role that a member has already changes nothing, whether
-// it was given before the request or by the same one.
+// Assigning a role that the member already has changes nothing, even if an earlier command of the
+// same request has assigned it.
 func TestSameRoleAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))
@@ -156,8 +156,8 @@ func TestSameRoleAgain(t *testing.T) {
 	})
 }
 
-// A relation that leads to some types only, or to others as well, is sound with
-// each of these and with no other.
+// Some relations refer only to some subtypes of their related type, or also to other types. The
+// checks of package check accept links to exactly these types.
 func TestTargetsOfRelations(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// otherModel is the model without Story.Benefits and Story.QuickClose, and with
-// another Story.Value.
+// otherModel returns the model without Story.Benefits and Story.QuickClose, and with Story.Value
+// required.
 func otherModel() *meta.Model {
 	m := meta.Default()
 	story, _ := m.Type("Story")
@@ -24,8 +24,8 @@ func otherModel() *meta.Model {
 	return m
 }
 
-// The rows that describe the model follow it from release to release: ids stay,
-// only differences are written, and what is gone is deleted, not erased.
+// An upgrade updates the rows that describe the model. It writes only differences, and the ids of
+// rows stay. Rows of what the new model does not have get the state deleted, but still exist.
 func TestMetadataFollowsTheModel(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// earlier is the model with the well-known assets it had before its lists were
-// filled: no id from 213 to 1000, and no RollupState.
+// earlier returns the model of an earlier release, whose lists had fewer values: without the
+// well-known assets with ids from 213 to 1000, and without values of RollupState.
 func earlier() *meta.Model {
 	m := meta.Default()
 	m.Instances = slices.DeleteFunc(m.Instances, func(in meta.Instance) bool { return in.ID >= 213 && in.ID <= 1000 })
@@ -24,8 +24,8 @@ func earlier() *meta.Model {
 	return m
 }
 
-// A database made by an earlier release gets what it lacks, and keeps whatever
-// anybody did to it.
+// Seed adds what a database of an earlier release lacks. It keeps everything that users have
+// changed or deleted.
 func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		if err := asset.Seed(t.Context(), d, earlier()); err != nil {
@@ -73,8 +73,8 @@ func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
 	})
 }
 
-// Lists whose values existing programs expect have exactly these in a new database. One
-// that had others keeps them.
+// Existing programs expect certain values in some lists. A new database has exactly these values. A
+// database of an earlier release keeps its values.
 func TestValuesThatProgramsExpect(t *testing.T) {
 	before := map[string][]string{
 		"StorySource": {"148 Customer", "149 Development", "150 Sales", "156 Support"}, "ThemeSource": {"351 Customer", "352 Development", "353 Sales", "354 Support"},
@@ -118,8 +118,8 @@ func TestValuesThatProgramsExpect(t *testing.T) {
 	}
 }
 
-// Every list that people choose from has values, and every status says how it
-// counts in what stands above.
+// Every list has values, except labels. Every status has a RollupState, which decides how it counts
+// in the assets above.
 func TestListsAreFilled(t *testing.T) {
 	list, _ := model.Type("List")
 	values := map[string]int{}

@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// described are the texts and the versions of the asset 1001: what lies apart, what stands
-// in the row, and what a reader finds.
+// described returns the beginnings of the texts of asset 1001 in asset_text. It also returns, for
+// each version, the description in the row, whether it has a hash, and the description that a
+// query returns.
 func (w *harness) described() (texts, versions string) {
 	texts = w.rows(`SELECT SUBSTR(text, 1, 5) FROM asset_text WHERE asset_id = 1001 ORDER BY text`)
 	versions = w.rows(`SELECT SUBSTR(v.description, 1, 5), CASE WHEN v.description_hash IS NULL THEN 0 ELSE 1 END, SUBSTR(` +
@@ -17,7 +18,7 @@ func (w *harness) described() (texts, versions string) {
 	return texts, versions
 }
 
-// TestTexts writes texts of an asset: each lies there once, whatever its versions change.
+// A long text is stored only once in asset_text, however many versions of the asset have it.
 func TestTexts(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		long := func(begin string) string { return begin + strings.Repeat("x", db.MaxInline) }
@@ -48,7 +49,8 @@ func TestTexts(t *testing.T) {
 	})
 }
 
-// Many texts of one batch: descriptions, which are copied on the server, and documents.
+// One batch moves many texts to asset_text: descriptions, which the database copies, and JSON
+// documents, which are sent.
 func TestManyTexts(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		var all []*asset.Command
@@ -61,14 +63,14 @@ func TestManyTexts(t *testing.T) {
 			all[i] = update(made[i], "Estimate", "1")
 		}
 		w.must(all...)
-		w.expect("120 40\n", `SELECT COUNT(*), COUNT(DISTINCT asset_id) FROM asset_text`) // description, attrs, folded
+		w.expect("120 40\n", `SELECT COUNT(*), COUNT(DISTINCT asset_id) FROM asset_text`) // three texts of each asset
 		w.expect("80\n", `SELECT COUNT(*) FROM asset_version WHERE description IS NULL AND attrs IS NULL AND folded IS NULL AND description_hash IS NOT NULL AND attrs_hash IS NOT NULL AND folded_hash IS NOT NULL`)
 		w.sound()
 	})
 }
 
-// Of an asset whose versions were all written with the text, the one that was current and
-// those that follow refer to it; what is older stays as it is.
+// An earlier release stored the text in every version. After the next change, the version that was
+// current and the new version refer to asset_text. Older versions stay as they are.
 func TestTextsOfBefore(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Description", strings.Repeat("old ", 100)))

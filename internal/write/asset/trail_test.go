@@ -15,8 +15,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// events are the events of the audit trail since the last call, the first one
-// first, as "kind actor member project role previousRole changed mayLogIn".
+// events returns the events of the audit trail since the last call, and deletes them. Each event is
+// a line "kind actor member project role previousRole changed mayLogIn". The lines are sorted as
+// text.
 func (w *harness) events() string {
 	w.t.Helper()
 	l := trail.New(w.d, model, trail.Options{})
@@ -35,7 +36,7 @@ func (w *harness) events() string {
 	if _, err := w.d.Exec(w.t.Context(), "DELETE FROM audit_trail"); err != nil {
 		w.t.Fatal(err)
 	}
-	return strings.Join(slices.Sorted(slices.Values(lines)), "\n") // those of one write are of one instant
+	return strings.Join(slices.Sorted(slices.Values(lines)), "\n") // the events of one write have the same instant
 }
 
 func (w *harness) wantEvents(why string, want ...string) {
@@ -45,7 +46,7 @@ func (w *harness) wantEvents(why string, want ...string) {
 	}
 }
 
-// Who gets a role, or loses it, leaves an event, whichever way it came about.
+// Every way in which a member gets or loses a role leaves an event.
 func TestRolesLeaveEvents(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(
@@ -79,7 +80,7 @@ func TestRolesLeaveEvents(t *testing.T) {
 	})
 }
 
-// Who may no longer log in, or may again, leaves an event, whichever way it came about.
+// Every way in which a member loses or regains the right to log in leaves an event.
 func TestShutOutMembersLeaveEvents(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		m := w.must(create("Member", "@m", "Name", "Ann", "Nickname", "Ann", "DefaultRole", "Role:4"))[0]
@@ -125,7 +126,7 @@ func TestShutOutMembersLeaveEvents(t *testing.T) {
 	})
 }
 
-// What a request did not change, because it was rolled back, leaves no event.
+// A request that is rolled back leaves no event.
 func TestARolledBackRequestLeavesNoEvent(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.events()

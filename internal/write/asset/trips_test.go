@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestRoundTrips holds how often a write waits for the server: each way costs it the
-// distance between the two.
+// TestRoundTrips checks how many round trips to the server a write needs. Each of them costs the
+// latency of the network.
 func TestRoundTrips(t *testing.T) {
 	to, trips := testdb.Counted(t, testdb.URL(t, "mysql"))
 	d, err := db.Open(t.Context(), to, db.Options{MaxConns: 8})
@@ -22,7 +22,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		write func()
-		want  int64 // COMMIT is one
+		want  int64 // including the one of COMMIT
 	}{
 		{"a create", func() { w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0")) }, 4},
 		{"an update", func() { n++; w.must(update("Story:1001", "Estimate", strconv.Itoa(n))) }, 4},
@@ -34,7 +34,7 @@ func TestRoundTrips(t *testing.T) {
 				w.must(create("Story", "@first", "Name", "S", "Scope", "Scope:0"), create("Epic", "@a", "Name", "A", "Scope", "Scope:0"), create("Epic", "@b", "Name", "B", "Scope", "Scope:0"))
 				n++
 			}
-			c.write() // statements are prepared, and ids taken
+			c.write() // the first write also reserves ids and prepares statements
 			before := trips.Load()
 			c.write()
 			if got := trips.Load() - before; got != c.want {

@@ -258,8 +258,8 @@ func TestFailingRequestLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestIDsAfterARequestThatFailed: engines that share a database hand out each id once,
-// also where the request that reserved them was rolled back.
+// Engines that share a database never use the same id for two assets, even if the request that
+// reserved the ids was rolled back.
 func TestIDsAfterARequestThatFailed(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		other := &harness{t: t, d: w.d, e: asset.New(w.d, model, logins{}, nil, nil)}
