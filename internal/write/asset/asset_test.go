@@ -134,6 +134,7 @@ func (w *harness) fails(c *asset.Command) string {
 }
 
 // rows returns the result of a query as text: one line for each row, with a space between values.
+// It prints NULL as "-" and db.Forever as "on".
 func (w *harness) rows(query string, args ...any) string {
 	w.t.Helper()
 	rows, err := w.d.Query(w.t.Context(), query, args...)

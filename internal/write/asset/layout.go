@@ -14,7 +14,7 @@ import (
 type layout struct {
 	prepares       bool          // statements for a few assets are prepared; a server gets them as text
 	columns        []string      // of asset: fixedColumns, slots, attrs
-	copied         string        // the columns that asset_version shares with asset, for a column list
+	copied         string        // the columns that versions copy from asset, separated by commas
 	copying        string        // the expressions that copy these columns, in the same order
 	slots          []meta.Column // the columns that store attributes
 	scope          int           // slot of scope_id; -1 if the model does not have it
@@ -162,7 +162,7 @@ func attrOf(m *meta.Model, typ, name string) *meta.Attr {
 	return nil
 }
 
-// isMembers reports whether a code of a relation is that of Scope.Members.
+// isMembers reports whether code is the code of the relation Scope.Members.
 func (l *layout) isMembers(code int) bool { return l.members != nil && l.members.Place.Code == code }
 
 // roleID returns the stored id of a role. shown is the id in its Oid.

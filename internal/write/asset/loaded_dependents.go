@@ -10,8 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// dependency is a pair of assets: dependent copies values from source, or is a
-// part of it.
+// dependency is the ids of two assets: dependent copies values from source, or is a part of it.
 type dependency struct{ source, dependent int64 }
 
 // dependencies runs a query that returns the ids of a source and a dependent in each row.

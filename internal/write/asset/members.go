@@ -60,8 +60,8 @@ func (m *members) added(ctx context.Context, w *row, relation int, scope, member
 	return nil
 }
 
-// removed is called for a link that ends. If a member leaves a project by that, the role of
-// the member in it ends, too.
+// removed is called for a link that ends. If a member thereby leaves a project, the role of the
+// member in it ends, too.
 func (m *members) removed(w *row, relation int, scope, member int64) {
 	if m.s.e.layout.isMembers(relation) {
 		m.addRole(w, role{scope: scope, member: member, end: true})

@@ -150,8 +150,8 @@ func (o *operations) claimUsername(w *row, to int) {
 	}
 }
 
-// restore sets a deleted asset to the state that it had before its deletion. deriveValues may
-// then change the state, because the attribute that determines it may have another value.
+// restore sets a deleted asset to the state that it had before its deletion. If an attribute
+// determines the state of such assets, deriveValues may then set another state.
 func (o *operations) restore(ctx context.Context, w *row) error {
 	if err := o.loaded.loadDeletions(ctx, []int64{w.id}); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // refers to it. The argument Assets must be the number of assets that have a value, or of the
 // values of the list. So no caller deletes more than expected.
 func (o *operations) deleteWithData(ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error) {
-	if !o.s.who.Admin { // before anything is counted
+	if !o.s.who.Admin { // checked before anything is counted
 		return nil, denied(w.typ, meta.ToOperate, op.Name)
 	}
 	count, what := o.countValues, "%s: %d assets have a value"

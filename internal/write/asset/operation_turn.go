@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// breakDown creates an epic from a story and points MorphedInto of the story to it. The story
-// stays, in the state Effect.To.
+// breakDown creates an epic from a story and sets MorphedInto of the story to it. The story stays,
+// in the state Effect.To.
 func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	// Epics do not use the excluded attributes.
 	epic, err := o.copier.copyAs(ctx, "Epic", w, except("Timebox", "ToDo", "DetailEstimate"), func(epic *row) error {

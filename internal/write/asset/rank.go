@@ -88,8 +88,8 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 	return neighbour, err
 }
 
-// placeRank moves an asset just before or after the rank at, which no asset needs to have. It
-// changes nothing if the asset is already at that place.
+// placeRank moves an asset just before or after the rank at. It does not matter whether an asset
+// has that rank. placeRank changes nothing if the asset to move is already at that place.
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
 	s, err := newRankSpace(ctx, k.changes, w, a.Place.Slot)
 	if err != nil {

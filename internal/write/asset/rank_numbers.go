@@ -24,7 +24,7 @@ func rankAt(v int64) int64 {
 	return rankHalf + (v-rankHalf)/rankStep*upperStep
 }
 
-// rankValue returns the least value of a sequence whose later ranks are all above used, the
+// rankValue returns the least value for a sequence so that it only allocates ranks above used, the
 // greatest rank in use.
 func rankValue(used int64) int64 {
 	if used <= rankHalf {
@@ -61,8 +61,9 @@ func middle(lower, upper int64) (int64, bool) {
 	return 0, false
 }
 
-// between returns a rank between two ranks: one rankStep below upper if no asset is before it
-// (lower is 0) and there is room, else the middle. It returns false if there is no room.
+// between returns a rank between two ranks. Usually it is the middle. If lower is 0, no asset is
+// before upper; the result is then one rankStep below upper, unless upper is too small. between
+// returns false if there is no room.
 func between(lower, upper int64) (int64, bool) {
 	if lower == 0 && upper > 2*rankStep {
 		return offSequence(upper - rankStep), true

@@ -105,8 +105,8 @@ func TestRankNextToNumbers(t *testing.T) {
 	})
 }
 
-// The engine ranks assets at places where it runs out of room. The result must be the same as that
-// of inserting them into a slice.
+// Assets are moved to places where the engine soon has no free rank. The order must be the same as
+// that of a slice with the same moves.
 func TestRankedAtTheWorstPlaces(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		rounds := 4000

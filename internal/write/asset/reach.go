@@ -15,8 +15,8 @@ const (
 	MaxWritten      = 128 << 20 // bytes of text in the versions that a request writes
 	maxHeld         = 64 << 20  // bytes of text that a batch of several commands holds in memory
 	maxHeldOfOne    = 128 << 20 // bytes of text that a batch of one command holds in memory
-	maxReadByAsset  = 4         // factor: a request reads at most this times MaxAssets assets in full
-	MaxEdgesByAsset = 4         // factor: at most this times MaxAssets links and values begin or end in a request
+	maxReadByAsset  = 4         // assets read in full, for each asset that a request may change
+	MaxEdgesByAsset = 4         // links and values that begin or end, for each asset that a request may change
 )
 
 // ErrReach marks the errors of requests that exceed a bound. They end the whole request, while

@@ -185,9 +185,9 @@ func (e *Engine) happened(ctx context.Context, who auth.Actor, request string, m
 // is refused. The audit needs no fan-out if the request changed nothing, or if no subscription
 // is enabled at the current generation of the subscriptions.
 //
-// A request with changes first locks a row of write_lock. The lock puts the write before or
-// after every change of a subscription or of the model. The audit then contains the generation
-// of the subscriptions that applies to it.
+// A request with changes first locks a row of write_lock. Until it commits, no subscription and
+// no part of the model can change. So the generations that the statement then reads are those at
+// the commit.
 func (s *Session) writeAudit(ctx context.Context) error {
 	var comment, folded, trace any
 	if s.trace != "" {
@@ -294,8 +294,8 @@ func modelChanged(err error) error {
 // then still stores and returns the answer of the function.
 var ErrRollback = errors.New("a command of an atomic request failed")
 
-// checkModel returns an error if the model of the engine is not the current one. Answers that
-// another model gave must not be stored.
+// checkModel returns an error if the model of the engine is not current. An answer that depends
+// on an old model must not be stored.
 // Errors: ErrModelChanged.
 func (e *Engine) checkModel(ctx context.Context, tx *db.Tx) error {
 	if e.generation == 0 {

@@ -56,7 +56,7 @@ func (n namespace) concrete() []*meta.Type {
 
 // named is the result of a lookup of a name.
 type named struct {
-	id      int64 // if one is true
+	id      int64 // of the asset, if one is true
 	one     bool  // exactly one asset has the name
 	several bool  // several assets have the name
 }

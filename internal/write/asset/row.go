@@ -101,8 +101,8 @@ type version struct {
 	*state
 }
 
-// clone returns a copy of a state that a command may change. The copy shares attrs, which are
-// never changed in place.
+// clone returns a copy of a state, for a command to change. The copy shares attrs, which are never
+// changed in place.
 func (s *state) clone() *state {
 	c := *s
 	c.slots = append([]any(nil), s.slots...)

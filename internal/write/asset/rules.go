@@ -27,8 +27,8 @@ func (r *rules) visible(ctx context.Context, t target) (bool, error) {
 	return true, nil
 }
 
-// seesScope reports whether the caller may read the assets in a project. That is also true for a
-// project that the request has made. The rights of the caller do not contain it yet.
+// seesScope reports whether the caller may read the assets in a project. It includes projects that
+// the request has made, although the rights of the caller do not contain them yet.
 func (r *rules) seesScope(scope *int64) bool {
 	if sees(r.s.who, scope) || r.s.createdScopes[*scope] {
 		return true
@@ -61,8 +61,8 @@ func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 	return v == nil || v == ""
 }
 
-// checkKept returns an error if a command has changed an attribute that never changes on
-// protected assets. was is the value before.
+// checkKept returns an error if a command has changed an attribute of a protected asset that must
+// not change. The parameter was has the value before the command.
 func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
 	if !w.typ.IsProtected(w.id) || w.get(a) == was || !slices.Contains(w.typ.Protected.Attributes, a.Name) {
 		return nil

@@ -17,7 +17,7 @@ type scheduleSlot struct {
 	begin, end time.Time // UTC, without a time of day
 }
 
-// startOfToday returns the begin of the current day in UTC.
+// startOfToday returns the start of the current day in UTC.
 func startOfToday() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
 // nextInSchedule returns the next slot in the schedule of a new timebox. The slot begins

@@ -27,8 +27,8 @@ func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta
 	return nil
 }
 
-// loadSealed reads which assets other assets refer to by a relation. The relation is the
-// meta.Type.Sealed of the assets.
+// loadSealed reads to which of some assets another asset refers by a relation. The relation is
+// meta.Type.Sealed of these assets.
 func (l *loaded) loadSealed(ctx context.Context, by *meta.Attr, ids []int64) error {
 	for _, id := range ids {
 		l.sealed[id] = false

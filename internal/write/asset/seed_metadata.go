@@ -133,12 +133,12 @@ type metadataRow struct {
 }
 
 // wanted returns all rows with their ids. A row whose key is in ids has that id. The other rows
-// are new. They get the highest ids below the number below, in ascending order. order is the
-// rank of the first row.
-func (w *metadataWriter) wanted(ids map[string]int64, below, order int64) []metadataRow {
+// are new. They get the consecutive ids just under lowest, which is the lowest id in use. order is
+// the rank of the first row.
+func (w *metadataWriter) wanted(ids map[string]int64, lowest, order int64) []metadataRow {
 	all := make([]metadataRow, len(w.rows))
 	refs := map[string]int64{}
-	next := below
+	next := lowest
 	for i := range w.rows {
 		if _, there := ids[w.rows[i].Key()]; !there {
 			next--
@@ -168,8 +168,8 @@ func (r *metadataRow) fill(w *row) {
 	}
 }
 
-// stored returns a value as it is stored. The value of a relation is the name of a type, and
-// stored as the id of the row of that type.
+// stored returns a value as it is stored. For a relation, the value is the name of a type, and the
+// id of the row of that type is stored.
 func (r *metadataRow) stored(v meta.RowValue) any {
 	if v.Attr.Kind != meta.Relation {
 		return v.Value
@@ -190,9 +190,9 @@ func (w *metadataWriter) update(ctx context.Context, s *Session) error {
 	if err := x.loaded.loadRows(ctx, ids); err != nil {
 		return err
 	}
-	keys, below, order := w.known(x.loaded.rows)
+	keys, lowest, order := w.known(x.loaded.rows)
 	x.changes.begin()
-	for _, r := range w.wanted(keys, below, order) {
+	for _, r := range w.wanted(keys, lowest, order) {
 		row := x.loaded.rows[r.id]
 		if delete(keys, r.Key()); row == nil {
 			r.fill(x.changes.newRow(r.Type, r.id))
@@ -214,14 +214,14 @@ func (w *metadataWriter) update(ctx context.Context, s *Session) error {
 
 // known returns the ids of the stored rows by their keys, the lowest of these ids, and a rank
 // greater than all their ranks.
-func (w *metadataWriter) known(rows map[int64]*row) (keys map[string]int64, below, order int64) {
+func (w *metadataWriter) known(rows map[int64]*row) (keys map[string]int64, lowest, order int64) {
 	names := map[int64]string{}
 	for id, r := range rows {
 		if a, ok := r.typ.Attr("Name"); ok {
 			names[id], _ = r.get(a).(string)
 		}
 	}
-	keys, below = map[string]int64{}, metadataBelow
+	keys, lowest = map[string]int64{}, metadataBelow
 	for id, r := range rows {
 		key := meta.Row{Type: r.typ, Name: names[id]}
 		if a, ok := r.typ.Attr("Asset"); ok {
@@ -229,13 +229,13 @@ func (w *metadataWriter) known(rows map[int64]*row) (keys map[string]int64, belo
 			key.Of = names[of]
 		}
 		keys[key.Key()] = id
-		below = min(below, id)
+		lowest = min(lowest, id)
 		if a, ok := r.typ.Attr("Order"); ok {
 			n, _ := r.get(a).(int64)
 			order = max(order, n)
 		}
 	}
-	return keys, below, order + metadataStep
+	return keys, lowest, order + metadataStep
 }
 
 // refill sets a stored row to the values of the model and makes it active. Its rank stays.

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Some types have a rule that decides who sees their assets (meta.Type.Seen), such as Member. The
-// security scope does not decide alone then. The rule is evaluated by the same SQL as in queries.
+// Some types, such as Member, have a rule that decides who sees their assets (meta.Type.Seen). For
+// these types, the security scope is not enough. The SQL for the rule is the same as in queries.
 
 // sees reports whether the caller sees an asset of a type with a rule. The caller sees all
 // assets that the request has made.

@@ -203,7 +203,7 @@ func (set *setter) otherSide(ctx context.Context, a *meta.Attr, t target) (*row,
 	return other, back, err
 }
 
-// pointTo sets the to-one relation with a name to a row of this batch.
+// pointTo sets a to-one relation to a row of this batch. name is the name of the relation.
 func (set *setter) pointTo(ctx context.Context, w *row, name string, to *row) error {
 	a, ok := w.typ.Attr(name)
 	if !ok {

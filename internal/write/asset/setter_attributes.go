@@ -15,7 +15,7 @@ func (set *setter) applyChanges(ctx context.Context, w *row, all []Change) error
 			return unknownAttr(w.typ, ch.Name)
 		}
 		switch {
-		case ch.Bad == ErrForm: //nolint:errorlint // the very value
+		case ch.Bad == ErrForm: //nolint:errorlint // ErrForm is never wrapped
 			return invalid(a)
 		case ch.Bad != nil:
 			return ch.Bad

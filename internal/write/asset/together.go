@@ -39,7 +39,7 @@ const wholeTries = 3
 // errOrphans rolls back a try in which a command failed but creates for it succeeded.
 var errOrphans = errors.New("a command failed that others were carried out for")
 
-// runGroups is run for commands of which some have For. A group is a command and the creates for
+// runGroups is run for commands some of which have For. A group is a command and the creates for
 // it. If that command fails or matches nothing, no command of its group is carried out.
 func (s *Session) runGroups(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	for try := 1; ; try++ {

@@ -200,9 +200,9 @@ func (w *writer) areSent() bool {
 	return !w.layout.prepares && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, isLong)
 }
 
-// versions inserts a version for every change. It sends all versions as values, or only those
-// that are not the last of their asset; see areSent. In the second case, the database copies the
-// last versions from asset.
+// versions inserts a version for every change. If areSent is true, it sends all versions as
+// values. Otherwise the database copies the last version of each asset from asset, and only the
+// versions before it are sent.
 func (w *writer) versions(ctx context.Context) error {
 	edges := w.edgesAt()
 	copied := map[int64][]int64{} // ids of assets by the value of linked

@@ -76,8 +76,8 @@ func (w *writer) edgesAt() map[int64]int64 {
 	return at
 }
 
-// edgeRows returns a function that returns the column values of the edge with an index. All
-// results share one array.
+// edgeRows returns a function that returns the column values of the edge at an index. All results
+// of the function share one array.
 func (w *writer) edgeRows(all []*edge) func(int) []any {
 	args := make([]any, 0, len(valueColumns))
 	return func(i int) []any {
@@ -135,8 +135,8 @@ func (w *writer) roles(ctx context.Context) error {
 	return nil
 }
 
-// credentials sets logins in the order of the commands, successive ones of the same member
-// together. It runs before most other steps, because the database may refuse a username.
+// credentials sets logins in the order of the commands. It sets successive logins of the same
+// member together. It runs before most other steps, because the database may refuse a username.
 func (w *writer) credentials(ctx context.Context) error {
 	for i := 0; i < len(w.changes.logins); {
 		c := w.changes.logins[i]

@@ -82,8 +82,8 @@ func (w *writer) noteLogins() {
 	}
 }
 
-// noteLogin notes an event if a value has changed that decides whether a member may log in. was is
-// the state before the batch.
+// noteLogin notes an event if a value has changed that decides whether a member may log in. The
+// parameter was has the state before the batch.
 func (w *writer) noteLogin(m *row, was *state) {
 	a := w.layout.loginDisabled
 	if a == nil || m.typ != a.On {
