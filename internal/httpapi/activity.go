@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/events/activity"
 )
 
-// Activity tells what happened to assets.
+// Activity reports the changes of assets as activities.
 type Activity interface {
 	Stream(ctx context.Context, who auth.Actor, r activity.Request) (activity.Answer, error)
 }

@@ -24,23 +24,23 @@ import (
 	"github.com/alds-dev/alds/internal/query/describe"
 )
 
-// Engines are called by the handlers of routes. They work by one model: a request
-// takes one set and keeps it to the end of its answer.
+// Engines are the engines that handlers call. All of them use the same version of the model.
+// A request uses one set until its answer ends. Only a request that waits for changes
+// switches to newer sets.
 type Engines struct {
-	Credentials Credentials
-	Bulk        Bulk
-	Queries     Queries
-	Writes      Writes
-	Roles       Roles
-	Tags        Tags
-	Activity    Activity
-	Changes     Changes
-	Webhooks    Webhooks
-	Tokens      Tokens
-	Audit       Audit
-	System      System
-	Metadata    Metadata
-	// Localization gives the texts that people read for tags.
+	Credentials   Credentials
+	Bulk          Bulk
+	Queries       Queries
+	Writes        Writes
+	Roles         Roles
+	Tags          Tags
+	Activity      Activity
+	Changes       Changes
+	Webhooks      Webhooks
+	Tokens        Tokens
+	Audit         Audit
+	System        System
+	Metadata      Metadata
 	Localization  Localization
 	Configuration *describe.Configuration
 	Attachments   Attachments
@@ -49,36 +49,36 @@ type Engines struct {
 // Options are the settings of an API.
 type Options struct {
 	Instance string        // first path segment; empty: paths start at the root
-	MaxBody  int           // bytes; larger ones are refused with 413; 0 means 64 MiB
-	MaxFile  int           // bytes of the content of an attachment
-	Timeout  time.Duration // of one request; 0 means one minute
-	Public   string        // base URL as clients see it; browsers may write from its origin
-	Open     bool          // open routes are read without credentials
-	// Loopback refuses requests whose Host is neither a name of loopback nor that of Public.
+	MaxBody  int           // bytes; a larger body gets 413; 0: 64 MiB
+	MaxFile  int           // largest content of an attachment, in bytes
+	Timeout  time.Duration // of one request; 0: one minute
+	Public   string        // base URL as clients see it; pages of its origin may write
+	Open     bool          // open routes need no credentials
+	// Loopback refuses requests whose Host is neither a loopback name nor the host of Public.
 	Loopback bool
-	// Pages makes what answers browsers, from a transport to the interface; nil: there
-	// are no pages.
+	// Pages returns the handler of pages; nil: no pages. Pages send their own requests to the
+	// interface through the transport.
 	Pages  func(http.RoundTripper) http.Handler
 	Scrape Scrape
 
-	Memory         *memory.Budget  // of all requests; nil means 1 GiB
-	Running        int             // requests executed at the same time; 0 means 256
-	Recent         int             // of those, begun within the last recentFor; 0: any number
-	MemberRequests int             // of those, of one member; 0 means 64
-	Conns          inbound.Bounds  // zero: 4096, a quarter of one address
-	Proxies        inbound.Proxies // whose X-Forwarded-For is trusted
+	Memory         *memory.Budget  // shared by all requests; nil: 1 GiB
+	Running        int             // requests that run at the same time; 0: 256
+	Recent         int             // running requests that were admitted within the last recentFor; 0: any number
+	MemberRequests int             // running requests of one member; 0: 64
+	Conns          inbound.Bounds  // zero: 4096 connections, a quarter of them from one address
+	Proxies        inbound.Proxies // their X-Forwarded-For is trusted
 
 	Log     *slog.Logger
 	Metrics Registerer      // may be nil
-	Tracer  *tracing.Tracer // nil: no traces
+	Tracer  *tracing.Tracer // nil: no traces are sent
 }
 
 // Limits that are not settings. They protect against slow and odd clients.
 const (
-	headTimeout  = 10 * time.Second // the request line and headers, or their first byte
-	writeTimeout = 5 * time.Minute  // the whole answer
-	idleTimeout  = 2 * time.Minute  // between requests on a connection
-	maxHeader    = 32 << 10         // bytes; filters make long request lines
+	headTimeout  = 10 * time.Second // to receive the request line and headers
+	writeTimeout = 5 * time.Minute  // to send the whole answer
+	idleTimeout  = 2 * time.Minute  // between two requests on a connection
+	maxHeader    = 32 << 10         // bytes of request line and headers; filters make long request lines
 
 	defaultMemory  = 1 << 30
 	defaultRunning = 256
@@ -87,62 +87,62 @@ const (
 
 	maxQueued      = 256             // waiting requests of one member
 	maxQueuedInAll = 512             // waiting requests of all members
-	maxWait        = 5 * time.Second // for a slot
+	maxWait        = 5 * time.Second // longest wait for a slot
 
-	moreRest = 1 << 20 // bytes of a body that is dropped, above the largest that is taken
+	moreRest = 1 << 20 // bytes above the largest allowed body that are still read and dropped
 
-	recentFor = 250 * time.Millisecond // a request that runs longer makes room for another
+	recentFor = 250 * time.Millisecond // after this time a running request does not count as recent
 
-	maxTransfers    = 256 // contents of attachments that are sent or received
-	maxOwnTransfers = 64  // of those, of one member
+	maxTransfers    = 256 // attachments that are sent or received at the same time
+	maxOwnTransfers = 64  // the same, of one member
 )
 
 // API serves the HTTP interface; make it with New.
 type API struct {
-	engines func() *Engines // the present set
+	engines func() *Engines // returns the current set
 
 	memory    *memory.Budget
-	members   *admission.Queue // requests being executed, by member
-	large     *admission.Queue // of those, the ones with large bodies, by member
+	members   *admission.Queue // running requests, by member
+	large     *admission.Queue // requests with large bodies, by member
 	addresses *admission.Queue // requests through trusted proxies, by client address
 	visitors  *admission.Queue // requests without credentials, by network
-	transfers *admission.Queue // contents that come or go, by member
+	transfers *admission.Queue // attachments that are sent or received, by member
 	followers *admission.Queue // requests that wait for changes, by member
-	viewers   *admission.Queue // pages that are made, by network
-	readers   *admission.Queue // the same, by member
-	scrapers  *admission.Queue // metrics that are collected, by network
+	viewers   *admission.Queue // requests for pages, by network
+	readers   *admission.Queue // requests for pages, by member
+	scrapers  *admission.Queue // requests for metrics, by network
 	scrape    Scrape
 	proxies   inbound.Proxies
 	bounds    inbound.Bounds
 	refusals  refusalLimiter
-	draining  atomic.Bool // see Drain
+	draining  atomic.Bool // set by Drain
 	listener  atomic.Pointer[inbound.Listener]
 	closing   context.Context // ends when the server stops
 	close     context.CancelFunc
 	origin    string       // scheme and host of the public URL
 	open      bool         // open routes need no credentials
 	loopback  bool         // see Options.Loopback
-	pages     http.Handler // may be nil
+	pages     http.Handler // nil: no pages
 
 	instance     string
 	maxBody      int
-	maxRest      int64 // of a body that is dropped, in bytes
+	maxRest      int64 // bytes of an unwanted body that are read and dropped
 	timeout      time.Duration
 	bodyGrace    time.Duration
 	refusalDelay time.Duration
-	pause        func(time.Duration) // time.Sleep
+	pause        func(time.Duration) // time.Sleep, except in tests
 	heartbeat    time.Duration
 	followWrite  time.Duration
 	stall        time.Duration
 	log          *slog.Logger
-	tracer       *tracing.Tracer // may be nil
+	tracer       *tracing.Tracer // nil: no traces are sent
 	m            *metrics
 	metrics      Registerer
 	app          *fiber.App
 }
 
-// New builds an API that is not serving yet. engines returns the set that requests
-// work by from now on; it is called by each.
+// New returns an API that does not serve yet. engines returns the current set of engines. The
+// API calls it at least once for each request.
 func New(engines func() *Engines, o Options) *API {
 	o.setDefaults()
 	a := &API{
@@ -173,8 +173,9 @@ func New(engines func() *Engines, o Options) *API {
 	return a
 }
 
-// memberBounds lets few short requests run at a time, so that each ends soon, and more
-// that wait for the database.
+// memberBounds limits recent requests more than all running ones. So few short requests run
+// at a time and each ends soon, while slow requests that wait for the database do not delay
+// them.
 func memberBounds(o Options) admission.Bounds {
 	return admission.Bounds{
 		Running: o.Running, Recent: o.Recent, RecentFor: recentFor, PerKey: o.MemberRequests,
@@ -182,9 +183,9 @@ func memberBounds(o Options) admission.Bounds {
 	}
 }
 
-// largeBounds lets large bodies have half of the cores, and one member half of
-// those: each keeps a core busy that small requests need now and then. The wait
-// is bounded only by the request's time limit.
+// largeBounds limits requests with large bodies to half of the cores, and those of one member
+// to a quarter. Each of them keeps a core busy, and small requests need the others. A request
+// waits for its slot until its time limit.
 func largeBounds() admission.Bounds {
 	cores := runtime.GOMAXPROCS(0)
 	return admission.Bounds{Running: max(1, cores/2), PerKey: max(1, cores/4), Line: maxQueued}
@@ -211,7 +212,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// fiber makes the server and its router for a table of routes.
+// fiber returns an HTTP server with the routes of a table.
 func (a *API) fiber(table []Route) *fiber.App {
 	fiberlog.SetOutput(io.Discard)
 	app := fiber.New(fiber.Config{
@@ -221,9 +222,9 @@ func (a *API) fiber(table []Route) *fiber.App {
 		WriteTimeout:          writeTimeout,
 		IdleTimeout:           idleTimeout,
 		DisableStartupMessage: true,
-		// A form would be written to files before its sender is authenticated.
+		// Otherwise the library writes forms to files before the sender is authenticated.
 		DisablePreParseMultipartForm: true,
-		StreamRequestBody:            true, // credentials are checked before the body is read
+		StreamRequestBody:            true, // so that credentials are checked before the body is read
 		ErrorHandler:                 a.reject,
 		RequestMethods:               methods,
 	})
@@ -231,7 +232,7 @@ func (a *API) fiber(table []Route) *fiber.App {
 	app.Use(a.observe, recovery, wellFormed, a.knownHost, a.normalizePath)
 	a.register(app, table)
 	server := app.Server()
-	server.SecureErrorLogMessage = true // errors of the library show no part of a request
+	server.SecureErrorLogMessage = true // errors of the library then contain no part of a request
 	server.Logger = noLog{}
 	server.HeaderReceived = func(*fasthttp.RequestHeader) fasthttp.RequestConfig {
 		return fasthttp.RequestConfig{ReadTimeout: bodyGrace}
@@ -246,8 +247,8 @@ func (a *API) fiber(table []Route) *fiber.App {
 	return app
 }
 
-// otherMethods routes unknown methods as methodOther. fiber would answer 400
-// before any handler runs.
+// otherMethods routes a request with an unknown method as methodOther. Without it, fiber
+// answers 400 before any handler runs.
 func otherMethods(app *fiber.App, next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(f *fasthttp.RequestCtx) {
 		if slices.Contains(methods, string(f.Method())) {
@@ -271,15 +272,17 @@ func (a *API) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain makes every answer from now on the last one of its connection, so that those who
-// keep connections, such as proxies, have none left when the process stops.
+// Drain closes each connection after its next answer. So clients that keep connections open,
+// such as proxies, have none left when the process stops.
 func (a *API) Drain() { a.draining.Store(true) }
 
-// stall is how long the client of an answer may take nothing of it once the server stops.
+// stall is how long a client may read nothing of its answer while the server stops. After
+// that the connection is closed.
 const stall = 3 * time.Second
 
-// Shutdown stops accepting and waits for running requests until ctx ends. Those that
-// wait for changes end at once, those whose client takes nothing soon.
+// Shutdown stops accepting connections and waits for running requests until ctx ends.
+// Requests that wait for changes end at once. Answers that the client does not read end after
+// stall.
 func (a *API) Shutdown(ctx context.Context) error {
 	a.close()
 	if in := a.listener.Load(); in != nil {

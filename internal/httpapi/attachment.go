@@ -18,8 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/rest"
 )
 
-// Attachments are the assets with a content, and the bytes of those. A File that
-// the member does not see is a fault.NotFound.
+// Attachments finds assets that have a content, and stores and reads the bytes of the content.
+// An asset that the member may not see is a fault.NotFound.
 type Attachments interface {
 	Find(ctx context.Context, who auth.Actor, types []string, id string) (attachment.File, error)
 	ToChange(ctx context.Context, who auth.Actor, types []string, id string) (attachment.File, error)
@@ -29,9 +29,9 @@ type Attachments interface {
 	Open(ctx context.Context, ref blob.Ref, from, n int64) (io.ReadCloser, error)
 }
 
-// upload serves POST attachment.img/<id> and its like: the body is the content of
-// an asset of one of the types. It is stored while it arrives, before the request
-// waits for its turn to write. Spec: interface 4.13.
+// upload serves POST attachment.img/<id> and POST embedded.img/<id>. The body is the content
+// of an asset of one of the types. The content is stored while it arrives. After that the
+// request waits for a slot and writes the asset. Spec: interface 4.13.
 func upload(types ...string) handler {
 	return func(a *API, ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 		moment, err := ifMoment(r.ifMatch)
@@ -47,7 +47,7 @@ func upload(types ...string) handler {
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, a.timeout) // which begins when the body is there
+		ctx, cancel := context.WithTimeout(ctx, a.timeout) // counted from the end of the body
 		defer cancel()
 		if err := r.admit(ctx); err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func upload(types ...string) handler {
 	}
 }
 
-// receive stores the body of an upload, without its Content-Encoding.
+// receive stores the decompressed body of an upload.
 // Errors: errTooLarge, errTooSlow, errCutOff; errContinue; fault.Invalid; fault.Transient.
 func (r *request) receive(ctx context.Context) (blob.Ref, error) {
 	store := r.engines.Attachments
@@ -98,7 +98,7 @@ func (r *request) receive(ctx context.Context) (blob.Ref, error) {
 // unpacking decompresses a body while it arrives.
 type unpacking struct{ z *gzip.Reader }
 
-// Read returns decompressed bytes. Errors: those of the body; fault.Invalid.
+// Read returns decompressed bytes. Errors: errors of the body; fault.Invalid.
 func (u unpacking) Read(b []byte) (int, error) {
 	n, err := u.z.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -107,7 +107,8 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unpacked returns what is wrong with a body that could not be decompressed.
+// unpacked returns the error to report for err, which ended a decompression: err itself if the
+// body did not arrive in time, else that the body is not gzip.
 func unpacked(err error) error {
 	for _, its := range []error{errTooSlow, errCutOff, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, its) {
@@ -117,8 +118,8 @@ func unpacked(err error) error {
 	return notGzip()
 }
 
-// download serves GET and HEAD of the same paths. A content is a file that somebody
-// has made: a browser runs nothing in it, and shows only what cannot run anything.
+// download serves GET and HEAD of the same paths. Members can upload any file, so the headers
+// forbid scripts in it, and a browser displays only the types in shown.
 // Spec: interface 4.13.
 func download(types ...string) handler {
 	return func(_ *API, ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
@@ -144,7 +145,7 @@ func download(types ...string) handler {
 	}
 }
 
-// send makes a content, or the range of it that is asked for, the answer.
+// send answers with a content, or with the range of it that the client asks for.
 func (r *request) send(ctx context.Context, ref blob.Ref, tag string) error {
 	s := span{n: ref.Size}
 	if !r.head && (r.ifRange == "" || r.ifRange == tag) {
@@ -171,13 +172,13 @@ func (r *request) send(ctx context.Context, ref blob.Ref, tag string) error {
 	return err
 }
 
-// file is a content to answer with.
+// file is a content to send.
 type file struct {
 	src io.ReadCloser
 	n   int64 // bytes
 }
 
-// of returns the body of an exchange that is answered with the file; nil for none.
+// of returns the body that sends the file in an exchange, or nil if f is nil.
 func (f *file) of(a *API, x *exchange) *fileBody {
 	if f == nil {
 		return nil
@@ -185,15 +186,15 @@ func (f *file) of(a *API, x *exchange) *fileBody {
 	return &fileBody{api: a, x: x, src: f.src, left: f.n}
 }
 
-// fileBody is the body of an answer that is a content, or a part of it. Its length
-// was announced, so a client sees when it breaks off.
+// fileBody is the body of an answer that sends a content or a range of it. The answer has a
+// Content-Length, so a client notices if the body ends early.
 type fileBody struct {
 	api    *API
 	x      *exchange
 	src    io.ReadCloser
 	left   int64 // bytes to send
-	sent   int
-	err    error // of src
+	sent   int   // bytes
+	err    error // of src; nil: none
 	closed bool
 }
 
@@ -218,8 +219,8 @@ func (b *fileBody) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Close releases and records the exchange. The server calls it when the answer is
-// sent or cannot be.
+// Close releases and records the exchange. The server calls it when the answer has been sent
+// or cannot be sent.
 func (b *fileBody) Close() error { return b.api.closed(b.x, b.end) }
 
 func (b *fileBody) end() error {

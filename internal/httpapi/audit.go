@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Audit is the audit that people read.
+// Audit writes and reads the audit trail.
 type Audit interface {
 	Note(ctx context.Context, e trail.Event)
 	Events(ctx context.Context, may trail.Sight, q trail.Query) (trail.Page, error)
@@ -24,7 +24,8 @@ func (*API) auditEvents(ctx context.Context, who auth.Actor, r *request) ([]byte
 	}))
 }
 
-// noteDenial puts a request that was refused with 403 into the audit.
+// noteDenial adds a request that was refused with 403 to the audit trail, if its caller was
+// authenticated.
 func (a *API) noteDenial(ctx context.Context, x *exchange, err error) {
 	if x.status != http.StatusForbidden || !x.authenticated {
 		return

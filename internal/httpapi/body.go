@@ -17,8 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// How fast a body must arrive: bodyRate bytes a second after bodyGrace. A slower
-// client holds memory that others need.
+// A body must arrive at bodyRate bytes a second, counted from the end of bodyGrace. A slower
+// client would hold memory that others need.
 const (
 	bodyGrace = 10 * time.Second
 	bodyRate  = 32 << 10
@@ -28,8 +28,8 @@ const (
 // handler runs.
 const prefetched = 8 << 10
 
-// firstBuffer is the size of the first buffer for a body, whose announced length
-// is not trusted.
+// firstBuffer is the size of the first buffer for a body, in bytes. The length that a client
+// announces is not trusted.
 const firstBuffer = 16 << 10
 
 var (
@@ -37,23 +37,24 @@ var (
 	errTooSlow  = errors.New("the body came too slowly")
 	errCutOff   = errors.New("the body could not be read")
 
-	// errContinue ends a request whose client waits to be asked for its body: it is.
+	// errContinue ends a request whose client waits for 100 Continue. The server then sends
+	// 100 Continue and serves the request again.
 	errContinue = errors.New("the body is asked for")
 )
 
 // requestBody is the body of a request while it arrives.
 type requestBody struct {
-	stream io.Reader // nil: there is none
+	stream io.Reader // nil: no body
 	conn   net.Conn
-	length int // announced; -1: unknown until its end
-	done   bool
-	waits  bool // the client sends it when it is asked to
+	length int  // announced bytes; -1: chunked, so unknown until the end
+	done   bool // nothing is left to read
+	waits  bool // the client sends it after 100 Continue
 	grace  time.Duration
 
-	received int // bytes, of a body that is read while it arrives
+	received int // bytes that the reader of arriving has returned
 }
 
-// requestBody returns the body of a request before any of it is read.
+// requestBody returns the body of a request. It reads nothing of the body.
 func (a *API) requestBody(c *fiber.Ctx) *requestBody {
 	b := &requestBody{
 		stream: c.Context().RequestBodyStream(), conn: c.Context().Conn(), length: c.Request().Header.ContentLength(),
@@ -64,8 +65,8 @@ func (a *API) requestBody(c *fiber.Ctx) *requestBody {
 	return b
 }
 
-// read reads the body, at most limit bytes, into memory of the hold.
-// Errors: errTooLarge, errTooSlow, errCutOff; errContinue; those of the hold.
+// read reads the body, at most limit bytes, into memory that it reserves in the hold.
+// Errors: errTooLarge, errTooSlow, errCutOff; errContinue; errors of the hold.
 func (b *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
 	switch {
 	case b.length > limit && (b.stream != nil || b.waits):
@@ -83,8 +84,8 @@ func (b *requestBody) read(limit int, hold *memory.Hold) ([]byte, error) {
 	return all, err
 }
 
-// arriving returns the body for who reads it while it arrives. A read ends with ctx.
-// Errors of reads: errTooSlow, errCutOff, that of ctx.
+// arriving returns a reader of the body that returns bytes as they arrive, until ctx ends.
+// Errors of reads: errTooSlow, errCutOff, the error of ctx.
 func (b *requestBody) arriving(ctx context.Context) io.Reader {
 	if b.stream == nil {
 		return strings.NewReader("")
@@ -93,13 +94,13 @@ func (b *requestBody) arriving(ctx context.Context) io.Reader {
 	return &arrivingBody{ctx: ctx, r: timedReader{body: b, began: time.Now(), end: end}}
 }
 
-// arrivingBody is a body that is read while it arrives.
+// arrivingBody is the reader that arriving returns.
 type arrivingBody struct {
 	ctx context.Context
 	r   timedReader
 }
 
-// Read reads what has arrived.
+// Read returns the bytes that have arrived.
 func (a *arrivingBody) Read(p []byte) (int, error) {
 	if err := a.ctx.Err(); err != nil {
 		return 0, err
@@ -116,10 +117,10 @@ func (a *arrivingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discard drops what is left of the body. When that has not arrived yet, the answer is
-// sent, and the connection closes when the client has sent the rest: existing clients read
-// no answer before. Where it is larger than any body may be, or comes too slowly, the
-// connection closes sooner.
+// discard drops the unread rest of the body. If the rest has not arrived yet, the answer is
+// sent, and the connection closes when the client has sent the rest, since existing clients
+// read the answer only then. The connection closes sooner if the rest is larger than any
+// allowed body, or arrives too slowly.
 func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 	if b.done {
 		return
@@ -133,12 +134,12 @@ func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 	closeAfter(c, inbound.Rest{Bytes: a.maxRest, Grace: b.grace, Rate: bodyRate, Short: shortLinger})
 }
 
-// shortLinger is how long a client is heard that sends what no request is, or for which
-// no connection may be held.
+// shortLinger is how long the server reads on after its answer if the request was malformed,
+// or if it may hold no more connections.
 const shortLinger = time.Second
 
-// closeAfter closes the connection after the answer, such that a client that is
-// still sending can read it.
+// closeAfter closes the connection after the answer, in a way that a client that is still
+// sending can read the answer.
 func closeAfter(c *fiber.Ctx, rest inbound.Rest) {
 	c.Context().SetConnectionClose()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
@@ -149,13 +150,13 @@ func closeAfter(c *fiber.Ctx, rest inbound.Rest) {
 // timedReader reads a body that must arrive at bodyRate.
 type timedReader struct {
 	body  *requestBody
-	began time.Time // later by the time that nobody waited for the client
-	ended time.Time // of the last read
-	end   time.Time // of the request; zero: none
-	n     int
+	began time.Time // start of the body, moved forward by the time between two reads
+	ended time.Time // end of the last read
+	end   time.Time // time limit of the request; zero: none
+	n     int       // bytes that were read
 }
 
-// Read reads what has arrived. Errors: also errTooSlow, errCutOff.
+// Read returns the bytes that have arrived. Errors: io.EOF, errTooSlow, errCutOff.
 func (r *timedReader) Read(b []byte) (int, error) {
 	if !r.ended.IsZero() {
 		r.began = r.began.Add(time.Since(r.ended))
@@ -179,20 +180,20 @@ func (r *timedReader) Read(b []byte) (int, error) {
 	return n, errCutOff
 }
 
-// brokeOff reports whether the client closed the connection before the last chunk of
-// a chunked body, which the HTTP library takes for its end.
+// brokeOff reports whether the client closed the connection before the last chunk of a
+// chunked body. The HTTP library returns io.EOF then, too.
 func (b *requestBody) brokeOff() bool {
 	conn, ok := b.conn.(*inbound.Conn)
 	return b.length < 0 && ok && conn.Ended()
 }
 
-// readAll reads r into a buffer that grows as bytes arrive, so that an announced
-// length alone costs nothing. length is the expected one, -1 if unknown.
-// Errors: errTooLarge beyond limit; those of r and of the hold.
+// readAll reads r into a buffer that grows as bytes arrive, so that the announced length alone
+// reserves no memory. length is the announced length, or -1 if it is unknown.
+// Errors: errTooLarge above limit bytes; errors of r and of the hold.
 func readAll(r io.Reader, length, limit int, hold *memory.Hold) ([]byte, error) {
 	most := limit + 1
 	if length >= 0 {
-		most = length + 1 // room to see its end
+		most = length + 1 // one more, so that a full buffer does not grow before io.EOF
 	}
 	size := min(firstBuffer, most)
 	if err := hold.Take(int64(size)); err != nil {
@@ -217,7 +218,8 @@ func readAll(r io.Reader, length, limit int, hold *memory.Hold) ([]byte, error) 
 	}
 }
 
-// grow doubles a buffer, up to most bytes. Both count while one is copied.
+// grow doubles a buffer, up to most bytes. During the copy, memory is reserved for the old and
+// the new buffer.
 func grow(b []byte, most int, hold *memory.Hold) ([]byte, error) {
 	size := max(min(2*cap(b), most), cap(b)+1)
 	if err := hold.Take(int64(size)); err != nil {
@@ -228,7 +230,8 @@ func grow(b []byte, most int, hold *memory.Hold) ([]byte, error) {
 	return bigger, nil
 }
 
-// gunzip decompresses a body. Errors: fault.Invalid; errTooLarge; those of the hold.
+// gunzip decompresses a body to at most limit bytes.
+// Errors: fault.Invalid; errTooLarge; errors of the hold.
 func gunzip(packed []byte, limit int, hold *memory.Hold) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

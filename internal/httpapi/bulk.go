@@ -8,7 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// Bulk executes the commands of POST api/asset. Every answer is the JSON to send.
+// Bulk executes the commands of POST api/asset. The bodies that it returns are the JSON to
+// send.
 type Bulk interface {
 	Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]byte, error)
 	Accept(ctx context.Context, who auth.Actor, r bulk.Request) (bulk.Accepted, error)
@@ -55,7 +56,7 @@ func (*API) bulkProgress(ctx context.Context, who auth.Actor, r *request) ([]byt
 	return r.engines.Bulk.Progress(ctx, who, r.param("requestId"))
 }
 
-// respondAsync is the preference for an answer before the request is executed.
+// respondAsync is the value of Prefer that asks for an answer before the request is executed.
 const respondAsync = "respond-async"
 
 // unquoted removes the quotes that some clients put around a parameter.

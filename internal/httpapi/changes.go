@@ -14,7 +14,7 @@ import (
 // Changes is the feed of all changes.
 type Changes interface {
 	Page(ctx context.Context, who auth.Actor, r feed.Request) (feed.Page, error)
-	// Wait returns when there is more in the feed than up to head.
+	// Wait returns nil when the feed has changes after head, or an error when ctx ends.
 	Wait(ctx context.Context, head int64) error
 }
 
@@ -24,8 +24,8 @@ const eventStream = "text/event-stream"
 // maxLongPoll is the longest wait that a request may ask for, in seconds.
 const maxLongPoll = 60
 
-// changes serves GET api/changes. A request that asks to wait, or for a live stream,
-// goes on by follow. Spec: interface 4.12.
+// changes serves GET api/changes. If the request waits, or asks for a live stream, follow
+// continues it. Spec: interface 4.12.
 func (a *API) changes(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	p := r.params
 	f := &follower{ask: feed.Request{
@@ -57,7 +57,7 @@ func (a *API) changes(ctx context.Context, who auth.Actor, r *request) ([]byte, 
 	return f.page.Body(), nil
 }
 
-// longPoll reads the parameter wait. Errors: fault.Invalid.
+// longPoll reads the parameter wait, a number of seconds. Errors: fault.Invalid.
 func longPoll(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// assetDetail serves GET assetdetail.v1?oid=<Oid>, to which events lead: it leads on
+// assetDetail serves GET assetdetail.v1?oid=<Oid>, the URL of an asset in events. It redirects
 // to the data path of the asset. Spec: interface 4.14.
 func (a *API) assetDetail(_ context.Context, _ auth.Actor, r *request) ([]byte, error) {
 	text := unquoted(r.params["oid"])

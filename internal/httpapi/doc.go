@@ -1,20 +1,20 @@
-// Package httpapi is the HTTP interface: it authenticates a request, decodes it,
-// calls one engine and encodes the answer or the failure.
+// Package httpapi is the HTTP interface. It authenticates a request, decodes it, calls one
+// engine, and encodes the answer or the failure.
 //
-// The table in routes.go lists all routes. Paths start with the instance and
-// ignore case and doubled slashes; names of query parameters ignore case. Every
-// answer is JSON. A failure has one form, and only fail.go maps faults to a
-// status:
+// The table in routes.go lists all routes. Paths start with the instance. Paths and the names
+// of query parameters ignore case, and repeated slashes count once. Answers are JSON, or XML
+// under the paths in format.go. Failures are encoded in fail.go, the only place that maps
+// faults to a status. As JSON, a failure is:
 //
 //	{"error": "Unknown AssetType: Storry", "exceptions": [{"message": "…", "position": 10}]}
 //
-// Around all stands guarded, which survives what panics outside of a route (survive.go).
-// Middleware runs in this order: observe (answer, log, metrics), recover,
-// wellFormed, normalizePath, authenticate, and serve, which admits the request
-// and calls the route's handler.
+// The outermost function is guarded, which recovers from panics outside of routes
+// (survive.go). Inside of it, middleware runs in this order: observe (answer, log, metrics),
+// recover, wellFormed, knownHost, normalizePath, authenticate (or visit, on an open route)
+// and serve. serve admits the request and calls the handler of the route.
 //
-// Each file of handlers declares the interface of its engine, which app provides.
-// fiber reuses its strings and bytes after a handler returns: what lives longer is
+// Each file of handlers declares the interface of its engine, which package app provides.
+// fiber reuses its strings and bytes after a handler returns, so values that live longer are
 // copied.
 //
 // Spec: interface 4, 5, 7.

@@ -12,30 +12,30 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// maxInner is how many bytes the answer to a request within the process may have.
+// maxInner is the maximum size in bytes of the answer to a request within the process.
 const maxInner = 16 << 20
 
 var errInner = errors.New("the answer is larger than a page may read")
 
-// outerKey is the key of the outer request's origin in a context, and among the values
-// of a request within the process.
+// outerKey is the key of the outer request, in the context of a page and in the user values of
+// a request within the process.
 type outerKey struct{}
 
-// outer is the request of a browser for which requests are made within the process.
+// outer is the request of a browser for a page. The page sends requests within the process.
 type outer struct {
-	ctx    context.Context // which ends them
-	client net.Addr
-	id     string
-	isGone func() bool // its client has closed the connection
+	ctx    context.Context // ends the requests of the page
+	client net.Addr        // address of the browser
+	id     string          // X-Request-Id, which the requests of the page have, too
+	isGone func() bool     // reports whether the browser has closed the connection
 }
 
-// door answers requests of the interface within the process. They are authenticated,
-// admitted, logged and counted like all others, and come from the client of the
-// request whose context they have.
+// door is an http.RoundTripper that sends requests to the interface within the process. The
+// requests are authenticated, admitted, logged and counted like all others. Their client
+// address is the address of the browser, from the outer request in their context.
 type door struct{ api *API }
 
-// RoundTrip answers a request. Its answer is whole. Errors: errInner; an answer that
-// broke off. Spec: interface 4.
+// RoundTrip sends a request and returns the complete answer. Errors: errInner; the error of an
+// answer that ended early. Spec: interface 4.
 func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 	from, ok := r.Context().Value(outerKey{}).(outer)
 	if !ok {
@@ -54,7 +54,7 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 	return readInner(&f.Response, r)
 }
 
-// writeInner copies a request into the form of the server.
+// writeInner copies a request into a request of the HTTP library.
 func writeInner(to *fasthttp.Request, r *http.Request) error {
 	to.Header.SetMethod(r.Method)
 	to.SetRequestURI(r.URL.RequestURI())
@@ -76,7 +76,7 @@ func writeInner(to *fasthttp.Request, r *http.Request) error {
 	return r.Body.Close()
 }
 
-// readInner reads an answer to its end.
+// readInner reads an answer to its end, at most maxInner bytes.
 func readInner(from *fasthttp.Response, r *http.Request) (*http.Response, error) {
 	body := from.Body
 	var whole []byte
@@ -101,19 +101,19 @@ func readInner(from *fasthttp.Response, r *http.Request) (*http.Response, error)
 	return answer, nil
 }
 
-// innerConn stands where a request within the process has no connection.
+// innerConn replaces the connection of a request within the process.
 type innerConn struct {
 	net.Conn
 	addr net.Addr
 }
 
-// RemoteAddr is the address of the client of the outer request.
+// RemoteAddr returns the address of the outer request's client.
 func (c innerConn) RemoteAddr() net.Addr { return c.addr }
 
-// LocalAddr is that of nobody.
+// LocalAddr returns an empty address.
 func (c innerConn) LocalAddr() net.Addr { return &net.TCPAddr{} }
 
-// SetReadDeadline does nothing: the body is there.
+// SetReadDeadline does nothing: the body is already in memory.
 func (innerConn) SetReadDeadline(time.Time) error { return nil }
 
 // Close does nothing.

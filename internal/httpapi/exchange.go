@@ -27,55 +27,54 @@ const (
 	headerConsistency = "Consistency"
 )
 
-// exchange is one request with its answer: what it holds until the answer is
-// sent, and what its log line says.
+// exchange is one request and its answer. It has the resources that are held until the answer
+// is sent, and the values of the log line.
 type exchange struct {
 	tracing.Request
 	span          tracing.Span
 	began         time.Time
 	method, path  string
-	client        string // address
+	client        string // address of the client
 	proxied       bool   // the connection comes from a trusted proxy
 	route         string
-	challenge     string // of a 401; empty: that of the interface
+	challenge     string // WWW-Authenticate of a 401; empty: the constant challenge
 	login         auth.Login
-	who           auth.Actor // only the member until the request is admitted
+	who           auth.Actor // has only its Member until the permissions are read
 	authenticated bool
 	visitor       bool    // without credentials, on an open route
-	asset         oid.OID // that the path addresses, once it was read
+	asset         oid.OID // that the path addresses; zero until the handler has run
 
 	body       *requestBody
 	unlimited  context.Context           // of the request, without its time limit
-	limited    atomic.Pointer[contextOf] // the same with it
+	limited    atomic.Pointer[contextOf] // of the request, with its time limit
 	hold       *memory.Hold
 	releases   []func()    // called by release, the last one first
-	leave      func()      // ends a slot that counts while the handler runs
-	slots      []func()    // end the slots of a member
-	clientGone atomic.Bool // the client closed the connection before the answer
-	outerGone  func() bool // the same of the page for which the request is made, if it is
+	leave      func()      // ends the slot that is held while the handler runs
+	slots      []func()    // each ends one slot of the member
+	clientGone atomic.Bool // the client closed the connection before the answer was complete
+	outerGone  func() bool // for a request of a page: reports whether the browser has gone; else nil
 
-	answer []byte
-	// contentType is that of the answer; empty: JSON.
-	contentType string
-	stream      *streamedBody   // the answer, when it is made while it is sent
-	file        *fileBody       // the answer, when it is a content
-	live        *liveBody       // the answer, when it goes on until its reader goes
-	watched     context.Context // ends with the rights of who; nil until the request is admitted
-	unwatch     func()          // ends that; nothing for those without credentials
+	answer      []byte
+	contentType string          // of the answer; empty: JSON
+	stream      *streamedBody   // the answer, if it is made while it is sent
+	file        *fileBody       // the answer, if it is the content of an attachment
+	live        *liveBody       // the answer, if it is a live stream
+	watched     context.Context // ends when who loses rights; nil until the permissions are read
+	unwatch     func()          // stops watching the rights
 	panicked    error
 
 	status, received, sent int
-	recorded               bool   // counted as ended
-	brokenBy               string // who ended the answer early: client, time, limit, rights or server; empty: nobody
+	recorded               bool   // the metrics count it as ended
+	brokenBy               string // cause of an incomplete answer: client, time, limit, rights or server; else empty
 }
 
-// exchangeKey is the key of the exchange among the request's locals.
+// exchangeKey is the key of the exchange in the locals of fiber.Ctx.
 type exchangeKey struct{}
 
 func exchangeOf(c *fiber.Ctx) *exchange { return c.Locals(exchangeKey{}).(*exchange) }
 
-// newExchange starts an exchange. The request's context ends at the time limit,
-// when the client closes the connection, or on release.
+// newExchange starts an exchange. The context of the request ends at the time limit, when the
+// client closes the connection, or on release.
 func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	x := &exchange{
 		Request: tracing.Request{ID: requestID(c)}, began: time.Now(), route: unrouted, body: a.requestBody(c), unwatch: func() {},
@@ -107,10 +106,10 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	return x
 }
 
-// contextOf is a context behind a pointer.
+// contextOf wraps a context in a struct, as atomic.Pointer needs.
 type contextOf struct{ context.Context }
 
-// limit sets the time that the request has from now on.
+// limit replaces the time limit of the request by d from now on.
 func (a *API) limit(c *fiber.Ctx, x *exchange, d time.Duration) {
 	ctx, cancel := context.WithTimeout(x.unlimited, d)
 	x.onRelease(cancel)
@@ -118,16 +117,16 @@ func (a *API) limit(c *fiber.Ctx, x *exchange, d time.Duration) {
 	c.SetUserContext(ctx)
 }
 
-// isGone reports whether the client has closed the connection, or that of the page for
-// which the request is made.
+// isGone reports whether the client has closed the connection. For a request of a page, it
+// also reports whether the browser has closed its connection.
 func (x *exchange) isGone() bool {
 	return x.clientGone.Load() || x.outerGone != nil && x.outerGone()
 }
 
 func (x *exchange) onRelease(f func()) { x.releases = append(x.releases, f) }
 
-// cause returns why the request ended with err: for loss of rights, if they were
-// lost meanwhile.
+// cause returns the loss of rights, if the caller lost rights during the request, since this
+// cancels the request. Otherwise it returns err.
 func (x *exchange) cause(err error) error {
 	if x.watched == nil || err == nil {
 		return err
@@ -135,17 +134,17 @@ func (x *exchange) cause(err error) error {
 	return cmp.Or(auth.Lost(x.watched), err)
 }
 
-// release frees everything the request holds. A second call does nothing.
+// release frees all resources of the request. A second call does nothing.
 func (x *exchange) release() {
 	for n := len(x.releases); n > 0; n = len(x.releases) {
 		last := x.releases[n-1]
-		x.releases = x.releases[:n-1] // one that panics is not called again
+		x.releases = x.releases[:n-1] // before the call: a function that panics is not called again
 		last()
 	}
 }
 
-// observe is the outermost middleware: it sends the answer or the failure, logs
-// one line and counts.
+// observe is the outermost middleware. It sends the answer or the failure, logs one line and
+// updates the metrics.
 func (a *API) observe(c *fiber.Ctx) error {
 	x := a.newExchange(c)
 	c.Set("X-Content-Type-Options", "nosniff")
@@ -168,7 +167,7 @@ func (a *API) observe(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderContentType, cmp.Or(x.contentType, fiber.MIMEApplicationJSON))
 	x.status = c.Response().StatusCode()
-	switch { // the first four record the exchange when the server closes them
+	switch { // the first four bodies record the exchange when the server closes them
 	case x.file != nil:
 		c.Response().SetBodyStream(x.file, int(x.file.left))
 	case x.stream != nil:
@@ -225,8 +224,8 @@ func (a *API) client(c *fiber.Ctx) string {
 	return a.proxies.Client(c.Context().RemoteAddr(), forwarded).String()
 }
 
-// requestID returns the client's X-Request-Id if it is short and plain, else a
-// new id.
+// requestID returns the client's X-Request-Id if it has 1 to 64 characters and only letters,
+// digits, "-", "_" and ".". Otherwise it returns a new id.
 func requestID(c *fiber.Ctx) string {
 	id := c.Get(headerRequestID)
 	if id == "" || len(id) > 64 || strings.ContainsFunc(id, func(r rune) bool {
@@ -237,8 +236,8 @@ func requestID(c *fiber.Ctx) string {
 	return strings.Clone(id)
 }
 
-// withConsistency returns the context of a request whose queries read as the client asks.
-// Any other word is as good as none. Spec: interface 10.6.
+// withConsistency returns a context with the consistency that the client asks for. Unknown
+// values of the header are ignored. Spec: interface 10.6.
 func withConsistency(c *fiber.Ctx) context.Context {
 	ctx := c.UserContext()
 	switch h := c.Get(headerConsistency); {
@@ -250,8 +249,8 @@ func withConsistency(c *fiber.Ctx) context.Context {
 	return ctx
 }
 
-// traceparent returns the client's header; empty where there is none, or several, of
-// which none counts.
+// traceparent returns the client's header Traceparent. It is empty if the request has none or
+// several: several are not valid.
 func traceparent(c *fiber.Ctx) string {
 	if all := c.Request().Header.PeekAll("Traceparent"); len(all) == 1 {
 		return string(all[0])

@@ -7,17 +7,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// waitingKey marks a request whose client waits to be asked for its body
-// (Expect: 100-continue), and askedKey one that asks for it.
+// waitingKey marks a request with Expect: 100-continue, whose client waits before it sends the
+// body. askedKey marks a request that needs this body.
 type (
 	waitingKey struct{}
 	askedKey   struct{}
 )
 
-// expect serves a request whose client waits to be asked for its body. Where the answer
-// does not depend on the body, such as 401, 404 and 413, it is the answer, and its status
-// is returned; else 100, with which the library asks for the body and serves the request
-// as any other.
+// expect serves a request whose client waits for 100 Continue. If the answer does not depend
+// on the body, such as 401, 404 and 413, that answer is sent, and expect returns its status.
+// Otherwise it returns 100: the library then asks for the body and serves the request again.
 // Spec: interface 10.3.
 func (a *API) expect(serve fasthttp.RequestHandler) func(*fasthttp.RequestCtx) int {
 	return func(f *fasthttp.RequestCtx) int {
@@ -32,15 +31,16 @@ func (a *API) expect(serve fasthttp.RequestHandler) func(*fasthttp.RequestCtx) i
 	}
 }
 
-// askForBody ends a request that goes on when its body comes.
+// askForBody ends a request that will be served again with its body.
 func (a *API) askForBody(c *fiber.Ctx, x *exchange) {
 	c.Locals(askedKey{}, true)
 	x.release()
 	a.m.inFlight.Dec()
 }
 
-// untilReceived is the time that a request has while its body arrives: what the body may
-// take at the pace that it must have, beside its own.
+// untilReceived returns the time limit of an upload until its body has arrived: the usual time
+// limit, and the longest time that the body may take. most is the largest allowed body in
+// bytes, which counts if the length is unknown.
 func (a *API) untilReceived(b *requestBody, most int64) time.Duration {
 	n := most
 	if b.length >= 0 {

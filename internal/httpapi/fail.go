@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// statuses is the only place where a fault becomes an HTTP status.
+// statuses has the HTTP status of each kind of fault. There is no such table elsewhere.
 // Spec: interface 7.1.
 var statuses = map[fault.Kind]int{
 	fault.Internal:  http.StatusInternalServerError,
@@ -29,23 +29,26 @@ var statuses = map[fault.Kind]int{
 	fault.Transient: http.StatusServiceUnavailable,
 }
 
-// retryAfter is what a 503 asks for, in seconds.
+// retryAfter is the Retry-After of a 503, in seconds.
 const retryAfter = "1"
 
-// methodError is a method that the path of the request does not allow.
+// methodError reports a method that the path of the request does not allow. allow is the value
+// of the header Allow.
 type methodError struct{ allow string }
 
 // Error returns the message for the client.
 func (methodError) Error() string { return "Method Not Allowed" }
 
-// rangeError is a range of which a content has no byte.
-type rangeError struct{ size int64 } // of the content
+// rangeError reports a range that has no byte of the content. size is the size of the content
+// in bytes.
+type rangeError struct{ size int64 }
 
 // Error returns the message for the client.
 func (rangeError) Error() string { return "The content has no byte of this range" }
 
-// failure is the body of every error. Shape: {"error": "…", "exceptions":
-// [{"message": "…", "position": 12}]}; as XML see xml. Spec: interface 7.1.1, 7.1.2.
+// failure is the body of every error. For its XML form see the method xml.
+// Shape: {"error": "…", "exceptions": [{"message": "…", "position": 12}]}.
+// Spec: interface 7.1.1, 7.1.2.
 type failure struct {
 	Error      string      `json:"error"`
 	Exceptions []exception `json:"exceptions"`
@@ -53,10 +56,10 @@ type failure struct {
 
 type exception struct {
 	Message  string `json:"message"`
-	Position *int   `json:"position,omitempty"` // byte offset in the body
+	Position *int   `json:"position,omitempty"` // zero-based byte offset in the body
 }
 
-// fail sends err.
+// fail answers with the status and the message of err.
 func (a *API) fail(c *fiber.Ctx, err error) error {
 	status, msg := statusOf(err)
 	switch status {
@@ -89,7 +92,7 @@ func (a *API) fail(c *fiber.Ctx, err error) error {
 	return c.Send(body.xml(status, exchangeOf(c).path))
 }
 
-// xml returns the failure as existing clients read it:
+// xml returns the failure in the form that existing clients read:
 //
 //	<Error href="/alds/rest-1.v1/Data/Story/1"><Message>Not Found</Message>
 //	  <Exception class="NotFound"><Message>Not Found</Message></Exception></Error>
@@ -136,8 +139,9 @@ func statusOf(err error) (int, string) {
 	return statuses[fault.KindOf(err)], fault.Public(err)
 }
 
-// unread is the answer to a request that the HTTP library could not read. The
-// library's own message may show the request, credentials included.
+// unread returns the status and message for a request that the HTTP library could not read.
+// The message of the library is not sent: it may contain parts of the request, including
+// credentials.
 func unread(status int) (int, string) {
 	switch status {
 	case http.StatusRequestEntityTooLarge:

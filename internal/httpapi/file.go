@@ -13,15 +13,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/blob"
 )
 
-// span is a part of a content, or all of it.
+// span is a range of a content: n bytes from the byte from, which is zero-based.
 type span struct {
 	from, n int64
-	part    bool
+	part    bool // a Range header asked for it
 }
 
-// rangeOf reads a Range header for a content of size bytes. What is none, or several
-// of them, is ignored as HTTP allows: then the answer is the whole. It reports
-// false for one that has no byte of the content.
+// rangeOf reads a Range header for a content of size bytes. It returns the whole content if
+// the header is invalid or has several ranges; HTTP allows to ignore these. ok is false if the
+// range has no byte of the content.
 //
 //	bytes=0-99   bytes=100-   bytes=-100
 func rangeOf(header string, size int64) (s span, ok bool) {
@@ -31,7 +31,7 @@ func rangeOf(header string, size int64) (s span, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") || !isRange || !isPosition(first) || !isPosition(last) || first+last == "" {
 		return whole, true
 	}
-	if first == "" { // the last bytes
+	if first == "" { // bytes=-100: the last 100 bytes
 		n := min(position(last), size)
 		return span{from: size - n, n: n, part: true}, n > 0
 	}
@@ -47,7 +47,8 @@ func rangeOf(header string, size int64) (s span, ok bool) {
 
 func isPosition(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
-// position reads digits. What is too large for a number is behind every content.
+// position reads digits. If the number is too large for int64, it returns the largest int64,
+// which is after the end of every content.
 func position(digits string) int64 {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
@@ -56,20 +57,21 @@ func position(digits string) int64 {
 	return n
 }
 
-// tagOf returns the ETag of an answer with a content. It is another one when the
-// answer says that the bytes are something else.
+// tagOf returns the ETag of an answer with a content. It changes with the bytes, the
+// Content-Type and the Content-Disposition.
 func tagOf(ref blob.Ref, media, disposition string) string {
 	sum := sha256.Sum256([]byte(ref.Hash + "\n" + media + "\n" + disposition))
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// binary is the type of bytes of which nothing else is known.
+// binary is the Content-Type of a content whose type is unknown.
 const binary = "application/octet-stream"
 
-// maxMedia is how long a Content-Type may be that is sent as it is.
+// maxMedia is the maximum length in bytes of a Content-Type. A longer one is replaced by
+// binary.
 const maxMedia = 200
 
-// mediaType returns a Content-Type as a member wrote it, when it is one.
+// mediaType returns the Content-Type that a member wrote, or binary if it is not valid.
 func mediaType(written string) string {
 	written = strings.TrimSpace(written)
 	media, params, err := mime.ParseMediaType(written)
@@ -82,16 +84,16 @@ func mediaType(written string) string {
 	return binary
 }
 
-// shown are the types that a browser shows in its page: none of them can hold a
-// script. All others are saved to a file.
+// shown are the types that a browser displays. None of them can contain a script. A browser
+// saves all other types to a file.
 var shown = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/avif": true, "image/bmp": true,
 	"image/x-icon": true, "image/vnd.microsoft.icon": true, "text/plain": true,
 	"audio/mpeg": true, "audio/ogg": true, "audio/wav": true, "video/mp4": true, "video/webm": true, "video/ogg": true,
 }
 
-// disposition returns a Content-Disposition: whether a browser shows or saves the
-// content, and the name of its file, in ASCII and as it is.
+// disposition returns a Content-Disposition: whether a browser displays or saves the content,
+// and the file name. A name that is not plain ASCII is added a second time, in UTF-8.
 func disposition(media, name string) string {
 	kind := "attachment"
 	if media, _, _ = strings.Cut(media, ";"); shown[media] {
@@ -114,11 +116,11 @@ func disposition(media, name string) string {
 	return text
 }
 
-// maxName is how many bytes the name of a file has: what file systems take.
+// maxName is the maximum length of a file name in bytes. File systems accept such names.
 const maxName = 200
 
-// fileName returns a name without folders and without what is no part of one:
-// controls, and what turns the direction of the text that follows.
+// fileName returns the last part of a path, cut to maxName bytes. It removes control
+// characters and format characters, which can reverse the direction of text.
 func fileName(written string) string {
 	name := written[strings.LastIndexAny(written, `/\`)+1:]
 	name = strings.Map(func(r rune) rune {
@@ -134,7 +136,7 @@ func fileName(written string) string {
 	return strings.Trim(name, " .")
 }
 
-// percent encodes a text for a parameter of a header.
+// percent encodes a text for the parameter filename*.
 func percent(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -14,27 +14,27 @@ import (
 	"github.com/alds-dev/alds/internal/limits/inbound"
 )
 
-// Bounds of those who wait for changes.
+// Limits of the requests that wait for changes.
 const (
-	maxFollowers       = 256 // of the process
-	maxMemberFollowers = 16
-	heartbeat          = 15 * time.Second // between two writes to a live stream
-	followWrite        = 20 * time.Second // for one write: a reader that is slower is cut off
+	maxFollowers       = 256              // waiting requests of the process
+	maxMemberFollowers = 16               // waiting requests of one member
+	heartbeat          = 15 * time.Second // longest pause between two writes to a live stream
+	followWrite        = 20 * time.Second // longest time of one write; a slower reader is cut off
 )
 
-// followBounds refuse at once who would be one too many.
+// followBounds returns bounds without a queue: a request above them is refused at once.
 func followBounds() admission.Bounds {
 	return admission.Bounds{Running: maxFollowers, PerKey: maxMemberFollowers}
 }
 
-// follower is a request that waits for changes: until there are some, or as a live
-// stream until its reader goes. While it waits it holds neither a slot nor a
-// connection to the database.
+// follower is a request that waits for changes. A long poll ends with the first changes, a
+// live stream when its reader leaves. While a follower waits, it holds neither a slot of its
+// member nor a connection to the database.
 type follower struct {
 	ask    feed.Request
-	page   feed.Page // read last
-	wait   time.Duration
-	stream bool
+	page   feed.Page     // the last page that was read
+	wait   time.Duration // longest wait of a long poll
+	stream bool          // a live stream
 
 	a    *API
 	x    *exchange
@@ -44,7 +44,8 @@ type follower struct {
 
 func (f *follower) isEmpty() bool { return len(f.page.Events) == 0 && !f.page.More }
 
-// follow lets a request wait. It returns the answer, or gives the exchange a stream.
+// follow makes a request wait for changes. It returns the answer to a long poll. For a live
+// stream it sets x.live.
 func (a *API) follow(c *fiber.Ctx, x *exchange, f *follower) ([]byte, error) {
 	for _, leave := range x.slots {
 		leave()
@@ -63,8 +64,8 @@ func (a *API) follow(c *fiber.Ctx, x *exchange, f *follower) ([]byte, error) {
 	return f.await()
 }
 
-// begin gives the follower a context that ends with its client's connection, the
-// rights of the member, or the server.
+// begin sets the context of the follower. The context ends when the client closes the
+// connection, the member loses rights, or the server stops.
 func (f *follower) begin(c *fiber.Ctx) {
 	x := f.x
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.UserContext()))
@@ -83,7 +84,8 @@ func (f *follower) begin(c *fiber.Ctx) {
 	f.ctx = x.watched
 }
 
-// await waits until there are changes, or the time is over.
+// await waits until there are changes, f.wait is over or the server stops, and returns the
+// page, which may be empty.
 func (f *follower) await() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(f.ctx, f.wait)
 	defer cancel()
@@ -102,13 +104,14 @@ func (f *follower) await() ([]byte, error) {
 	return f.page.Body(), nil
 }
 
-// drop gives back the memory of the page, of which only its place is still needed.
+// drop frees the events of the page. Only the position of the page is still needed.
 func (f *follower) drop() {
 	f.x.hold.Give(f.page.Bytes)
 	f.page.Events, f.page.Bytes = nil, 0
 }
 
-// next reads the page behind the last one, as any other request would.
+// next reads the page after the last one. Like any other request, it waits for a slot and
+// reads the permissions first.
 func (f *follower) next() error {
 	f.drop()
 	f.ask.After = f.page.Next.String()
@@ -128,18 +131,18 @@ func (f *follower) next() error {
 	return err
 }
 
-// liveBody is the body of a live stream. Pages are read as fast as the client reads:
-// nothing is kept for it but its place.
+// liveBody is the body of a live stream. A page is read only when the client has read the one
+// before, so that a slow client needs no buffer.
 type liveBody struct {
 	*follower
-	text   []byte // not written yet
-	begun  bool
-	sent   int
-	err    error // of the end
+	text   []byte // not sent yet
+	begun  bool   // the first text, with the retry time, was made
+	sent   int    // bytes
+	err    error  // why the stream ended
 	closed bool
 }
 
-// Read returns the next bytes of the stream; it waits until there are some.
+// Read returns the next bytes of the stream. It waits until there are some.
 func (s *liveBody) Read(b []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -167,8 +170,8 @@ func (s *liveBody) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// more returns the text of the next page, or of a heartbeat, when what was read last is
-// sent.
+// more returns the text of the next page or a heartbeat. It is called when the text before has
+// been sent.
 func (s *liveBody) more() ([]byte, error) {
 	if !s.begun {
 		s.begun = true
@@ -202,8 +205,8 @@ func (s *liveBody) more() ([]byte, error) {
 	return text, nil
 }
 
-// frames appends the events of the page. A reader that connects again sends the id of
-// the last one it got.
+// frames appends the events of the page to b. A reader that reconnects sends the id of the
+// last event that it received.
 func (s *liveBody) frames(b []byte) []byte {
 	s.a.m.events.Add(float64(len(s.page.Events)))
 	for _, e := range s.page.Events {
@@ -214,8 +217,7 @@ func (s *liveBody) frames(b []byte) []byte {
 	return b
 }
 
-// Close releases and records the exchange. The server calls it when the stream has
-// ended.
+// Close releases and records the exchange. The server calls it when the stream has ended.
 func (s *liveBody) Close() error { return s.a.closed(s.x, s.end) }
 
 func (s *liveBody) end() error {
@@ -229,16 +231,16 @@ func (s *liveBody) end() error {
 	return nil
 }
 
-// brokenBy returns who ended the stream; empty: the server, which stops.
+// brokenBy returns the value of exchange.brokenBy. It is empty if the server stops.
 func (s *liveBody) brokenBy() string {
 	switch kind := fault.KindOf(s.err); {
 	case s.a.closing.Err() != nil:
 		return ""
-	case s.x.clientGone.Load() || s.err == nil: // gone, or too slow
+	case s.x.clientGone.Load() || s.err == nil: // the client left, or was too slow
 		return "client"
 	case kind == fault.Unproven || kind == fault.Denied:
 		return "rights"
-	case kind == fault.Invalid: // what it asks for is not there any more
+	case kind == fault.Invalid: // the request is no longer valid, or its page needs too much memory
 		return "limit"
 	}
 	return "server"

@@ -10,15 +10,16 @@ import (
 	"github.com/alds-dev/alds/internal/query/encode"
 )
 
-// mimeXML is the Content-Type of XML as existing clients look for it.
+// mimeXML is the Content-Type of XML that existing clients expect.
 const mimeXML = "text/xml; charset=utf-8"
 
-// xmlSegments are the first segments of paths whose answers, or at least failures, are
-// XML unless JSON is asked for. Everything else answers in JSON.
+// xmlSegments are the first segments of the paths that answer in XML unless the client asks
+// for JSON. A download has a format of its own, but its failures are XML. All other paths
+// answer in JSON.
 var xmlSegments = []string{"rest-1.v1", "meta.v1", "config.v1", "attachment.img", "embedded.img"}
 
-// formatOf returns the format of the answer to a request, which may be one that has
-// no route. Spec: interface 10.4.
+// formatOf returns the format of the answer to a request. The request may have no route.
+// Spec: interface 10.4.
 func (a *API) formatOf(c *fiber.Ctx) doc.Format {
 	segment := a.firstSegment(c.Path())
 	for _, name := range xmlSegments {
@@ -29,7 +30,7 @@ func (a *API) formatOf(c *fiber.Ctx) doc.Format {
 	return doc.JSON
 }
 
-// formatNamedBy returns JSON where a header or the parameter names it, or else XML.
+// formatNamedBy returns JSON if an Accept header or the parameter accept contains it, else XML.
 func formatNamedBy(c *fiber.Ctx) doc.Format {
 	accept := slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAccept))
 	accept = append(accept, []byte(paramsOf(c.Request().URI().QueryArgs())["accept"]))
@@ -57,7 +58,7 @@ func contentTypeOf(f doc.Format) string {
 	return fiber.MIMEApplicationJSON
 }
 
-// form is the format of the answer, with hrefs that begin with base.
+// form returns the format of the answer. Its hrefs start with base.
 func (r *request) form(base string) encode.Form {
 	return encode.Form{Format: r.format, Base: base, Stylesheet: r.stylesheet}
 }

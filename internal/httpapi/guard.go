@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/limits/inbound"
 )
 
-// wellFormed refuses messages that the HTTP library accepts and proxies may read
+// wellFormed refuses requests that the HTTP library accepts but that proxies may read
 // differently. Errors: fault.Invalid.
 func wellFormed(c *fiber.Ctx) error {
 	if err := malformed(&c.Request().Header); err != nil {
@@ -40,7 +40,7 @@ func isFolded(raw []byte) bool {
 	return bytes.Contains(raw, []byte("\n ")) || bytes.Contains(raw, []byte("\n\t")) || len(raw) > 0 && (raw[0] == ' ' || raw[0] == '\t')
 }
 
-// hasField reports whether the headers as received contain one.
+// hasField reports whether the raw headers contain a field with a name. It ignores case.
 func hasField(raw []byte, name string) bool {
 	for line := range bytes.Lines(raw) {
 		if key, _, ok := bytes.Cut(line, []byte{':'}); ok && strings.EqualFold(string(bytes.TrimSpace(key)), name) {
@@ -50,9 +50,9 @@ func hasField(raw []byte, name string) bool {
 	return false
 }
 
-// knownHost refuses a request for the host of somebody else where only this machine
-// reaches the service. A page of the web whose name resolves to a loopback address (DNS
-// rebinding) has the same origin as the service, and could guess its password.
+// knownHost refuses requests for an unknown host if the service listens on loopback only.
+// Otherwise a web page whose host name resolves to a loopback address (DNS rebinding) has the
+// same origin as the service, and could guess its password.
 // Errors: fault.Denied. Spec: interface 5.7.
 func (a *API) knownHost(c *fiber.Ctx) error {
 	host := hostname(string(c.Request().Header.Host()))
@@ -62,8 +62,8 @@ func (a *API) knownHost(c *fiber.Ctx) error {
 	return fault.Deniedf("The service answers to localhost and to the host of its public URL only")
 }
 
-// hostname is the host of a Host header or an origin, without its port and the dot of
-// the root of DNS.
+// hostname returns the host of a Host header or an origin, without the port and without a dot
+// at the end.
 func hostname(text string) string {
 	if _, after, ok := strings.Cut(text, "://"); ok {
 		text = after
@@ -72,16 +72,16 @@ func hostname(text string) string {
 	return strings.TrimSuffix(u.Hostname(), ".")
 }
 
-// isLoopback reports whether a host is an address of loopback, or a name that browsers
-// resolve to one.
+// isLoopback reports whether a host is a loopback address, or a name that browsers resolve to
+// a loopback address.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// checkOrigin refuses a write that a page of another site may have made a browser
-// send. Browsers send the origin; a form, or a script without permission, can
-// send only the content types refused here.
+// checkOrigin refuses a write that a browser may have sent for a page of another site.
+// Browsers send the origin of the page. Forms, and scripts without permission, can send only
+// the content types that are refused here.
 // Errors: fault.Denied.
 func (a *API) checkOrigin(c *fiber.Ctx, r Route) error {
 	origin, site := c.Get(fiber.HeaderOrigin), c.Get("Sec-Fetch-Site")
@@ -92,7 +92,7 @@ func (a *API) checkOrigin(c *fiber.Ctx, r Route) error {
 		return fault.Deniedf("A page of another site must not write")
 	}
 	if r.Content {
-		return nil // a file may have any type
+		return nil // a file may have any Content-Type
 	}
 	media, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
 	switch strings.ToLower(strings.TrimSpace(media)) {
@@ -102,8 +102,8 @@ func (a *API) checkOrigin(c *fiber.Ctx, r Route) error {
 	return nil
 }
 
-// ownOrigin reports whether an Origin is this service, by the request's Host or
-// by the public URL.
+// ownOrigin reports whether an Origin header names this service: the Host of the request or
+// the origin of the public URL.
 func (a *API) ownOrigin(c *fiber.Ctx, origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
@@ -112,7 +112,7 @@ func (a *API) ownOrigin(c *fiber.Ctx, origin string) bool {
 	return strings.EqualFold(u.Host, string(c.Request().Header.Host())) || a.origin != "" && strings.EqualFold(origin, a.origin)
 }
 
-// originOf returns the scheme and host of a URL.
+// originOf returns the scheme and host of a URL, or "" if the URL has no host.
 func originOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {

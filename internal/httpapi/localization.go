@@ -18,9 +18,9 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 )
 
-// Localization gives the texts that people read for tags.
+// Localization reads and changes the texts that people see in place of tags.
 type Localization interface {
-	// In returns the texts in the language that suits an Accept-Language best.
+	// In returns the texts in the language that matches an Accept-Language header best.
 	In(ctx context.Context, accept string) (localizer.Texts, error)
 	List(ctx context.Context, who auth.Actor) (localization.List, error)
 	Change(ctx context.Context, who auth.Actor, body []byte, yaml bool) (localization.List, error)
@@ -40,7 +40,7 @@ func (*API) changeTexts(ctx context.Context, who auth.Actor, r *request) ([]byte
 	return encoded(r.engines.Localization.Change(ctx, who, body, r.isYAML(body)))
 }
 
-// maxTags is how many tags one request may ask for.
+// maxTags is the maximum number of tags in one request.
 const maxTags = 1000
 
 // localize serves GET loc.v1/?<tag> with a text. Spec: interface 4.10.
@@ -63,8 +63,8 @@ func (*API) localize(ctx context.Context, _ auth.Actor, r *request) ([]byte, err
 	return r.answer(describe.NewDocument([]byte(texts.Of(tag)))), nil
 }
 
-// localizeAll serves GET loc-2.v1/?[<tag>,<tag>] with a map from each tag that was
-// asked for to its text.
+// localizeAll serves GET loc-2.v1/?[<tag>,<tag>] with a JSON object that maps each tag to its
+// text.
 func (*API) localizeAll(ctx context.Context, _ auth.Actor, r *request) ([]byte, error) {
 	list, err := r.tags()
 	if err != nil {
@@ -85,7 +85,7 @@ func (*API) localizeAll(ctx context.Context, _ auth.Actor, r *request) ([]byte, 
 	return r.answer(describe.NewDocument(answer)), nil
 }
 
-// tags returns what the URL asks for: its query up to the first "&", decoded.
+// tags returns the tags in the URL: the decoded query string up to the first "&".
 // Errors: fault.Invalid.
 func (r *request) tags() (string, error) {
 	first, _, _ := strings.Cut(r.query, "&")
@@ -96,7 +96,8 @@ func (r *request) tags() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// texts returns the texts in the language that the client asks for.
+// texts returns the texts in the client's language, and sets the headers of an answer in this
+// language.
 func (r *request) texts(ctx context.Context) (localizer.Texts, error) {
 	texts, err := r.engines.Localization.In(ctx, r.languages)
 	if err == nil {
@@ -106,9 +107,10 @@ func (r *request) texts(ctx context.Context) (localizer.Texts, error) {
 	return texts, err
 }
 
-// words returns what gives a context in which answers have the words for names that are
-// tags, where the request asks for them; else the context stays. Existing clients send
-// Accept-Language and expect tags, so a parameter asks. Errors: fault.Invalid.
+// words returns a function that changes a context. In the new context, answers have texts in
+// the client's language for names that are tags. Without the parameter localized, the function
+// returns its argument. The header Accept-Language alone is not enough: existing clients send
+// it and expect tags. Errors: fault.Invalid.
 // Spec: interface 4.10.2.
 func (r *request) words(ctx context.Context) (in func(context.Context) context.Context, err error) {
 	in = func(ctx context.Context) context.Context { return ctx }
@@ -124,13 +126,14 @@ func (r *request) words(ctx context.Context) (in func(context.Context) context.C
 	return func(ctx context.Context) context.Context { return find.WithWords(ctx, texts.Of) }, nil
 }
 
-// localized returns a stream with the words that the request asks for.
+// localized returns a stream whose answer has texts in place of tags, if the request asks for
+// them.
 func (r *request) localized(ctx context.Context, s Stream) (Stream, error) {
 	words, err := r.words(ctx)
 	return s.in(words), err
 }
 
-// in returns the stream that runs in another context.
+// in returns a stream that runs s in the context that other returns.
 func (s Stream) in(other func(context.Context) context.Context) Stream {
 	return func(ctx context.Context, flush find.Flush) ([]byte, error) { return s(other(ctx), flush) }
 }
@@ -142,7 +145,7 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// tagsOf reads a list of tags: [a,b], or a,b. Each is in it once.
+// tagsOf reads a list of tags, [a,b] or a,b, and removes duplicates.
 func tagsOf(list string) ([]string, error) {
 	list = strings.TrimSuffix(strings.TrimPrefix(list, "["), "]")
 	seen := map[string]bool{}
@@ -163,8 +166,8 @@ func tagsOf(list string) ([]string, error) {
 	return tags, nil
 }
 
-// textsOf writes a map from tags to texts, in the order of the tags, into memory of
-// the hold. Errors: those of the hold.
+// textsOf returns a JSON object that maps tags to texts, in the order of tags. It reserves the
+// memory in the hold. Errors: errors of the hold.
 func textsOf(texts localizer.Texts, tags []string, hold *memory.Hold) ([]byte, error) {
 	w := []byte{'{'}
 	taken := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// record counts an exchange and logs its line, and one more with the cause of a
-// failure that is the server's.
+// record counts an exchange and logs its line. If the server failed, it logs a second line
+// with the cause.
 func (a *API) record(x *exchange, err error) {
 	took := time.Since(x.began)
 	x.recorded = true
@@ -64,8 +64,8 @@ func (a *API) record(x *exchange, err error) {
 	}
 }
 
-// endSpan ends the span of an exchange. Neither its path nor its parameters are among
-// the attributes.
+// endSpan ends the trace span of an exchange. The attributes of the span contain neither the
+// path nor the parameters of the request.
 func (x *exchange) endSpan() {
 	if !x.span.On() {
 		return
@@ -84,14 +84,14 @@ func (x *exchange) endSpan() {
 	x.span.End(nil)
 }
 
-// selfExplaining reports whether the message of a failure says all there is to
-// log, which holds for refusals under overload.
+// selfExplaining reports whether a failure has no cause to log besides its message. That is
+// true of refusals under overload.
 func selfExplaining(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return ok && f.Kind == fault.Transient && f.Err == nil
 }
 
-// methodLabel returns the method as a metric label, of which there are few.
+// methodLabel returns the method as a metric label. All unknown methods have the same label.
 func methodLabel(m string) string {
 	switch m {
 	case methodGet, methodHead, methodPost, methodSearch:
@@ -100,7 +100,7 @@ func methodLabel(m string) string {
 	return "other"
 }
 
-// clip bounds what a client can put into the log.
+// clip cuts a text of a client to 300 bytes for the log.
 func clip(s string) string {
 	if len(s) > 300 {
 		return strings.ToValidUTF8(s[:300], "") + "…"
@@ -108,10 +108,11 @@ func clip(s string) string {
 	return s
 }
 
-// quoted matches a quoted value of a filter, also one that lacks its closing
-// quote, and the name of an anchor, which is what YAML reads after a *.
+// quoted matches a quoted value of a filter, even if the closing quote is missing. It also
+// matches the name of an anchor in an error message of YAML, where a * in front of a text makes
+// it an anchor.
 var quoted = regexp.MustCompile(`([=<>~,]\s*|anchor )(?:'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`)
 
-// withoutValues removes values that a client wrote from a message before it is
-// logged: one may be a password in the wrong place.
+// withoutValues removes values of the client from a message before it is logged: a value may
+// be a password in the wrong place.
 func withoutValues(msg string) string { return quoted.ReplaceAllString(msg, "$1'…'") }

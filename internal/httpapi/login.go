@@ -11,21 +11,21 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Credentials authenticates. The permissions of a member are read apart, so that
-// a request that is refused before does not read them.
+// Credentials authenticates callers. Proven reads the permissions of a member in a separate
+// call, so that they are not read for a request that is refused before.
 type Credentials interface {
 	Basic(ctx context.Context, username, password, addr string) (auth.Login, error)
 	Bearer(ctx context.Context, token string) (auth.Login, error)
 	Proven(ctx context.Context, l auth.Login) (auth.Actor, error)
-	// Watch returns a context that ends when the login or rights of who are lost.
+	// Watch returns a context that ends when the login becomes invalid or who loses rights.
 	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 
-// challenge is sent with every 401: some clients wait for it before they send
-// credentials.
+// challenge is sent with every 401 except those of scrapePath. Some clients wait for it before
+// they send credentials.
 const challenge = `Basic realm="alds"`
 
-// authenticate is the middleware that proves the caller.
+// authenticate is the middleware that authenticates the caller.
 func (a *API) authenticate(c *fiber.Ctx) (err error) {
 	x := exchangeOf(c)
 	if err := a.ofAddress(c, x); err != nil {
@@ -38,8 +38,8 @@ func (a *API) authenticate(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// ofAddress waits for a slot of the client's address behind a trusted proxy, where
-// connections are not bounded by address.
+// ofAddress waits for a slot of the client's address if the request comes through a trusted
+// proxy. The connections of a proxy are not limited by address.
 func (a *API) ofAddress(c *fiber.Ctx, x *exchange) error {
 	if !x.proxied {
 		return nil
@@ -51,12 +51,12 @@ func (a *API) ofAddress(c *fiber.Ctx, x *exchange) error {
 	return err
 }
 
-// ticketName begins the name of a cookie that existing clients send, which ends with the
-// name of the instance.
+// ticketName is the start of the name of a cookie that existing clients send. The name ends
+// with the instance.
 const ticketName = ".V1.Ticket."
 
-// credentials returns the Authorization header, or what a cookie says in its place:
-// the ticket of an existing client is an access token. Spec: interface 5.3.
+// credentials returns the Authorization header. If there is none, it returns the ticket of the
+// cookie, which is an access token, in the form of such a header. Spec: interface 5.3.
 func (a *API) credentials(c *fiber.Ctx) string {
 	if header := c.Get(fiber.HeaderAuthorization); header != "" {
 		return header
@@ -64,8 +64,8 @@ func (a *API) credentials(c *fiber.Ctx) string {
 	return a.ticket(c)
 }
 
-// ticket returns what the cookie stands for, as an Authorization header; empty: there is
-// none.
+// ticket returns the access token in the cookie, in the form of an Authorization header. It is
+// empty if there is no such cookie.
 func (a *API) ticket(c *fiber.Ctx) string {
 	if len(c.Request().Header.Peek(fiber.HeaderCookie)) == 0 {
 		return ""
@@ -78,7 +78,8 @@ func (a *API) ticket(c *fiber.Ctx) string {
 	return ""
 }
 
-// login proves an Authorization header. Errors: fault.Unproven.
+// login authenticates a caller by an Authorization header. addr is the client's address.
+// Errors: fault.Unproven; errors of Credentials.
 // Spec: interface 5.
 func (a *API) login(ctx context.Context, header, addr string) (auth.Login, error) {
 	scheme, value, _ := strings.Cut(strings.TrimSpace(header), " ")

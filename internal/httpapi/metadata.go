@@ -15,15 +15,15 @@ import (
 	"github.com/alds-dev/alds/internal/query/describe"
 )
 
-// Metadata describes the model in a format. base is what hrefs start with.
+// Metadata describes the model in a format. base is the start of hrefs.
 type Metadata interface {
 	Model(base string, f doc.Format) describe.Document
 	Type(base, name string, f doc.Format) (describe.Document, error)
 	Part(base, typ, name string, f doc.Format) (describe.Document, error)
 }
 
-// DescribeModel describes the whole model by the engines of a set, as GET meta.v1
-// answers with in a format.
+// DescribeModel returns the answer to GET meta.v1 in a format: the description of the whole
+// model of the engines e.
 func (a *API) DescribeModel(e *Engines, f doc.Format) describe.Document {
 	return e.Metadata.Model(a.base(Route{Path: "meta.v1"}), f)
 }
@@ -50,9 +50,9 @@ func (r *request) description(base string) (describe.Document, error) {
 	return r.engines.Metadata.Part(base, typ, part, r.format)
 }
 
-// answer returns the document in the form that the client takes; nothing, and 304,
-// when the client has it already. Clients and proxies may keep it, but ask each
-// time whether it is still the same.
+// answer returns the document in the form that the client accepts. If the client already has
+// this document, it returns nil and sets the status 304. The client may store the document but
+// must check before each use whether it has changed; shared caches must not store it.
 func (r *request) answer(d describe.Document) []byte {
 	if r.format == doc.XML && r.stylesheet != "" {
 		d = describe.Document{Tag: d.Tag + styledSuffix, Body: bytes.Replace(d.Body, []byte("?>"), []byte("?>"+r.stylesheet), 1)}
@@ -75,14 +75,13 @@ func (r *request) answer(d describe.Document) []byte {
 
 func (r *request) set(name, v string) { r.headers = append(r.headers, [2]string{name, v}) }
 
-// styledSuffix tells a document with an instruction for a stylesheet by its tag.
+// styledSuffix is the end of the ETag of a document that refers to a stylesheet.
 const styledSuffix = "-styled"
 
-// gzipSuffix tells the compressed form of a document by its tag: they differ in
-// bytes.
+// gzipSuffix is the end of the ETag of a compressed document, since its bytes differ.
 const gzipSuffix = "-gzip"
 
-// isKnown reports whether If-None-Match names a document in one of its forms.
+// isKnown reports whether an If-None-Match header contains a tag, with or without gzipSuffix.
 func isKnown(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "W/"), `"`)
@@ -93,7 +92,7 @@ func isKnown(header, tag string) bool {
 	return false
 }
 
-// acceptsGzip reads Accept-Encoding. A word with quality 0 is refused.
+// acceptsGzip reports whether an Accept-Encoding header allows gzip. Quality 0 forbids it.
 func acceptsGzip(header string) bool {
 	any := false
 	for one := range strings.SplitSeq(strings.ToLower(header), ",") {

@@ -18,7 +18,7 @@ type metrics struct {
 // unrouted is the route label of a request whose path has no route.
 const unrouted = "none"
 
-// newMetrics returns metrics, registered with r unless that is nil.
+// newMetrics returns metrics. It registers them with r unless r is nil.
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -48,7 +48,7 @@ func newMetrics(r Registerer) *metrics {
 		}, []string{"by"}),
 		events: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_httpapi_feed_events_total",
-			Help: "Events that readers of the feed of changes were given, in pages and live streams.",
+			Help: "Events of the change feed that were sent to readers, in pages and live streams.",
 		}),
 	}
 	for _, by := range []string{"client", "time", "limit", "rights", "server"} {
@@ -60,7 +60,7 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-// registerGauges registers what is measured when metrics are collected.
+// registerGauges registers the gauges, whose values are read when metrics are collected.
 func (*metrics) registerGauges(r Registerer, a *API) {
 	if r == nil {
 		return

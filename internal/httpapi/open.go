@@ -8,17 +8,16 @@ import (
 	"github.com/alds-dev/alds/internal/limits/admission"
 )
 
-// Of the requests that run at the same time, visitors have a share, and so has
-// each of their networks. Few of them wait.
+// Limits of visitors, which are requests without credentials.
 const (
-	visitorShare = 4
-	networkShare = 16
-	maxVisitors  = 16 // waiting, of one network
-	maxVisiting  = 64 // waiting, in all
+	visitorShare = 4  // visitors get a quarter of all running requests
+	networkShare = 16 // visitors of one network get a sixteenth
+	maxVisitors  = 16 // waiting visitors of one network
+	maxVisiting  = 64 // all waiting visitors
 )
 
-// visitorBounds are the bounds of requests without credentials where running
-// requests are executed in all.
+// visitorBounds returns the bounds of visitors. running is the maximum number of running
+// requests.
 func visitorBounds(running int) admission.Bounds {
 	return admission.Bounds{
 		Running: max(1, running/visitorShare), PerKey: max(1, running/networkShare),
@@ -26,7 +25,7 @@ func visitorBounds(running int) admission.Bounds {
 	}
 }
 
-// prove returns the middleware that proves the callers of a route.
+// prove returns the middleware that authenticates the callers of a route.
 func (a *API) prove(r Route) fiber.Handler {
 	if r.Open && a.open {
 		return a.visit
@@ -34,10 +33,10 @@ func (a *API) prove(r Route) fiber.Handler {
 	return a.authenticate
 }
 
-// visit is authenticate for an open route: every request passes as a visitor, the actor
-// without a member. Credentials are not looked at, so that neither the answer nor its time
-// tells whether they are right. A page that reads for its member does so as that member,
-// who does not share the slots of visitors. Spec: interface 5.
+// visit replaces authenticate on an open route. Every request passes as a visitor, an actor
+// without a member. Credentials are ignored, so that neither the answer nor its time reveals
+// whether they are valid. Only a request that a page sends for a member is authenticated, so
+// that it does not use the slots of visitors. Spec: interface 5.
 func (a *API) visit(c *fiber.Ctx) error {
 	if _, inner := c.Locals(outerKey{}).(outer); inner && a.credentials(c) != "" {
 		return a.authenticate(c)
@@ -46,9 +45,9 @@ func (a *API) visit(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// admitVisitor waits for a slot of the visitor's network, which counts until the
-// handler has run: answers of open routes are small or shared by all requests. A
-// body is not read.
+// admitVisitor waits for a slot of the visitor's network. The slot ends when the handler has
+// run, since the answers of open routes are small, or shared by all requests. The body is not
+// read.
 func (a *API) admitVisitor(ctx context.Context, x *exchange) (err error) {
 	if x.leave, err = a.visitors.Enter(ctx, networkOf(x.client)); err == nil {
 		x.onRelease(x.leave)
@@ -56,7 +55,7 @@ func (a *API) admitVisitor(ctx context.Context, x *exchange) (err error) {
 	return err
 }
 
-// handled ends what a request holds only while its handler runs.
+// handled ends the slot that a request holds while its handler runs.
 func (x *exchange) handled() {
 	if x.leave != nil {
 		x.leave()

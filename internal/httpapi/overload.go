@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/limits/inbound"
 )
 
-// refusalDelay is the least time to a refusal for overload. Most programs that
-// are refused ask again at once; refusing thousands a second takes from those
-// who are served.
+// refusalDelay is the minimum time from a request to its refusal for overload. Most refused
+// clients try again at once, and thousands of refusals a second would slow down the requests
+// that run.
 const refusalDelay = time.Second
 
-// delayRefusal releases what the request holds and waits until the delay has
-// passed since its start. Meanwhile its connection may be closed to make room
-// for another.
+// delayRefusal releases the resources of a request and waits until refusalDelay has passed
+// since the start of the request. During this time the connection may be closed to make room
+// for another one.
 func (a *API) delayRefusal(c *fiber.Ctx, x *exchange) {
 	x.release()
 	if conn, ok := c.Context().Conn().(*inbound.Conn); ok {
@@ -27,14 +27,14 @@ func (a *API) delayRefusal(c *fiber.Ctx, x *exchange) {
 	a.pause(a.refusalDelay - time.Since(x.began))
 }
 
-// overloaded reports whether the request was refused because there are too many.
+// overloaded reports whether the request was refused because there are too many requests.
 func (x *exchange) overloaded(err error) bool {
 	return x.brokenBy == "" && (x.status == http.StatusTooManyRequests ||
 		x.status == http.StatusServiceUnavailable && selfExplaining(err))
 }
 
-// refusalLines is how many refusals for overload are logged in a second. There
-// are thousands then, and a line costs a fifth of what a refusal does.
+// refusalLines is the maximum number of refusals for overload that are logged in a second.
+// Under overload there are thousands of them, and a log line costs a fifth of a refusal.
 const refusalLines = 100
 
 // refusalLimiter limits the log lines of refusals. It is safe for concurrent
@@ -46,8 +46,8 @@ type refusalLimiter struct {
 	unlogged int // since the last line
 }
 
-// next reports whether a refusal at an instant is logged, and how many before it
-// were not.
+// next reports whether a refusal at the time now is logged. unlogged is the number of refusals
+// since the last line that were not logged.
 func (r *refusalLimiter) next(now time.Time) (unlogged int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

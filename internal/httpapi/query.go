@@ -14,7 +14,7 @@ import (
 type Queries interface {
 	// Rows reads one result set for each request, in one snapshot.
 	Rows(ctx context.Context, who auth.Actor, requests []query.Request) (Answer, error)
-	// Assets reads in a form of the data interface.
+	// Assets reads assets and encodes them in a form of the data interface.
 	Assets(ctx context.Context, who auth.Actor, r query.Request, form encode.Form, flush find.Flush) ([]byte, error)
 }
 
@@ -22,18 +22,18 @@ type Queries interface {
 type Answer struct {
 	Body   []byte
 	Result []byte // JSON for the header Alds-Result; empty: no header
-	Stream Stream // makes the body, of any size, when set
+	Stream Stream // if set, it makes the body, of any size
 }
 
-// Stream makes the body of an answer. It passes each part to flush, continues in
-// the buffer that flush returns, and returns the last part. It runs after the
-// handler has returned, when the body of the request is no longer valid.
+// Stream makes the body of an answer. It calls flush with each part, continues in the buffer
+// that flush returns, and returns the last part. It runs after the handler has returned, so it
+// must not use the body of the request.
 type Stream func(ctx context.Context, flush find.Flush) ([]byte, error)
 
-// headerResult is the header with totals, cursors and plans by result set.
+// headerResult is the header with the total, the cursor and the plan of each result set.
 const headerResult = "Alds-Result"
 
-// runQuery serves query.v1, whose body some clients send with GET or SEARCH.
+// runQuery serves query.v1. Some clients send the body with GET or SEARCH.
 // Spec: interface 4.3, query keys.
 func (*API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	body, err := r.body()

@@ -19,11 +19,11 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Params are the first values of query parameters by lower-case name.
+// Params maps the lower-case name of each query parameter to its first value.
 type Params map[string]string
 
-// valid refuses values that are not UTF-8, which databases treat differently,
-// unused ones too: the URL has another encoding then.
+// valid refuses values that are not UTF-8, since databases treat them differently. It checks
+// unused parameters, too: a bad one shows that the whole URL has another encoding.
 // Errors: fault.Invalid.
 func (p Params) valid() error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -34,7 +34,7 @@ func (p Params) valid() error {
 	return nil
 }
 
-// values returns the parameters as package query reads them.
+// values returns the parameters in the type that package query reads.
 func (p Params) values() url.Values {
 	values := make(url.Values, len(p))
 	for name, v := range p {
@@ -47,8 +47,8 @@ func notUTF8(name string) error {
 	return fault.Invalidf(fault.NoPlace, "%s is not valid UTF-8", name)
 }
 
-// flag reads a boolean parameter, false if absent. Other words are refused: a
-// misspelled preview must not become a change.
+// flag reads a boolean parameter; an absent or empty one is false. Any other value is
+// refused, so that a misspelled previewOnly does not become a write.
 // Errors: fault.Invalid.
 func (p Params) flag(name string) (bool, error) {
 	switch strings.ToLower(p[strings.ToLower(name)]) {
@@ -60,51 +60,52 @@ func (p Params) flag(name string) (bool, error) {
 	return false, fault.Invalidf(fault.NoPlace, "%s must be true or false", name)
 }
 
-// request is what handlers read of a request and set for its answer.
+// request has the parts of a request that handlers read, and the parts of the answer that
+// they set.
 type request struct {
-	base        string                   // what hrefs start with, such as /alds/rest-1.v1/Data
-	param       func(name string) string // of the path
+	base        string                   // start of hrefs, such as /alds/rest-1.v1/Data
+	param       func(name string) string // returns a parameter of the path
 	params      Params
 	yamlType    bool   // the Content-Type says YAML
 	takesXML    bool   // the body of a write by path may be XML
 	raw         []byte // the body as received
-	encoding    string
-	maxBody     int
+	encoding    string // Content-Encoding in lower case
+	maxBody     int    // bytes
 	hold        *memory.Hold
 	ifMatch     string
 	ifNoneMatch string
-	accepts     string // Accept-Encoding
-	accept      string
+	accepts     string     // Accept-Encoding
+	accept      string     // Accept
 	format      doc.Format // of the answer
-	stylesheet  string     // instruction in an answer in XML; empty: none
+	stylesheet  string     // XML instruction that refers to a stylesheet, for the answer; empty: none
 	languages   string     // Accept-Language
-	query       string     // as the URL has it
+	query       string     // encoded query string of the URL
 	key         string     // Idempotency-Key
 	async       bool       // Prefer: respond-async
-	lastEventID string     // of the live stream that goes on
+	lastEventID string     // Last-Event-ID: a live stream continues after this event
 	http11      bool
 
-	login   auth.Login // by which the caller was proven
-	engines *Engines   // of this request, to the end of its answer
+	login   auth.Login // of the caller
+	engines *Engines   // the set that the request uses until its answer ends
 
-	asset       oid.OID // that a write is about, once the handler has read the path
+	asset       oid.OID // that the path addresses; set by the handler
 	status      int     // 0: 200
 	headers     [][2]string
-	contentType string    // empty: that of the format
-	varies      string    // what a cached answer depends on, too; ", " in front
-	stream      Stream    // makes the body, when set
-	file        *file     // is the body, when set
-	follow      *follower // the request waits, when set
+	contentType string    // empty: the Content-Type of format
+	varies      string    // more names for the header Vary, each after ", "
+	stream      Stream    // if set, it makes the body
+	file        *file     // if set, it is the body
+	follow      *follower // if set, the request waits for changes
 
-	head     bool   // HEAD: the answer has no body
-	span     string // Range
-	ifRange  string
-	incoming *requestBody                    // of an upload; raw is empty
-	admit    func(ctx context.Context) error // of an upload: waits for its turn to write
+	head     bool                            // HEAD: the answer has no body
+	span     string                          // Range
+	ifRange  string                          // If-Range
+	incoming *requestBody                    // body of an upload; raw is then empty
+	admit    func(ctx context.Context) error // of an upload: waits for a slot to write
 }
 
-// newRequest reads a request without its body. Errors: fault.Invalid for a
-// parameter or key that is not UTF-8.
+// newRequest reads all parts of a request except the body. Errors: fault.Invalid for a
+// parameter or an Idempotency-Key that is not UTF-8.
 func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 	h := &c.Request().Header
 	req := &request{
@@ -139,7 +140,8 @@ func (a *API) newRequest(c *fiber.Ctx, base string) (*request, error) {
 	return req, req.params.valid()
 }
 
-// lists reports whether one of the headers of a name lists a word, parameters aside.
+// lists reports whether one of several comma-separated headers contains a word. It ignores
+// case and parameters such as ";q=0.5".
 func lists(headers [][]byte, word string) bool {
 	for _, h := range headers {
 		for one := range strings.SplitSeq(string(h), ",") {
@@ -163,8 +165,8 @@ func paramsOf(args *fasthttp.Args) Params {
 	return p
 }
 
-// decoded returns the body without its Content-Encoding, and takes the memory
-// that parsing it needs. Errors: fault.Invalid; errTooLarge; those of the hold.
+// decoded returns the decompressed body, and reserves the memory that parsing it needs.
+// Errors: fault.Invalid; errTooLarge; errors of the hold.
 func (r *request) decoded() ([]byte, error) {
 	b := r.raw
 	switch r.encoding {
@@ -180,12 +182,12 @@ func (r *request) decoded() ([]byte, error) {
 	return b, r.hold.Take(doc.MemoryNeed(b, r.bodyFormat(b)))
 }
 
-// largeRequest is the size in bytes above which a body is large: parsing and
-// executing it keeps a core busy.
+// largeRequest is the size in bytes above which a body is large. Parsing and executing a
+// large body keeps a core busy.
 const largeRequest = 64 << 10
 
-// large reports whether the body is large, or may become so when it is
-// decompressed or its YAML aliases are expanded.
+// large reports whether the body is large, or may become large when it is decompressed or its
+// YAML aliases are expanded.
 func (r *request) large() bool {
 	if len(r.raw) > largeRequest || r.encoding != "" && len(r.raw) > 0 {
 		return true
@@ -193,7 +195,7 @@ func (r *request) large() bool {
 	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.bodyFormat(r.raw) == doc.YAML
 }
 
-// bodyFormat returns how a body is written.
+// bodyFormat returns the format of a body.
 func (r *request) bodyFormat(b []byte) doc.Format {
 	switch {
 	case r.takesXML && doc.IsXML(b):
@@ -204,12 +206,12 @@ func (r *request) bodyFormat(b []byte) doc.Format {
 	return doc.JSON
 }
 
-// isYAML reports whether a body is YAML: the Content-Type says so, or it does not
-// begin like JSON.
+// isYAML reports whether a body is YAML: the Content-Type says so, or the body does not begin
+// like JSON.
 func (r *request) isYAML(b []byte) bool { return r.yamlType || doc.Sniff(b) }
 
-// body returns the decoded body of a request that needs one.
-// Errors: fault.Invalid; errTooLarge; those of the hold.
+// body returns the decoded body. An empty body is an error.
+// Errors: fault.Invalid; errTooLarge; errors of the hold.
 func (r *request) body() ([]byte, error) {
 	b, err := r.decoded()
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/alds-dev/alds/internal/write/rest"
 )
 
-// Writes changes one asset at a time. Every answer is the JSON or XML to send.
+// Writes changes one asset at a time. Every method returns the JSON or XML to send.
 type Writes interface {
 	Write(ctx context.Context, who auth.Actor, w rest.Write) ([]byte, error)
 	Template(ctx context.Context, who auth.Actor, form encode.Form, typ, context string) ([]byte, error)
 }
 
-// readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]],
-// where an Oid token may stand for type and id. Spec: interface 4.1.
+// readPath serves GET rest-1.v1/Data/<Type>[/<id>[/<moment>][/<attribute token>]]. An Oid
+// token may replace type and id. Spec: interface 4.1.
 func (*API) readPath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	q, err := query.FromParams(r.address(), r.params.values())
 	if err != nil {
@@ -31,8 +31,8 @@ func (*API) readPath(ctx context.Context, who auth.Actor, r *request) ([]byte, e
 	return nil, err
 }
 
-// readHistory serves GET rest-1.v1/Hist/<Type>[/<id>]: one row per version. The
-// rows are addressed under Data.
+// readHistory serves GET rest-1.v1/Hist/<Type>[/<id>] with one row per version. The hrefs of
+// the rows are under Data.
 func (*API) readHistory(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	at := r.address()
 	at.Moment = ""
@@ -51,13 +51,13 @@ func (r *request) assets(who auth.Actor, q query.Request, base string) Stream {
 	}
 }
 
-// address returns what the path names under Data, Hist or New.
+// address returns the type, id, moment and attribute in the path under Data, Hist or New.
 func (r *request) address() query.Address {
 	return query.AddressOf(strings.TrimRight(strings.Join([]string{r.param("type"), r.param("id"), r.param("+")}, "/"), "/"))
 }
 
-// writePath serves POST rest-1.v1/Data/<Type>[/<id>[/<moment>]], where an Oid
-// token may stand for type and id; the moment is ignored. Spec: interface 4.1.
+// writePath serves POST rest-1.v1/Data/<Type>[/<id>[/<moment>]]. An Oid token may replace type
+// and id. The moment is ignored. Spec: interface 4.1.
 func (*API) writePath(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	at := r.address()
 	if id, err := strconv.ParseInt(at.ID, 10, 64); err == nil {
@@ -88,8 +88,9 @@ func (*API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, e
 	return r.engines.Writes.Template(ctx, who, r.form(r.base), r.param("type"), r.params["ctx"])
 }
 
-// ifMoment reads If-Match: a moment, or an Oid token with one, quoted or not.
-// 0 stands for any moment, oid.MomentZero for 0. Errors: fault.Invalid.
+// ifMoment reads an If-Match header: a moment, or an Oid token with a moment, with or without
+// quotes. It returns 0 for any moment, and oid.MomentZero for the moment 0.
+// Errors: fault.Invalid.
 func ifMoment(header string) (int64, error) {
 	tag := strings.TrimSpace(header)
 	if tag == "" || tag == "*" {

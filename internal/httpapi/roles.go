@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 )
 
-// Roles reports who has which role where. Every answer is the JSON to send.
+// Roles reports the roles of members in projects. Every method returns the JSON to send.
 type Roles interface {
 	ByProject(ctx context.Context, who auth.Actor, where string) ([]byte, error)
 	ByMember(ctx context.Context, who auth.Actor, where string) ([]byte, error)

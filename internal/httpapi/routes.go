@@ -13,21 +13,22 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// handler makes one call to an engine and returns the JSON to answer with.
+// handler calls one engine and returns the body of the answer. Instead of returning a body it
+// may set the stream, file or follow of the request.
 type handler func(a *API, ctx context.Context, who auth.Actor, r *request) ([]byte, error)
 
-// Route is one line of the interface.
+// Route is a path of the interface and its methods.
 type Route struct {
 	Methods []string
-	Path    string // below the instance; :name is one segment, *name all that is left
-	Alias   bool   // another spelling of a route above, for existing clients
-	Open    bool   // read without credentials, where Options.Open allows it
-	Content bool   // the body, or the answer, is a content that is streamed
+	Path    string // below the instance; :name is one segment, *name the rest of the path
+	Alias   bool   // another path of a route, for existing clients
+	Open    bool   // needs no credentials if Options.Open is set
+	Content bool   // its body or answer is the content of an attachment, which is streamed
 	handle  handler
 }
 
-// The methods that the router knows. methodOther stands for all others, none of
-// which any route has.
+// The methods that the router accepts. methodOther stands for all other methods; no route has
+// it.
 const (
 	methodGet    = "GET"
 	methodHead   = "HEAD"
@@ -41,19 +42,19 @@ var (
 	getHead = []string{methodGet, methodHead}
 	post    = []string{methodPost}
 	search  = []string{methodPost, methodGet, methodSearch}
-	anyPath = []string{methodGet, methodPost} // what a path without a route allows
+	anyPath = []string{methodGet, methodPost} // the Allow header of a path without a route
 	methods = []string{methodGet, methodHead, methodPost, methodSearch, methodOther}
 )
 
-// aliases are second spellings of a first segment.
+// aliases are other names of the first segment of a path.
 var aliases = map[string][]string{
 	"query.v1": {"query.legacy.v1"}, "rest-1.v1": {"rest-1.oauth.v1"}, "meta.v1": {"meta.oauth.v1"},
 	"loc.v1": {"loc.oauth.v1"}, "loc-2.v1": {"loc-2.oauth.v1"}, "config.v1": {"config.oauth.v1"},
 	"attachment.img": {"attachment.v1", "attachment.oauth.img", "attachment.oauth.v1"}, "embedded.img": {"embedded.oauth.img"},
 }
 
-// Routes is the whole interface: the router, docs/openapi.yaml and the tests
-// follow this table.
+// Routes returns the table of all routes, which is the whole interface. The router,
+// docs/openapi.yaml and the tests follow it.
 func Routes() []Route {
 	table := []Route{
 		{Methods: post, Path: "api/asset", handle: (*API).runBulk},
@@ -128,10 +129,9 @@ func Routes() []Route {
 	return table
 }
 
-// register gives the table to the router. A path that has a route answers every
-// method: those it does not have with 405. GET and POST are authenticated
-// before a missing route is reported, unless the path is open; other methods
-// are not.
+// register adds the table to the router. A path of the table answers 405 to a method that it
+// does not have. Below the instance, GET and POST are authenticated before the answer 404 or
+// 405, unless the path is open. Other methods are not authenticated.
 // Spec: interface 7.1 for the order of 405, 401 and 404.
 func (a *API) register(app *fiber.App, table []Route) {
 	instance := app.Group("/" + a.instance)
@@ -170,7 +170,7 @@ func methodNotAllowed(allowed []string) fiber.Handler {
 
 func notFound(*fiber.Ctx) error { return fault.NotFoundf("Not Found") }
 
-// pattern is the path as the router writes it.
+// pattern returns the path in the router's syntax.
 func (r Route) pattern() string {
 	if i := strings.IndexByte(r.Path, '*'); i >= 0 {
 		return "/" + r.Path[:i] + "+"
@@ -178,22 +178,22 @@ func (r Route) pattern() string {
 	return "/" + r.Path
 }
 
-// base is what hrefs start with: the instance and the first two segments of the
-// route, so that a client of an alias stays on it.
+// base returns the start of hrefs: the instance and the first two segments of the route. The
+// hrefs in the answer to an alias therefore use the alias, too.
 func (a *API) base(r Route) string {
 	segments := strings.Split(r.Path, "/")
 	return path.Join("/", a.instance, path.Join(segments[:min(2, len(segments))]...))
 }
 
-// writes reports whether the route changes anything.
+// writes reports whether the route changes data: its only method is POST.
 func (r Route) writes() bool { return slices.Equal(r.Methods, post) }
 
-// fixedSegments is how many segments of a path, below the instance, may stand
-// before its last parameter. What follows may hold slashes that mean something.
+// fixedSegments is the maximum number of segments below the instance before the last
+// parameter of a route. In that parameter, slashes may have a meaning.
 const fixedSegments = 4
 
-// normalizePath decodes the path before it is routed. An encoded slash counts as
-// a slash, doubled slashes count once, and below meta.v1 a plus is a space.
+// normalizePath decodes the path before it is routed. An encoded slash counts as a slash,
+// repeated slashes count once, and below meta.v1 a plus is a space.
 // Errors: fault.Invalid.
 func (a *API) normalizePath(c *fiber.Ctx) error {
 	original := string(c.Request().URI().PathOriginal())
@@ -212,14 +212,15 @@ func (a *API) normalizePath(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// isForm reports whether clients encode a path like a form.
+// isForm reports whether clients encode a space in the path as a plus, as in a form.
 func (a *API) isForm(path string) bool {
 	first := a.firstSegment(path)
 	return strings.EqualFold(first, "meta.v1") || strings.EqualFold(first, aliases["meta.v1"][0])
 }
 
-// singleSlashes removes the empty segments before and between the first n
-// segments of a path, and those behind them, but none in the brackets of a token.
+// singleSlashes replaces repeated slashes by one before, between and directly after the first
+// n segments of a path. After a segment with a bracket it changes nothing: a slash there may
+// be part of a token.
 func singleSlashes(text string, n int) string {
 	if !strings.Contains(text, "//") {
 		return text

@@ -12,29 +12,30 @@ import (
 	"github.com/alds-dev/alds/internal/limits/admission"
 )
 
-// scrapePath is where monitoring reads metrics, beside the instance.
+// scrapePath is the path where monitoring reads metrics. It is not below the instance.
 const scrapePath = "/metrics"
 
-// scrapeChallenge is sent with a 401 of that path: no member's credentials count there.
+// scrapeChallenge is sent with a 401 of scrapePath, where the credentials of members are not
+// valid.
 const scrapeChallenge = `Bearer realm="metrics"`
 
-// scrapeMemory is how many bytes an answer with metrics may need.
+// scrapeMemory is the number of bytes that is reserved for an answer with metrics.
 const scrapeMemory = 1 << 20
 
-// Scrape is what monitoring reads by the address of the interface, where it reaches
-// no other.
+// Scrape serves metrics at the address of the interface, for monitoring that cannot reach the
+// admin address.
 type Scrape struct {
-	Token   string       // that it has to send; empty: there is nothing to read
-	Metrics http.Handler // answers
+	Token   string       // that monitoring must send; empty: no metrics are served
+	Metrics http.Handler // writes the metrics
 }
 
-// scrapeBounds are the bounds of requests that have the token: few, since one costs as
-// much as it has series.
+// scrapeBounds returns the bounds of requests with the token. They are low, since an answer
+// costs more with every time series.
 func scrapeBounds() admission.Bounds {
 	return admission.Bounds{Running: 2, PerKey: 1, Line: 4, Waiting: 8, Wait: maxWait}
 }
 
-// registerScrape gives the path of metrics to the router.
+// registerScrape adds the path of metrics to the router.
 func (a *API) registerScrape(app *fiber.App) {
 	if a.scrape.Token == "" {
 		return
@@ -48,8 +49,8 @@ func (a *API) registerScrape(app *fiber.App) {
 	}
 }
 
-// serveScrape answers who has the token. No body is read, and who has none makes
-// nothing be collected.
+// serveScrape answers a request that has the token. It does not read the body. Metrics are
+// collected only after the token has been checked.
 func (a *API) serveScrape(c *fiber.Ctx) error {
 	x := exchangeOf(c)
 	x.route, x.challenge = "metrics", scrapeChallenge
@@ -84,8 +85,8 @@ func (a *API) serveScrape(c *fiber.Ctx) error {
 	return nil
 }
 
-// prove compares an Authorization header with the token. How long that takes tells
-// nothing of it. Errors: fault.Unproven.
+// prove compares an Authorization header with the token, in constant time.
+// Errors: fault.Unproven.
 func (s Scrape) prove(header string) error {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {

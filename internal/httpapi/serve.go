@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// serve returns the fiber handler of a route, for callers that prove let pass.
+// serve returns the fiber handler of a route. It runs after the middleware that prove returns.
 func (a *API) serve(r Route) fiber.Handler {
 	base := a.base(r)
 	return func(c *fiber.Ctx) error {
@@ -57,8 +57,8 @@ func (a *API) serve(r Route) fiber.Handler {
 	}
 }
 
-// prepare reads the body, waits until the request is admitted and reads the
-// caller's permissions. The body of an upload is read by its handler.
+// prepare reads the body, waits until the request is admitted, and reads the caller's
+// permissions. The body of an upload is read by its handler, which waits for a slot later.
 func (a *API) prepare(c *fiber.Ctx, x *exchange, r Route, req *request) (err error) {
 	if r.Content && r.writes() {
 		a.limit(c, x, a.untilReceived(x.body, a.engines().Attachments.Limit()))
@@ -95,8 +95,8 @@ func (a *API) prepare(c *fiber.Ctx, x *exchange, r Route, req *request) (err err
 	return a.know(c, x)
 }
 
-// know reads the caller's permissions, whose loss ends the request's context from
-// then on.
+// know reads the caller's permissions. From then on, the request's context ends when the
+// caller loses rights.
 func (a *API) know(c *fiber.Ctx, x *exchange) (err error) {
 	if x.who, err = a.engines().Credentials.Proven(c.UserContext(), x.login); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (a *API) know(c *fiber.Ctx, x *exchange) (err error) {
 	return nil
 }
 
-// admit waits for a slot. A request with a large body first waits for a slot
-// among those, so that it occupies no other meanwhile.
+// admit waits for a slot. A request with a large body first waits for a slot of the queue
+// large, and holds no other slot during this time.
 func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 	queues := []*admission.Queue{a.members}
 	if req.large() {
@@ -122,7 +122,7 @@ func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 	return nil
 }
 
-// enter waits for a slot of a queue, which counts while there is work for the answer.
+// enter waits for a slot of a queue. The function worked ends the slot, at the latest release.
 func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
 	leave, err := q.Enter(ctx, x.who.Member)
 	if err == nil {
@@ -132,13 +132,14 @@ func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
 	return err
 }
 
-// worked gives back what counts while an answer is made: all slots where it is complete,
-// that of a large body where it is sent while it is made. A client that does not take its
-// answer keeps nobody waiting; memory it holds until the answer is sent.
+// worked ends slots when the handler has run. For a complete answer it ends all slots, so that
+// a client that reads slowly keeps no other request waiting. For a stream it ends only the
+// slot of a large body, and for a file none. The reserved memory is freed when the answer has
+// been sent.
 func (x *exchange) worked() {
 	left := x.slots
 	switch {
-	case x.file != nil: // its bytes are read while they are sent
+	case x.file != nil: // the bytes are read from storage while they are sent
 		return
 	case x.stream != nil && len(left) > 1:
 		left = left[:1]
@@ -150,8 +151,8 @@ func (x *exchange) worked() {
 	}
 }
 
-// admitHandler waits for a slot that counts until the handler has run, so that a
-// client that is slow to send or read a content keeps no other request waiting.
+// admitHandler waits for a slot that ends when the handler has run. So a client that sends or
+// reads a content slowly keeps no other request waiting.
 func (a *API) admitHandler(ctx context.Context, x *exchange) (err error) {
 	if x.leave, err = a.members.Enter(ctx, x.who.Member); err == nil {
 		x.onRelease(x.leave)

@@ -21,13 +21,13 @@ import (
 type chunk struct {
 	body []byte
 	last bool
-	err  error // the answer cannot go on; body does not count
+	err  error // if set, the answer ends here and body is not valid
 }
 
-// errStopped ends a stream whose remaining chunks nobody reads.
+// errStopped ends a stream whose remaining chunks are not read.
 var errStopped = errors.New("the answer is not read to its end")
 
-// chunks runs s, which is suspended inside yield while a chunk is sent.
+// chunks runs s and yields its chunks. s is suspended while a chunk is sent.
 func chunks(ctx context.Context, s Stream) iter.Seq[chunk] {
 	return func(yield func(chunk) bool) {
 		stopped := false
@@ -43,13 +43,12 @@ func chunks(ctx context.Context, s Stream) iter.Seq[chunk] {
 	}
 }
 
-// streamedBody is the body of an answer that is made while it is sent: the engine
-// runs only inside Read, so that memory holds one chunk and a client that reads
-// nothing costs no work. The engine's read transaction ends with the request's
-// time limit at the latest.
+// streamedBody is the body of an answer that is made while it is sent. The engine runs only
+// inside Read, so that only one chunk is in memory and a client that reads nothing causes no
+// work. The engine's read transaction ends at the request's time limit at the latest.
 //
-// After an error the connection closes without the end of the chunked body, so
-// that no client takes a part for the whole.
+// After an error the connection closes without the end of the chunked body, so that the client
+// notices that the answer is incomplete.
 type streamedBody struct {
 	api     *API
 	x       *exchange
@@ -57,13 +56,13 @@ type streamedBody struct {
 	next    func() (chunk, bool)
 	stop    func()
 	conn    net.Conn
-	until   time.Time // when the request ends; zero once the connection knows
-	sent    int
+	until   time.Time // time limit of the request; zero once it is the write deadline of conn
+	sent    int       // bytes
 	closed  bool
 }
 
-// startStream runs s up to its first chunk. It returns the body when that is all
-// of it; else the exchange gets the stream.
+// startStream runs s up to its first chunk. If that is the whole answer, it returns the body.
+// Otherwise it sets x.stream.
 func (a *API) startStream(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err error) {
 	next, stop := iter.Pull(chunks(c.UserContext(), s))
 	defer func() {
@@ -79,15 +78,15 @@ func (a *API) startStream(c *fiber.Ctx, x *exchange, s Stream) (body []byte, err
 		return collect(x.hold, first, next)
 	}
 	x.stream = &streamedBody{api: a, x: x, current: first, next: next, stop: stop}
-	if conn, ok := c.Context().Conn().(*inbound.Conn); ok { // a page has none
+	if conn, ok := c.Context().Conn().(*inbound.Conn); ok { // a request of a page has no connection
 		x.stream.conn = conn
 		x.stream.until, _ = c.UserContext().Deadline()
 	}
 	return nil, nil
 }
 
-// collect joins all chunks in memory of the hold.
-// Errors: those of the engine and of the hold.
+// collect joins the chunk p and all chunks after it, in memory that it reserves in the hold.
+// Errors: errors of the engine and of the hold.
 func collect(hold *memory.Hold, p chunk, next func() (chunk, bool)) (body []byte, err error) {
 	for {
 		for cap(body)-len(body) < len(p.body) {
@@ -107,7 +106,7 @@ func collect(hold *memory.Hold, p chunk, next func() (chunk, bool)) (body []byte
 // Read returns the next bytes of the answer. The server calls it as fast as the
 // client reads.
 func (s *streamedBody) Read(b []byte) (int, error) {
-	if !s.until.IsZero() { // who does not take the answer by then holds it no longer
+	if !s.until.IsZero() { // a client that has not read the answer by then is cut off
 		_ = s.conn.SetWriteDeadline(s.until)
 		s.until = time.Time{}
 	}
@@ -139,8 +138,8 @@ func (s *streamedBody) nextChunk() (p chunk) {
 	return p
 }
 
-// Close releases and records the exchange. The server calls it when the answer
-// is sent or cannot be.
+// Close releases and records the exchange. The server calls it when the answer has been sent
+// or cannot be sent.
 func (s *streamedBody) Close() error { return s.api.closed(s.x, s.end) }
 
 func (s *streamedBody) end() error {
@@ -155,17 +154,17 @@ func (s *streamedBody) end() error {
 	return nil
 }
 
-// endedBy returns who ended an answer before its last byte; empty: nobody. err is
-// that of the engine that made it.
+// endedBy returns the value of brokenBy for an answer. err is the error of the engine, and
+// whole reports whether the last byte was sent.
 func (x *exchange) endedBy(err error, whole bool) string {
 	switch {
 	case x.clientGone.Load():
 		return "client"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "time"
-	case fault.KindOf(err) == fault.Unproven, fault.KindOf(err) == fault.Denied: // lost meanwhile
+	case fault.KindOf(err) == fault.Unproven, fault.KindOf(err) == fault.Denied: // the caller lost rights meanwhile
 		return "rights"
-	case err != nil && fault.KindOf(err) == fault.Invalid: // larger than an answer may be
+	case err != nil && fault.KindOf(err) == fault.Invalid: // the answer is too large
 		return "limit"
 	case err != nil:
 		return "server"
@@ -175,11 +174,11 @@ func (x *exchange) endedBy(err error, whole bool) string {
 	return ""
 }
 
-// largeAnswer is the size in bytes from which an answer counts as held until it
-// is sent.
+// largeAnswer is the size in bytes from which the memory of an answer stays reserved until the
+// answer is sent.
 const largeAnswer = 64 << 10
 
-// largeBody is the body of a large answer that is complete. The exchange is
+// largeBody is the body of a large answer that is complete before it is sent. The exchange is
 // released when the client has read it.
 type largeBody struct {
 	bytes.Reader
@@ -189,14 +188,14 @@ type largeBody struct {
 }
 
 func (a *API) newLargeBody(x *exchange) *largeBody {
-	x.unwatch() // the request has ended; only its client has not
+	x.unwatch() // the answer is complete; a later loss of rights does not stop it
 	s := &largeBody{api: a, x: x}
 	s.Reset(x.answer)
 	return s
 }
 
-// Close releases and records the exchange. The server calls it when the answer
-// is sent or cannot be.
+// Close releases and records the exchange. The server calls it when the answer has been sent
+// or cannot be sent.
 func (s *largeBody) Close() error { return s.api.closed(s.x, s.end) }
 
 func (s *largeBody) end() error {

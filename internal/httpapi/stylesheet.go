@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 )
 
-// stylesheet is the path, and the value of the parameter xsl, of what shows answers in XML
-// to people. No other may be named: it could say what it likes in the name of the service.
+// stylesheet is the path of the stylesheet that shows XML answers to people. The parameter xsl
+// may name no other stylesheet, since that could show any text in the name of the service.
 const stylesheet = "api.xsl"
 
 //go:embed api.xsl

@@ -11,9 +11,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// guarded keeps the process when something panics outside of a route: in observe, which
-// recovers from routes, or in the library. The client gets 500, and the connection is
-// closed.
+// guarded recovers from a panic outside of a route, such as in observe or in the library. A
+// panic there would end the process. The client gets 500, and the connection is closed.
 func (a *API) guarded(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(f *fasthttp.RequestCtx) {
 		defer func() {
@@ -33,13 +32,14 @@ func (a *API) guarded(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// closed ends a streamed answer: the server calls it where nothing else recovers.
+// closed runs the end of a streamed answer and recovers from a panic. The server closes bodies
+// where nothing else recovers.
 func (a *API) closed(x *exchange, end func() error) (err error) {
 	a.quietly(x, func() { err = end() })
 	return err
 }
 
-// quietly runs f, and survives its panic.
+// quietly runs f and recovers from a panic. x is the exchange to release then; nil: none.
 func (a *API) quietly(x *exchange, f func()) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -49,17 +49,17 @@ func (a *API) quietly(x *exchange, f func()) {
 	f()
 }
 
-// countPanic counts a panic, and returns it as an error with its stack. It is called
-// where it was recovered.
+// countPanic counts a panic and returns it as an error with its stack. It must be called in
+// the function that recovered, so that the stack shows the panic.
 func (a *API) countPanic(value any) error {
 	a.m.panics.Inc()
 	return fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 }
 
-// survive counts and logs a panic, and frees what its exchange holds; nil for one that
-// has not begun.
+// survive counts and logs a panic, and releases the exchange. x is nil if the panic came
+// before the exchange began.
 func (a *API) survive(x *exchange, value any) {
-	defer func() { _ = recover() }() // of the log: there is nobody left to tell
+	defer func() { _ = recover() }() // a panic of the logger cannot be reported anywhere
 	err := a.countPanic(value)
 	request := ""
 	if x != nil {

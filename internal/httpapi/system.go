@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/operate/system"
 )
 
-// System tells how the installation is, and checks its database.
+// System reports the state of the installation, checks its database and changes its settings.
 type System interface {
 	Status(ctx context.Context, who auth.Actor) (system.Status, error)
 	Start(ctx context.Context, who auth.Actor) (system.State, error)

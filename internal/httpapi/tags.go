@@ -6,8 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 )
 
-// Tags counts tags and changes them on all assets. Every answer is the JSON to
-// send.
+// Tags counts tags and changes them on all assets. Every method returns the JSON to send.
 type Tags interface {
 	One(ctx context.Context, who auth.Actor, tag string) ([]byte, error)
 	All(ctx context.Context, who auth.Actor) ([]byte, error)
@@ -16,7 +15,7 @@ type Tags interface {
 	Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error)
 }
 
-// tag serves GET api/tags?tag=UX; some clients quote the tag.
+// tag serves GET api/tags?tag=UX. Some clients quote the tag.
 func (*API) tag(ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
 	return r.engines.Tags.One(ctx, who, unquoted(r.params["tag"]))
 }

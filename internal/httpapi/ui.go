@@ -21,15 +21,15 @@ import (
 // ui is the first segment of the paths of pages.
 const ui = "ui"
 
-// Bounds of pages. Each waits for requests of its own, which are admitted like all
-// others, so it keeps no slot that one of them needs.
+// Limits of pages. A page waits for the requests that it sends to the interface. It has queues
+// of its own, so that it does not hold a slot that these requests need.
 const (
-	maxPages         = 64       // made at the same time
-	maxOwnPages      = 16       // of those, for one network
-	maxReadersPages  = 4        // of those, for one member
-	maxForm          = 2 << 20  // bytes of what a page sends
-	maxStrangersForm = 32 << 10 // the same, without a session
-	pageMemory       = 4 << 20  // bytes that making a page may need, beside its form
+	maxPages         = 64       // pages that are made at the same time
+	maxOwnPages      = 16       // the same, for one network
+	maxReadersPages  = 4        // the same, for one member
+	maxForm          = 2 << 20  // bytes of a form
+	maxStrangersForm = 32 << 10 // bytes of a form without a valid session
+	pageMemory       = 4 << 20  // bytes reserved for making a page, in addition to its form
 )
 
 func readerBounds() admission.Bounds {
@@ -40,7 +40,7 @@ func pageBounds() admission.Bounds {
 	return admission.Bounds{Running: maxPages, PerKey: maxOwnPages, Line: maxOwnPages, Waiting: maxPages, Wait: maxWait}
 }
 
-// registerPages gives the paths of pages to the router.
+// registerPages adds the paths of pages to the router.
 func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 	if a.pages == nil {
 		return
@@ -68,13 +68,13 @@ func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 	app.Get("/", people)
 }
 
-// withoutContent lets a browser load and run nothing of an answer that is no page.
+// withoutContent tells a browser to load and run nothing in an answer that is not a page.
 func withoutContent(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
 	return c.Next()
 }
 
-// isForPeople reports whether a path that programs read too is asked for by a browser.
+// isForPeople reports whether a browser requests a path that programs read, too.
 // Spec: interface 4.2, 4.14.
 func (a *API) isForPeople(c *fiber.Ctx) bool {
 	if !lists(c.Request().Header.PeekAll(fiber.HeaderAccept), "text/html") {
@@ -83,7 +83,7 @@ func (a *API) isForPeople(c *fiber.Ctx) bool {
 	if !strings.EqualFold(a.firstSegment(c.Path()), "meta.v1") {
 		return true
 	}
-	// Who sends credentials needs no page, which would lead to the sign-in.
+	// A client that sends credentials gets the data: the page would redirect to the sign-in.
 	return paramsOf(c.Request().URI().QueryArgs())["xsl"] != "" && len(c.Request().Header.Peek(fiber.HeaderAuthorization)) == 0
 }
 
@@ -96,12 +96,12 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	who, proven := a.login(c.UserContext(), a.ticket(c), x.client)
 	limit := maxForm
 	if proven != nil {
-		limit = maxStrangersForm // the page says what is wrong with the session
+		limit = maxStrangersForm // the page reports the error
 	}
 	form, err := x.body.read(limit, x.hold)
 	var content io.Reader = bytes.NewReader(form)
 	if errors.Is(err, errTooLarge) {
-		content = tooLarge{limit} // which the page tells people
+		content = tooLarge{limit} // the page reports the error
 	} else if err != nil {
 		return err
 	}
@@ -123,9 +123,9 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	return nil
 }
 
-// admitPage waits for a slot of the reader, if there is a session that counts, and then
-// for one of the client's network, and takes the memory of a page. Styles and scripts,
-// which are there already, need none of them.
+// admitPage waits for a slot of the member, if there is a valid session, and then for a slot
+// of the client's network. After that it reserves the memory of a page. Styles and scripts are
+// static, so they need none of this. reader is the member; 0: no valid session.
 func (a *API) admitPage(c *fiber.Ctx, x *exchange, reader int64) error {
 	if strings.HasPrefix(c.Path(), a.base(Route{Path: ui + "/static"})+"/") {
 		return nil
@@ -146,7 +146,7 @@ func (a *API) admitPage(c *fiber.Ctx, x *exchange, reader int64) error {
 	return x.hold.Take(pageMemory)
 }
 
-// tooLarge is the content of a form that is larger than pages take.
+// tooLarge replaces the content of a form that is too large. limit is in bytes.
 type tooLarge struct{ limit int }
 
 // Read fails with *http.MaxBytesError.
@@ -154,7 +154,8 @@ func (t tooLarge) Read([]byte) (int, error) {
 	return 0, &http.MaxBytesError{Limit: int64(t.limit)}
 }
 
-// networkOf returns the network of a client's address.
+// networkOf returns the network of a client's address. Text that is not an IP address is
+// returned unchanged.
 func networkOf(client string) string {
 	if ip, err := netip.ParseAddr(client); err == nil {
 		return inbound.Network(ip)
@@ -162,8 +163,8 @@ func networkOf(client string) string {
 	return client
 }
 
-// pageRequest returns the request of a browser in the form of the standard library.
-// Its URL has the scheme that the browser uses.
+// pageRequest returns the request of a browser as a request of the standard library. Its URL
+// has the scheme that the browser uses.
 func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form io.Reader) (*http.Request, error) {
 	ctx := context.WithValue(c.UserContext(), outerKey{}, outer{client: &net.TCPAddr{IP: net.ParseIP(x.client)}, id: x.ID, isGone: x.clientGone.Load})
 	target := &url.URL{Scheme: "http", Host: string(c.Request().Header.Host()), Path: strings.Clone(c.Path()), RawQuery: string(c.Request().URI().QueryString())}
@@ -181,7 +182,7 @@ func (a *API) pageRequest(c *fiber.Ctx, x *exchange, form io.Reader) (*http.Requ
 	return r, nil
 }
 
-// pageAnswer collects the answer of a page.
+// pageAnswer collects an answer in memory. It is an http.ResponseWriter.
 type pageAnswer struct {
 	header http.Header
 	status int
@@ -194,10 +195,10 @@ func (w *pageAnswer) Header() http.Header { return w.header }
 // WriteHeader sets the status.
 func (w *pageAnswer) WriteHeader(status int) { w.status = status }
 
-// Write adds to the body.
+// Write appends to the body.
 func (w *pageAnswer) Write(b []byte) (int, error) { return w.body.Write(b) }
 
-// send makes the answer that of an exchange.
+// send sets the answer of an exchange.
 func (w *pageAnswer) send(c *fiber.Ctx, x *exchange) {
 	c.Status(w.status)
 	x.contentType = w.header.Get(fiber.HeaderContentType)
