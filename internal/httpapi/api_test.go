@@ -33,15 +33,16 @@ func newAPI(e engines, log io.Writer) *API {
 	}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
 	})
-	a.pause = func(time.Duration) {} // of refusals
+	a.pause = func(time.Duration) {} // refusals are not delayed
 	return a
 }
 
-// call sends one request, authenticated unless header says otherwise.
+// call sends one request and returns the answer and its body. header has names and values in
+// turn. Without an Authorization among them, the request has valid credentials.
 func call(t *testing.T, a *API, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://x/", strings.NewReader(body))
-	r.RequestURI = path // exactly as written
+	r.RequestURI = path // sent unchanged
 	r.SetBasicAuth("admin", "a:b")
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -187,7 +188,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// checkRoute starts a check.
+// checkRoute starts a check of the database.
 func checkRoute(t *testing.T, a *API) {
 	t.Helper()
 	if resp, got := call(t, a, "POST", "/alds/api/system/check", ""); resp.StatusCode != http.StatusAccepted || !strings.Contains(got, `"started"`) {
@@ -195,7 +196,7 @@ func checkRoute(t *testing.T, a *API) {
 	}
 }
 
-// detailRoutes follows the links of events.
+// detailRoutes requests the URLs that events have for assets.
 func detailRoutes(t *testing.T, a *API) {
 	t.Helper()
 	for path, to := range map[string]string{
@@ -211,7 +212,8 @@ func detailRoutes(t *testing.T, a *API) {
 
 var xmlPath = regexp.MustCompile(`(?i)^/+alds/+(config|meta|rest-1)\.`)
 
-// contentType is that of the answers of a path where nobody asks for JSON.
+// contentType returns the Content-Type of the answers of a path to a request that does not ask
+// for JSON.
 func contentType(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/alds/loc."):
@@ -222,8 +224,8 @@ func contentType(path string) string {
 	return "application/json"
 }
 
-// TestFixedSegments: normalizePath removes empty segments from all of a route
-// but its last parameter.
+// TestFixedSegments checks that fixedSegments is large enough for all routes. normalizePath
+// removes empty segments from a whole path except from its last parameter.
 func TestFixedSegments(t *testing.T) {
 	for _, r := range Routes() {
 		fixed, _, _ := strings.Cut(r.Path, "/*")
@@ -271,7 +273,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// wantFailure checks the form every error body has, in JSON or in XML.
+// wantFailure checks that a body has the form of all failures, in JSON or in XML.
 func wantFailure(t *testing.T, why, body string) {
 	t.Helper()
 	var f struct {
@@ -321,7 +323,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// headerOf returns credentials as headers: those of Authorization, or a cookie.
+// headerOf returns the header for credentials: Authorization, or a cookie if the text begins
+// with "Cookie ".
 func headerOf(text string) []string {
 	if cookie, ok := strings.CutPrefix(text, "Cookie "); ok {
 		return []string{"Authorization", "", "Cookie", cookie}
@@ -423,8 +426,8 @@ func listening(t *testing.T, a *API) (url string, served <-chan error) {
 	return "http://" + l.Addr().String(), ended
 }
 
-// TestShutdownDoesNotWaitForWhoTakesNothing: a client that does not read its answer keeps no
-// server from stopping in order.
+// TestShutdownDoesNotWaitForWhoTakesNothing checks that a server stops in order although a
+// client does not read its answer.
 func TestShutdownDoesNotWaitForWhoTakesNothing(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	a := newAPI(engines{stream: func(_ context.Context, flush find.Flush) (w []byte, err error) {
@@ -472,7 +475,7 @@ func TestShutdownLetsTheRunningRequestFinish(t *testing.T) {
 	<-e.entered
 	down := make(chan error, 1)
 	go func() { down <- a.Shutdown(t.Context()) }()
-	if err := <-served; err != nil { // no longer accepting, and the request still runs
+	if err := <-served; err != nil { // Serve returns while the request still runs
 		t.Error(err)
 	}
 	close(e.leave)
@@ -484,8 +487,8 @@ func TestShutdownLetsTheRunningRequestFinish(t *testing.T) {
 	}
 }
 
-// The answers to a body that is too large, and to one that nobody may send, must
-// arrive over a real connection.
+// TestBodiesThatAreNotRead checks over a real connection that the answer arrives if the body
+// is too large, and if the client is not authenticated.
 func TestBodiesThatAreNotRead(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	url, served := listening(t, a)
@@ -537,8 +540,8 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// Prefer: respond-async, however it is written, is answered 202 with the place
-// to ask; a request that has its answer already with that.
+// TestRespondAsync checks that a request with Prefer: respond-async, in any spelling, gets 202
+// and a Location. A request that was executed before gets its answer.
 func TestRespondAsync(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	for _, c := range []struct {

@@ -47,7 +47,8 @@ func (engines) Open(_ context.Context, _ blob.Ref, from, n int64) (io.ReadCloser
 	return io.NopCloser(strings.NewReader(stored[from : from+n])), nil
 }
 
-// attachmentRoutes calls every route of contents, under every name.
+// attachmentRoutes calls every route of attachments and images, and every alias of these
+// routes.
 func attachmentRoutes(t *testing.T, a *API) {
 	t.Helper()
 	for first, types := range map[string]string{
@@ -71,8 +72,8 @@ func attachmentRoutes(t *testing.T, a *API) {
 	}
 }
 
-// TestRanges: one range is answered with a part; several, or what is none, with the
-// whole; one behind the end is refused with the size.
+// TestRanges checks the answers to Range headers: a part for one range, the whole content for
+// several or invalid ranges, and 416 with the size for a range after the end.
 func TestRanges(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	resp, _ := call(t, a, "GET", "/alds/attachment.img/7", "")
@@ -142,8 +143,8 @@ func FuzzRange(f *testing.F) {
 	})
 }
 
-// TestUploads: a body is taken in any type, unpacked, and refused where it is too
-// long, packed badly, or of another site.
+// TestUploads checks that a body of any type is accepted and decompressed. It is refused if it
+// is too large, cannot be decompressed, or comes from a page of another site.
 func TestUploads(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	long := strings.Repeat("x", maxBody+1)
@@ -174,8 +175,8 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// TestHeadersOfFiles: what members write into an attachment is a type and a name and
-// nothing else, and a browser shows only what cannot run.
+// TestHeadersOfFiles checks that the type and name of an attachment cannot add other headers
+// to the answer, and that a browser displays only types without scripts.
 func TestHeadersOfFiles(t *testing.T) {
 	for _, c := range []struct{ written, name, media, disposition string }{
 		{"image/png", "a.png", "image/png", `inline; filename="a.png"`},

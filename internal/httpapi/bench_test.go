@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// BenchmarkRequest measures what a quick request costs beside its engine.
+// BenchmarkRequest measures the time of a quick request outside of its engine.
 func BenchmarkRequest(b *testing.B) {
 	e := engines{}
 	a := New(fixed(Engines{Credentials: e, Bulk: e, Queries: e, Writes: e, Roles: e, Tags: e, Webhooks: e}), Options{

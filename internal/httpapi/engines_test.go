@@ -27,14 +27,13 @@ import (
 	"github.com/alds-dev/alds/internal/write/rest"
 )
 
-// engines stands in for every engine. It answers with its arguments, with err, or
-// panics.
+// engines is a fake of every engine. It answers with its arguments, returns err, or panics.
 type engines struct {
 	err     error
 	panics  bool
-	entered chan struct{} // when set: closed by a call, which then waits for leave
+	entered chan struct{} // if set: a call closes it and then waits for leave
 	leave   chan struct{}
-	stream  Stream // answers reads by path
+	stream  Stream // if set: the answer to reads by path
 	watch   func(context.Context) (context.Context, func())
 }
 
@@ -147,7 +146,7 @@ func (engines) In(_ context.Context, accept string) (localizer.Texts, error) {
 	return localizer.New(meta.Default(), "Scrum").In(accept), nil
 }
 
-// systems stands in for what administrators ask about the installation.
+// systems is a fake of System, whose methods have names that engines uses for others.
 type systems struct{ engines }
 
 func (s systems) Status(context.Context, auth.Actor) (system.Status, error) {
@@ -175,7 +174,7 @@ func (s systems) ChangeSettings(_ context.Context, _ auth.Actor, body []byte, _ 
 	return system.Settings{Type: string(body)}, err
 }
 
-// texts stands in for the texts that are set: methods of engines have these names.
+// texts is a fake of Localization, whose methods have names that engines uses for others.
 type texts struct{ engines }
 
 func (t texts) List(context.Context, auth.Actor) (localization.List, error) {
@@ -188,7 +187,7 @@ func (t texts) Change(_ context.Context, _ auth.Actor, body []byte, _ bool) (loc
 	return localization.List{Type: "texts " + string(body)}, err
 }
 
-// subscription echoes a call in a value that webhooks answer with.
+// subscription echoes a call in the description of a subscription.
 func (e engines) subscription(format string, args ...any) (webhook.Subscription, error) {
 	_, err := e.say(format, args...)
 	return webhook.Subscription{Description: fmt.Sprintf(format, args...)}, err

@@ -37,7 +37,7 @@ func (c conversation) send(text string) {
 	}
 }
 
-// status reads an answer, also 100.
+// status reads an answer, which may be 100 Continue, and returns its status.
 func (c conversation) status() int {
 	c.Helper()
 	line, err := c.r.ReadString('\n')
@@ -61,8 +61,8 @@ func (c conversation) status() int {
 	return status
 }
 
-// TestEarlyAnswersAreRead: a client that sends all of a large body reads the answer that
-// came before, whatever it is, and the connection ends then.
+// TestEarlyAnswersAreRead checks that a client that sends a large body to its end can read the
+// answer, although the server answered before the end. The connection is closed afterwards.
 func TestEarlyAnswersAreRead(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxRest = 32 << 20
@@ -95,8 +95,8 @@ func TestEarlyAnswersAreRead(t *testing.T) {
 	}
 }
 
-// TestExpect: who waits to be asked for a body gets the answer that does not need it in
-// place of that, and is asked otherwise.
+// TestExpect checks that a client that waits for 100 Continue gets it only if the answer
+// depends on the body.
 func TestExpect(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	url, _ := listening(t, a)
@@ -136,8 +136,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestUploadsMayTakeTheirTime: the time limit of an upload begins when its bytes are there;
-// their pace bounds it before.
+// TestUploadsMayTakeTheirTime checks the time limit of an upload until its body has arrived.
+// It grows with the length of the body.
 func TestUploadsMayTakeTheirTime(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.timeout = time.Second

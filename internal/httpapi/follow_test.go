@@ -23,14 +23,15 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// script is a feed that answers with pages by their number, and moves when told.
+// script is a feed whose pages a function makes from their number. A send to moves announces
+// a change.
 type script struct {
 	page  func(n int64) (feed.Page, error)
 	moves chan struct{}
 	n     atomic.Int64
 }
 
-// Page returns the next page, whose bytes it takes of the request's memory.
+// Page returns the next page and reserves its bytes in the memory of the request.
 func (s *script) Page(ctx context.Context, _ auth.Actor, _ feed.Request) (feed.Page, error) {
 	p, err := s.page(s.n.Add(1))
 	if err == nil {
@@ -39,7 +40,7 @@ func (s *script) Page(ctx context.Context, _ auth.Actor, _ feed.Request) (feed.P
 	return p, err
 }
 
-// Wait waits for a move.
+// Wait waits for a change.
 func (s *script) Wait(ctx context.Context, _ int64) error {
 	select {
 	case <-s.moves:
@@ -49,7 +50,7 @@ func (s *script) Wait(ctx context.Context, _ int64) error {
 	}
 }
 
-// following is an API over a script.
+// following is an API whose feed is a script.
 type following struct {
 	*API
 	t       *testing.T
@@ -59,7 +60,7 @@ type following struct {
 	metrics *prometheus.Registry
 }
 
-// counted expects a metric to have a value.
+// counted checks the value of a metric.
 func (f *following) counted(name string, want float64) {
 	f.t.Helper()
 	all, err := f.metrics.Gather()
@@ -92,7 +93,7 @@ func newFollowing(t *testing.T, s *script, set func(*API)) *following {
 	return f
 }
 
-// ask sends a request; live asks for a stream.
+// ask requests api/changes; live asks for a live stream.
 func (f *following) ask(params string, live bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/api/changes?"+params, http.NoBody)
 	if err != nil {
@@ -105,7 +106,7 @@ func (f *following) ask(params string, live bool) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// waiting waits until so many requests wait for changes, none of which runs.
+// waiting waits until want requests wait for changes and no request runs.
 func (f *following) waiting(want int) {
 	f.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
@@ -127,8 +128,8 @@ func one(n int64) feed.Page {
 	return feed.Page{Events: []feed.Event{{Text: fmt.Appendf(nil, `{"n":%d}`, n), Next: next}}, Next: next}
 }
 
-// TestLongPoll: the answer comes with an event, with the end of the wait, or with that
-// of the server.
+// TestLongPoll checks that the answer comes when there is an event, when the wait is over, and
+// when the server stops.
 func TestLongPoll(t *testing.T) {
 	s := &script{page: func(n int64) (feed.Page, error) {
 		if n == 4 || n == 5 {
@@ -180,8 +181,8 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
-// TestLiveStream: events come with the place behind them, a place without an event
-// when there is none to tell, and a heartbeat when nothing happens.
+// TestLiveStream checks the texts of a live stream: events with the position after them, a
+// position alone for changes without events, and heartbeats while there are no changes.
 func TestLiveStream(t *testing.T) {
 	s := &script{page: func(n int64) (feed.Page, error) {
 		switch n {
@@ -238,7 +239,8 @@ func TestLiveStream(t *testing.T) {
 	}
 }
 
-// TestAQuietStreamTakesNoMemory: what a page takes is free once the page is sent.
+// TestAQuietStreamTakesNoMemory checks that the memory of a page is free after the page has
+// been sent.
 func TestAQuietStreamTakesNoMemory(t *testing.T) {
 	const size = 1000
 	s := &script{page: func(n int64) (feed.Page, error) {
@@ -280,8 +282,8 @@ func TestAQuietStreamTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestFollowersAreBounded: one member can wait only so often; who waits takes no turn
-// from anybody, and who goes makes room.
+// TestFollowersAreBounded checks the limit of waiting requests of one member. Waiting requests
+// hold no slot of the member's other requests, and one that ends makes room for another.
 func TestFollowersAreBounded(t *testing.T) {
 	f := newFollowing(t, &script{page: nothing}, nil)
 	var open []*http.Response
@@ -326,7 +328,8 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 }
 
-// TestASlowReaderIsCutOff: a stream of which nothing is read keeps nothing, and ends.
+// TestASlowReaderIsCutOff checks that a stream ends if its client reads nothing, and that few
+// pages are read for it.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	s := &script{page: func(n int64) (feed.Page, error) {
 		p := one(n)

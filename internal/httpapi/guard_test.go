@@ -20,9 +20,9 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// TestAmbiguousRequests sends requests that two servers may read differently. Each
-// is refused and ends its connection, and neither answer nor log shows what it
-// contained. Source: RFC 9112, sections 2 to 7; RFC 9110, sections 5 and 7.
+// TestAmbiguousRequests sends requests that two servers may read differently. The server must
+// refuse each of them and close the connection. Neither the answer nor the log may contain
+// parts of the request. Source: RFC 9112, sections 2 to 7; RFC 9110, sections 5 and 7.
 func TestAmbiguousRequests(t *testing.T) {
 	const marker = "c2VjcmV0LW1hcmtlcg=="
 	head := "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic " + marker + "\r\n"
@@ -83,8 +83,8 @@ func TestAmbiguousRequests(t *testing.T) {
 	}
 }
 
-// sendRaw sends text as it stands and reads until the connection ends, which it
-// must within seconds.
+// sendRaw sends text unchanged and reads until the server closes the connection, which it must
+// do within seconds.
 func sendRaw(t *testing.T, url, text string) (answer string, status int) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -108,7 +108,7 @@ func sendRaw(t *testing.T, url, text string) (answer string, status int) {
 	return string(all), resp.StatusCode
 }
 
-// TestCrossSiteWrites sends what a browser sends for pages of any site.
+// TestCrossSiteWrites sends requests as a browser sends them for pages of this and other sites.
 func TestCrossSiteWrites(t *testing.T) {
 	a := New(fixed(Engines{Credentials: engines{}, Bulk: engines{}, Queries: engines{}, Webhooks: engines{}, Audit: engines{}}),
 		Options{Instance: "alds", Public: "https://alds.example.org/alds", Log: newAPI(engines{}, io.Discard).log})
@@ -125,7 +125,7 @@ func TestCrossSiteWrites(t *testing.T) {
 		{"api/asset", js, "null", "", 403},
 		{"api/asset", js, "", "cross-site", 403},
 		{"api/asset", js, "https://other.example.org", "same-site", 403},
-		{"api/asset", js, "http://example.com", "same-origin", 200}, // the Host of the request
+		{"api/asset", js, "http://example.com", "same-origin", 200}, // the origin is the Host of the request
 		{"api/asset", js, "https://alds.example.org", "same-origin", 200},
 		{"api/asset", js, "http://alds.example.org", "", 403},
 		{"api/asset", js, "", "none", 200},
@@ -136,7 +136,7 @@ func TestCrossSiteWrites(t *testing.T) {
 		{"rest-1.v1/Data/Story", js, "https://evil.example.com", "", 403},
 		{"api/webhook", js, "https://evil.example.com", "", 403},
 		{"api/webhook/delete/x", "", "https://evil.example.com", "", 403},
-		{"query.v1", js, "https://evil.example.com", "cross-site", 200}, // which reads
+		{"query.v1", js, "https://evil.example.com", "cross-site", 200}, // a query only reads
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://example.com/alds/"+c.path, strings.NewReader("{}"))
 		if err != nil {
@@ -158,8 +158,8 @@ func TestCrossSiteWrites(t *testing.T) {
 	}
 }
 
-// TestHostsOfLoopback: a service that only its machine reaches answers to names of its
-// own, so that a page whose name resolves to loopback reads and writes nothing.
+// TestHostsOfLoopback checks that a service on loopback answers only requests for its own
+// names. A web page whose host name resolves to loopback can then neither read nor write.
 func TestHostsOfLoopback(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.loopback, a.origin = true, "https://alds.example.org"
@@ -193,7 +193,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestMemoryBudget lets requests need more memory than there is.
+// TestMemoryBudget sends requests that need more memory than the budget has.
 func TestMemoryBudget(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
@@ -235,7 +235,7 @@ func TestMemoryBudget(t *testing.T) {
 	}
 }
 
-// TestSlotsOfAMember fills a member's slots.
+// TestSlotsOfAMember checks that a request is refused if all slots of its member are in use.
 func TestSlotsOfAMember(t *testing.T) {
 	e := engines{entered: make(chan struct{}), leave: make(chan struct{})}
 	a := newAPI(e, io.Discard)
@@ -271,7 +271,7 @@ func TestSlotsOfAMember(t *testing.T) {
 	}
 }
 
-// TestClientsBehindAProxy: X-Forwarded-For counts from a trusted proxy alone.
+// TestClientsBehindAProxy checks that X-Forwarded-For is used only if a trusted proxy sends it.
 func TestClientsBehindAProxy(t *testing.T) {
 	for _, c := range []struct {
 		trusted bool
@@ -307,8 +307,8 @@ func TestClientsBehindAProxy(t *testing.T) {
 	}
 }
 
-// TestSlotsOfLargeBodies fills the slots of large bodies: another one is refused,
-// as nothing may wait here, and small ones go on.
+// TestSlotsOfLargeBodies checks that a request with a large body is refused if all slots of
+// large bodies are in use, and that requests with small bodies are not. Nothing may wait here.
 func TestSlotsOfLargeBodies(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody, a.refusalDelay = 2*largeRequest, 0
@@ -357,8 +357,7 @@ func TestSlotsOfLargeBodies(t *testing.T) {
 	}
 }
 
-// TestAnswersNobodyTakes: a client that does not take its answer keeps no place that
-// others wait for.
+// TestAnswersNobodyTakes checks that a client that does not read its answer holds no slot.
 func TestAnswersNobodyTakes(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody = 64 << 20
@@ -368,7 +367,7 @@ func TestAnswersNobodyTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	body := "[" + strings.Repeat(" ", 32<<20) + "]" // the engine answers as much, more than sockets hold
+	body := "[" + strings.Repeat(" ", 32<<20) + "]" // the answer is as long, so it exceeds the buffers of sockets
 	if _, err := fmt.Fprintf(c, "POST /alds/api/asset HTTP/1.1\r\nHost: x\r\nAuthorization: Basic %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		base64.StdEncoding.EncodeToString([]byte("admin:a:b")), len(body), body); err != nil {
 		t.Fatal(err)
@@ -383,8 +382,8 @@ func TestAnswersNobodyTakes(t *testing.T) {
 	}
 }
 
-// TestRefusalsHoldNothing refuses two requests that had a slot of large bodies: the
-// second one does not wait until the first is answered.
+// TestRefusalsHoldNothing sends two requests that get the slot of large bodies and are then
+// refused. The second one must not wait until the first one is answered.
 func TestRefusalsHoldNothing(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody = 2 * largeRequest
@@ -392,7 +391,7 @@ func TestRefusalsHoldNothing(t *testing.T) {
 	a.members = admission.New(admission.Bounds{})
 	var pausing sync.WaitGroup
 	pausing.Add(2)
-	a.pause = func(time.Duration) { pausing.Done(); pausing.Wait() } // each until the other pauses, too
+	a.pause = func(time.Duration) { pausing.Done(); pausing.Wait() } // until both requests pause
 	var asking sync.WaitGroup
 	for range 2 {
 		asking.Go(func() {
@@ -415,8 +414,8 @@ func TestRefusalsHoldNothing(t *testing.T) {
 	}
 }
 
-// TestRefusalAfterWaiting: a request that is refused after it waited for a slot is
-// not delayed again.
+// TestRefusalAfterWaiting checks that the time for which a request waited for a slot counts
+// towards refusalDelay.
 func TestRefusalAfterWaiting(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.refusalDelay = 50 * time.Millisecond

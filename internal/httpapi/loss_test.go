@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// TestALossOfRightsIsAnswered: whatever failed because the rights are lost is
-// answered with the loss, and what did not fail is answered.
+// TestALossOfRightsIsAnswered checks that a request that failed because of a loss of rights is
+// answered with that loss. A request that did not fail gets its answer.
 func TestALossOfRightsIsAnswered(t *testing.T) {
 	lost := func(cause error) func(context.Context) (context.Context, func()) {
 		return func(ctx context.Context) (context.Context, func()) {

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// TestDescriptionsAreKeptByClients: a client gets a description once, in the form
-// that it takes, and is told when it has it.
+// TestDescriptionsAreKeptByClients checks that a client gets a description in a form that it
+// accepts, and 304 if it already has the description.
 func TestDescriptionsAreKeptByClients(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	plain := `"all of /alds/meta.v1"`
@@ -47,7 +47,7 @@ func TestDescriptionsAreKeptByClients(t *testing.T) {
 	}
 }
 
-// TestTextsTakeMemory: those of many tags must fit into what a request may have.
+// TestTextsTakeMemory checks that the texts of many tags must fit into the memory of a request.
 func TestTextsTakeMemory(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.memory = memory.NewBudget(8 << 10)

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 )
 
-// opened is an API with an open route that answers with the caller, and one that
-// is closed.
+// opened returns an API with the routes opened, which is an open route, and closed. Both call
+// handle.
 func opened(open bool, handle handler) *API {
 	e := engines{}
 	a := New(fixed(Engines{Credentials: e}), Options{Instance: "alds", MaxBody: maxBody, Running: 16, Open: open, Log: slog.New(slog.DiscardHandler)})
@@ -24,7 +24,7 @@ func opened(open bool, handle handler) *API {
 	return a
 }
 
-// answerWho is a handler that tells whether it was called for a member.
+// answerWho is a handler that answers with the kind of its caller: visitor or member.
 var answerWho handler = func(_ *API, _ context.Context, who auth.Actor, _ *request) ([]byte, error) {
 	if who.Member == 0 {
 		return []byte(`"visitor"`), nil
@@ -32,8 +32,8 @@ var answerWho handler = func(_ *API, _ context.Context, who auth.Actor, _ *reque
 	return []byte(`"member"`), nil
 }
 
-// TestOpenRoutes: without credentials an open route is read where the settings allow it,
-// and nothing else. Credentials are not looked at there, right or wrong.
+// TestOpenRoutes checks that an open route needs no credentials if the settings allow it, and
+// that other routes do. On an open route, valid and invalid credentials are both ignored.
 func TestOpenRoutes(t *testing.T) {
 	for _, c := range []struct {
 		why, method, path, header string
@@ -62,7 +62,8 @@ func TestOpenRoutes(t *testing.T) {
 	}
 }
 
-// TestVisitorsGetLargeAnswers: the whole model is one.
+// TestVisitorsGetLargeAnswers checks that a visitor can get a large answer, such as the whole
+// model.
 func TestVisitorsGetLargeAnswers(t *testing.T) {
 	large := strings.Repeat("x", 2*largeAnswer)
 	a := opened(true, func(*API, context.Context, auth.Actor, *request) ([]byte, error) { return []byte(large), nil })
@@ -72,9 +73,8 @@ func TestVisitorsGetLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestVisitorsAreBounded: one network has a share of the requests without
-// credentials, of which few wait; members are not among them, and a slot is free
-// after a handler that panics.
+// TestVisitorsAreBounded checks the limits of running and waiting visitors of one network.
+// Members are not limited by them, and a slot is free again after its handler has panicked.
 func TestVisitorsAreBounded(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	a := opened(true, func(_ *API, _ context.Context, who auth.Actor, r *request) ([]byte, error) {
@@ -121,7 +121,7 @@ func TestVisitorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestVisitorsSendNoBody: what a visitor sends is not read.
+// TestVisitorsSendNoBody checks that the body of a visitor's request is not read.
 func TestVisitorsSendNoBody(t *testing.T) {
 	a := opened(true, func(_ *API, _ context.Context, _ auth.Actor, r *request) ([]byte, error) {
 		if len(r.raw) > 0 {

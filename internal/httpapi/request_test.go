@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/doc"
 )
 
-// TestNamedInHeaders: a word counts wherever it stands in a list, in whichever header of
-// the name, and only as a whole.
+// TestNamedInHeaders checks that lists finds a whole word at any place of any header, and no
+// part of a word.
 func TestNamedInHeaders(t *testing.T) {
 	for _, c := range []struct {
 		headers []string
@@ -28,8 +28,8 @@ func TestNamedInHeaders(t *testing.T) {
 	}
 }
 
-// TestFormat: only writes by path take XML, whatever the Content-Type says; elsewhere
-// the same bytes are read, and paid for, as YAML.
+// TestFormat checks that only writes by path accept XML, with any Content-Type. Elsewhere, the
+// same bytes are YAML: as such they are parsed, and memory is reserved.
 func TestFormat(t *testing.T) {
 	for _, c := range []struct {
 		takesXML, yamlType bool

@@ -16,7 +16,7 @@ func basicOf(user, password string) string {
 
 const scrapeToken = "0123456789abcdef0123456789abcdef"
 
-// scraped is an API whose metrics are read with a token; empty: there are none.
+// scraped returns an API that serves metrics for a token, or no metrics if the token is empty.
 func scraped(token string, metrics http.HandlerFunc, log *bytes.Buffer) *API {
 	a := New(fixed(Engines{Credentials: engines{}}), Options{
 		Instance: "alds", MaxBody: maxBody, Log: slog.New(slog.NewJSONHandler(log, nil)),
@@ -26,8 +26,8 @@ func scraped(token string, metrics http.HandlerFunc, log *bytes.Buffer) *API {
 	return a
 }
 
-// TestScrape: metrics are read with their token and with nothing else, and are not there
-// without one.
+// TestScrape checks that metrics need the token and accept no other credentials, and that
+// there are no metrics if no token is set.
 func TestScrape(t *testing.T) {
 	var log bytes.Buffer
 	metrics := func(w http.ResponseWriter, r *http.Request) {
@@ -74,8 +74,8 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// TestScrapesAreBounded: whoever has the token makes metrics be collected a few times at
-// once, and who has none makes nothing be collected.
+// TestScrapesAreBounded checks that few requests with the token are served at the same time,
+// and that a request without it collects no metrics.
 func TestScrapesAreBounded(t *testing.T) {
 	begun, end := make(chan bool, 100), make(chan bool)
 	var log bytes.Buffer

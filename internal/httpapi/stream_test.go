@@ -39,7 +39,7 @@ func parts(n int, err error) Stream {
 	}
 }
 
-// streaming is an API whose reads by path are answered by a stream.
+// streaming is an API that answers reads by path with a stream.
 type streaming struct {
 	*API
 	t       *testing.T
@@ -49,7 +49,7 @@ type streaming struct {
 	metrics *prometheus.Registry
 }
 
-// newStreaming serves a stream; its log may be wrapped.
+// newStreaming serves a stream. limit is the time limit of requests; wrap changes the log.
 func newStreaming(t *testing.T, s Stream, limit time.Duration, wrap ...func(slog.Handler) slog.Handler) *streaming {
 	t.Helper()
 	st := &streaming{t: t, metrics: prometheus.NewRegistry()}
@@ -76,8 +76,8 @@ func (s *streaming) get() *http.Response {
 	return resp
 }
 
-// ended waits until every request is recorded, and checks who broke them and that
-// none counts as in flight.
+// ended waits until every request is recorded. It checks that the metrics count the cause by
+// once, or no cause if by is empty, and no running request.
 func (s *streaming) ended(by string) {
 	s.t.Helper()
 	if err := errors.Join(s.Shutdown(s.t.Context()), <-s.served); err != nil {
@@ -131,7 +131,7 @@ func TestStreamFailsInItsFirstPart(t *testing.T) {
 	s.ended("")
 }
 
-// A client must not take a part for the whole.
+// TestStreamFailsLater checks that a client notices that its answer is incomplete.
 func TestStreamFailsLater(t *testing.T) {
 	for by, end := range map[string]Stream{
 		"server": parts(3, errors.New("the database went away")),
@@ -178,8 +178,8 @@ func TestStreamPanics(t *testing.T) {
 	}
 }
 
-// The engine ends, by an error of flush, when the client goes away: this one
-// would go on for ever.
+// TestStreamEndsWithItsClient checks that flush fails when the client has left. The engine
+// here would otherwise run forever.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	left := make(chan error, 1)
 	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) {
@@ -201,9 +201,8 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	s.ended("client")
 }
 
-// HTTP/1.0 knows no chunks.
-// TestStreamToHTTP10TakesMemory: it lies in memory whole, so it must fit
-// into what a request may have.
+// TestStreamToHTTP10TakesMemory checks that an answer to HTTP/1.0, which has no chunks, must
+// fit into the memory of one request: the whole answer is in memory.
 func TestStreamToHTTP10TakesMemory(t *testing.T) {
 	s := newStreaming(t, parts(64, nil), 0)
 	s.memory = memory.NewBudget(int64(32 * len(part)))

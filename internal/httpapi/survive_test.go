@@ -17,8 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 )
 
-// breaking is a log that panics at the lines of requests: outside of all routes, where
-// the exchange is recorded.
+// breaking is a log handler that panics at the line of a request. This line is logged outside
+// of all routes.
 type breaking struct{ slog.Handler }
 
 func (b breaking) Handle(ctx context.Context, r slog.Record) error {
@@ -28,7 +28,7 @@ func (b breaking) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, r)
 }
 
-// survives expects that a panic was counted and logged, and that nothing is held.
+// survives checks that a panic was counted and logged, and that all resources are free.
 func survives(t *testing.T, a *API, log string) {
 	t.Helper()
 	if n := testutil.ToFloat64(a.m.panics); n != 1 {
@@ -42,7 +42,8 @@ func survives(t *testing.T, a *API, log string) {
 	}
 }
 
-// What panics outside of a route ends its request, and not the process.
+// TestPanicOutsideOfRoutes checks that a panic outside of a route ends the request, but not
+// the process.
 func TestPanicOutsideOfRoutes(t *testing.T) {
 	for _, c := range []struct{ method, path string }{
 		{"POST", "/alds/query.v1"}, {"GET", "/alds/nowhere"}, {"DELETE", "/alds/query.v1"}, {"BREW", "/alds/query.v1"},
@@ -58,7 +59,8 @@ func TestPanicOutsideOfRoutes(t *testing.T) {
 	}
 }
 
-// A release that panics keeps no other from being called.
+// TestPanicOfRelease checks that all functions of an exchange are called on release, although
+// one of them panics.
 func TestPanicOfRelease(t *testing.T) {
 	var log bytes.Buffer
 	a := newAPI(engines{}, &log)
@@ -75,8 +77,8 @@ func TestPanicOfRelease(t *testing.T) {
 	survives(t, a, log.String())
 }
 
-// The end of a stream is outside of its route as well: the server calls it when the
-// answer is sent.
+// TestPanicAfterStream checks a panic at the end of a stream, which the server calls outside
+// of the route.
 func TestPanicAfterStream(t *testing.T) {
 	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) { return flush(part) }, 0,
 		func(log slog.Handler) slog.Handler { return breaking{log} })
@@ -91,7 +93,8 @@ func TestPanicAfterStream(t *testing.T) {
 	}
 }
 
-// The engine of a live stream runs outside of its route as well.
+// TestPanicOfLiveStream checks a panic in the engine of a live stream, which runs outside of
+// the route.
 func TestPanicOfLiveStream(t *testing.T) {
 	s := &script{page: func(n int64) (feed.Page, error) {
 		if n == 2 {

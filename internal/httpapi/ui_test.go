@@ -19,8 +19,9 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 )
 
-// withPages is an API of pages that say what they were asked, or answer with what the
-// interface says to the header Inner, which is a method and a path.
+// withPages returns an API with pages that repeat the request. If the request has the header
+// Inner, a method and a path, the page sends that request to the interface and returns the
+// answer.
 func withPages(e engines, log io.Writer, o Options) *API {
 	o.Instance, o.MaxBody, o.Log = "alds", maxBody, slog.New(slog.NewJSONHandler(log, nil))
 	o.Pages = func(api http.RoundTripper) http.Handler {
@@ -94,7 +95,8 @@ func TestPagesAreRouted(t *testing.T) {
 	}
 }
 
-// TestCredentialsInTheHeader: who sends them gets the model itself, not the way to the sign-in.
+// TestCredentialsInTheHeader checks that a browser that sends credentials gets the model and
+// not the page, which would redirect to the sign-in.
 func TestCredentialsInTheHeader(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
@@ -124,8 +126,8 @@ func TestWhatPagesAreAsked(t *testing.T) {
 	}
 }
 
-// TestInnerRequests: a request of a page is answered like any other, with the rights of
-// its credentials, and both leave a line with one id.
+// TestInnerRequests checks that a request of a page is answered like any other, with the
+// rights of its credentials. Both requests are logged with the same id.
 func TestInnerRequests(t *testing.T) {
 	large := engines{stream: func(_ context.Context, flush find.Flush) ([]byte, error) {
 		w, err := flush(bytes.Repeat([]byte("x"), 70<<10))
@@ -164,7 +166,7 @@ func TestInnerRequests(t *testing.T) {
 	}
 }
 
-// TestForms: of a form without a session little is read.
+// TestForms checks the size limits of forms, which are lower without a session.
 func TestForms(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
@@ -202,7 +204,7 @@ func TestAHostThatIsNone(t *testing.T) {
 	}
 }
 
-// TestSlowFormsHoldNoSlot: who sends a form slowly keeps nobody from pages.
+// TestSlowFormsHoldNoSlot checks that a client that sends a form slowly holds no slot of pages.
 func TestSlowFormsHoldNoSlot(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
@@ -215,7 +217,7 @@ func TestSlowFormsHoldNoSlot(t *testing.T) {
 	}
 	defer slow.Close()
 	fmt.Fprint(slow, "POST /alds/ui/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20000\r\n\r\n")
-	if line, _ := bufio.NewReader(slow).ReadString('\n'); !strings.Contains(line, "100") { // now its body is read
+	if line, _ := bufio.NewReader(slow).ReadString('\n'); !strings.Contains(line, "100") { // the server reads the body now
 		t.Fatal(line)
 	}
 	fmt.Fprint(slow, "x")
@@ -229,8 +231,8 @@ func TestSlowFormsHoldNoSlot(t *testing.T) {
 	}
 }
 
-// TestPagesOfOneMember: a member with as many pages as it may have keeps no other one of
-// the same network waiting.
+// TestPagesOfOneMember checks that a member who uses all of its slots for pages does not delay
+// others of the same network.
 func TestPagesOfOneMember(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
@@ -265,7 +267,7 @@ func TestPagesOfOneMember(t *testing.T) {
 	}
 }
 
-// TestOtherMethodsOfPages: what is no page has a policy too, as all answers below ui.
+// TestOtherMethodsOfPages checks that failures below ui have a Content-Security-Policy, too.
 func TestOtherMethodsOfPages(t *testing.T) {
 	var log bytes.Buffer
 	a := withPages(engines{}, &log, Options{})
