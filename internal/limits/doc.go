@@ -1,6 +1,6 @@
-// Package limits is the folder of what a process may hold and run at a time: memory of
-// requests, turns of members, and connections of clients.
+// Package limits is the folder of the limits of a process: the memory of requests, the number
+// of running requests of a member, and the number of connections of clients.
 //
-// Nothing here knows what a request asks for. Start with memory: a request reserves the
-// bytes it needs before it needs them.
+// Nothing here depends on the content of a request. Start with package memory: a request
+// reserves bytes before it allocates them.
 package limits

@@ -2,7 +2,7 @@
 //
 // A Queue runs a limited number of requests at the same time, and fewer of each key, such as
 // a member. It may also limit the requests that were admitted a moment ago. Then short
-// requests run a few at a time, so that each ends sooner, and a slow one makes room for
+// requests run a few at a time, so that each ends sooner, and a slow request makes room for
 // others before it ends.
 //
 // Other requests wait in the queue of their key. Every second turn is round robin, so that a

@@ -10,14 +10,14 @@ import (
 
 // Bounds are the limits of a Queue.
 type Bounds struct {
-	Running int           // at the same time, in total
-	Recent  int           // of those, admitted within the last RecentFor; 0: any number
-	PerKey  int           // of one key; any number for the key nil
-	Line    int           // waiting, of one key
-	Waiting int           // in total; 0: any number
-	Wait    time.Duration // the longest wait; 0: until the context ends
+	Running int           // requests that run at the same time
+	Recent  int           // running requests that were admitted within the last RecentFor; 0: any number
+	PerKey  int           // running requests of one key; the key nil has no limit
+	Line    int           // waiting requests of one key
+	Waiting int           // all waiting requests; 0: any number
+	Wait    time.Duration // longest wait of a request; 0: until its context ends
 
-	RecentFor time.Duration
+	RecentFor time.Duration // how long a request counts as recent
 }
 
 // Queue admits requests. It is safe for concurrent use; New returns one.
@@ -51,7 +51,7 @@ type ticket struct {
 type run struct {
 	of     *keyQueue
 	recent bool        // counts as recent; under Queue.mu
-	timer  *time.Timer // ends recent; nil without a limit for recent ones
+	timer  *time.Timer // ends recent; nil without a limit for recent requests
 }
 
 // New returns an empty queue.
@@ -64,8 +64,8 @@ func (q *Queue) Load() (running, waiting int) {
 	return q.running, q.waiting
 }
 
-// Enter waits until a request of a key may run. The key must be comparable. The caller calls
-// leave after the request.
+// Enter waits until a request of a key may run. The key must be comparable. The caller must
+// call leave after the request.
 // Errors: fault.Transient when the queue of the key is full, when too many requests wait
 // in total, when the wait was too long, and when ctx ends.
 func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
@@ -125,7 +125,7 @@ func (q *Queue) hasRoom(k *keyQueue) bool {
 		return false
 	}
 	last := longest.waiting[n-1]
-	longest.waiting = longest.waiting[:n-1] // others are left, so the queue stays in turns
+	longest.waiting = longest.waiting[:n-1] // requests remain, so the key stays in turns
 	q.waiting--
 	last.done = true
 	close(last.decided)
@@ -211,7 +211,7 @@ func (q *Queue) cancel(t *ticket) bool {
 	return true
 }
 
-// leave ends a running request and admits waiting ones that may run now.
+// leave ends a running request and admits waiting requests that may run now.
 func (q *Queue) leave(r *run) {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -225,8 +225,8 @@ func (q *Queue) leave(r *run) {
 	q.next()
 }
 
-// next admits waiting requests while any may run. The turns alternate between round robin and
-// the key with the fewest requests.
+// next admits waiting requests as long as one may run. The turns alternate between round robin
+// and the key with the fewest requests.
 func (q *Queue) next() {
 	for q.open() {
 		k := q.nextKey()

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// enter enters, and fails the test on an error.
+// enter calls Enter and fails the test on an error.
 func enter(t *testing.T, q *Queue, key any) func() {
 	t.Helper()
 	leave, err := q.Enter(t.Context(), key)
@@ -66,14 +66,14 @@ func TestOneKeyLeavesRoomForOthers(t *testing.T) {
 		if _, err := q.Enter(t.Context(), "greedy"); fault.KindOf(err) != fault.Transient {
 			t.Errorf("above its bound: %v", err)
 		}
-		enter(t, q, "modest") // which does not wait
+		enter(t, q, "modest") // does not wait
 		first()
 		<-admitted
 	})
 }
 
-// TestAKeyWithFewRequestsDoesNotWaitForTheRound checks that among many keys that always have
-// waiting requests such a key is served second. The others are still served in turn.
+// TestAKeyWithFewRequestsDoesNotWaitForTheRound checks that a key with one request is served
+// second among many keys that always have waiting requests. The others are served in turn.
 func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const greedy = 20
@@ -114,8 +114,8 @@ func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
 	})
 }
 
-// TestRecentRequestsAreBounded checks that a request runs once an earlier one has ended, or
-// has run for long enough.
+// TestRecentRequestsAreBounded checks that a request starts when an earlier request has ended,
+// or does not count as recent any more.
 func TestRecentRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const long = 250 * time.Millisecond
@@ -213,7 +213,7 @@ func TestWaitsEnd(t *testing.T) {
 			t.Errorf("with its context: %v", err)
 		}
 		leave()
-		leave() // which changes nothing
+		leave() // the second call changes nothing
 		enter(t, q, "b")()
 		if len(q.keys) != 0 || len(q.turns) != 0 {
 			t.Errorf("%d keys, %d turns are left", len(q.keys), len(q.turns))

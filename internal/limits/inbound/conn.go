@@ -14,17 +14,17 @@ import (
 type Conn struct {
 	net.Conn
 	l    *Listener
-	addr string // the address under which it is counted; empty: none
+	addr string // the address under which it is counted; empty: a trusted proxy
 
 	busy   atomic.Bool          // a request is being read or answered
 	heard  atomic.Bool          // a byte arrived since it was idle
-	since  atomic.Int64         // idle since, UTC nanoseconds
-	linger atomic.Pointer[Rest] // what the client may still be sending when it is closed; nil: nothing
-	held   atomic.Bool          // it is closed but for what it still sends
+	since  atomic.Int64         // when it became idle or held, UTC nanoseconds
+	linger atomic.Pointer[Rest] // limits of what Close reads before it ends; nil: it reads nothing
+	held   atomic.Bool          // it stays open only while its client still sends
 	closed atomic.Bool
-	eof    atomic.Bool // all that the client sent has been read, and no more will come
+	eof    atomic.Bool // the client has ended its side, and all that it sent has been read
 
-	until atomic.Pointer[time.Time] // writes end then, as SetWriteDeadline says; nil: never
+	until atomic.Pointer[time.Time] // the time of SetWriteDeadline; nil: no deadline
 }
 
 // Read implements net.Conn.
@@ -39,8 +39,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. Once the listener drains, it fails when the client takes nothing
-// for the time of Drain.
+// Write implements net.Conn. When the listener drains, a write fails if the client reads
+// nothing for the time that Drain was called with.
 func (c *Conn) Write(b []byte) (n int, err error) {
 	for {
 		if c.l.stall.Load() > 0 {
@@ -68,8 +68,8 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// boundWrite ends a write when the client takes nothing for a time, or sooner where its
-// deadline comes before.
+// boundWrite sets the write deadline of a listener that drains: the time of Drain from now on,
+// or the time of SetWriteDeadline if that is earlier.
 func (c *Conn) boundWrite() error {
 	end := time.Now().Add(time.Duration(c.l.stall.Load()))
 	if set := c.until.Load(); set != nil && set.Before(end) {
@@ -78,39 +78,40 @@ func (c *Conn) boundWrite() error {
 	return c.Conn.SetWriteDeadline(end)
 }
 
-// Ended reports whether a read has come to the end of what the client sends.
+// Ended reports whether a read has returned io.EOF, so that the client sends nothing more.
 func (c *Conn) Ended() bool { return c.eof.Load() }
 
-// SetIdle is called when a request has been answered and no other has begun.
+// SetIdle marks the connection as idle: a request was answered, and no other has begun.
 func (c *Conn) SetIdle() {
 	c.since.Store(time.Now().UnixNano())
 	c.heard.Store(false)
 	c.busy.Store(false)
 }
 
-// SetBusy is called when a request begins.
+// SetBusy marks the connection as busy: a request has begun.
 func (c *Conn) SetBusy() { c.busy.Store(true) }
 
 // Idle reports whether the connection waits for the first byte of a request.
 func (c *Conn) Idle() bool { return !c.busy.Load() && !c.heard.Load() }
 
-// Rest bounds what is read and discarded from a client that is still sending: closing at
-// once would reset the connection before the client has read the answer.
+// Rest limits what Close reads and drops from a client that is still sending. If the
+// connection were closed at once, it would be reset before the client has read the answer.
 type Rest struct {
 	Bytes int64
-	Grace time.Duration // until the first byte must have come
-	Rate  int64         // bytes a second after that
-	Short time.Duration // instead of these, where no more connections may be held; and for 1 MiB
+	Grace time.Duration // until the first byte must have arrived
+	Rate  int64         // bytes a second after Grace; 0: Short is the limit
+	Short time.Duration // the limit, together with lingerBytes, if no more connections may be held
 }
 
-// lingerBytes is what is read in a short time.
+// lingerBytes is the maximum number of bytes that are read within Rest.Short.
 const lingerBytes = 1 << 20
 
 // SetLinger makes Close read from a client that may still be sending.
 func (c *Conn) SetLinger(r Rest) { c.linger.Store(&r) }
 
-// Close ends the connection. What a client is still sending is read first where SetLinger
-// was called; then it ends when the client closes it, or exceeds the bounds.
+// Close closes the connection. After SetLinger it returns at once, but the connection stays
+// open to read and drop what the client still sends. It ends when the client closes it or
+// exceeds the limits.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
@@ -133,10 +134,11 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// dropped is how many bytes are read at a time.
+// dropped is the maximum number of bytes of one read.
 const dropped = 16 << 10
 
-// drop reads what the client sends, as long as it keeps the pace.
+// drop reads what the client sends, until the client ends, is too slow, or has sent
+// rest.Bytes.
 func (c *Conn) drop(rest Rest) {
 	b := make([]byte, dropped)
 	began := time.Now()
@@ -161,15 +163,15 @@ func (c *Conn) end() error {
 	return err
 }
 
-// When a connection is checked while its request runs.
+// Times at which Watch checks a connection.
 const (
-	watchAfter = time.Second
-	watchEvery = 500 * time.Millisecond
+	watchAfter = time.Second            // from the start of the request to the first check
+	watchEvery = 500 * time.Millisecond // between two checks
 )
 
-// Watch calls onClose when the client closes the connection while its request runs.
-// Short requests are not checked. The caller stops it before the next request is
-// read.
+// Watch calls onClose when the client closes the connection while its request runs. Requests
+// that are shorter than watchAfter are not checked. The caller must call stop before the next
+// request is read.
 func (c *Conn) Watch(onClose func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var check func()

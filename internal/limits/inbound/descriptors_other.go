@@ -2,6 +2,6 @@
 
 package inbound
 
-// Descriptors returns how many files and connections the process may have open;
-// false where the system does not say.
+// Descriptors returns false: this system does not report how many files and connections the
+// process may have open.
 func Descriptors() (int, bool) { return 0, false }

@@ -4,8 +4,8 @@ package inbound
 
 import "syscall"
 
-// Descriptors returns how many files and connections the process may have open;
-// false where the system does not say.
+// Descriptors returns how many files and connections the process may have open. It returns
+// false if the system does not report it.
 func Descriptors() (int, bool) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -1,10 +1,10 @@
-// Package inbound bounds the connections of clients.
+// Package inbound limits the connections of clients.
 //
-// A Listener continues when the process has no descriptor left, bounds the
-// connections in all and of each address, and makes room by closing the connection
-// that has been idle longest. A Conn knows whether it is idle, reports that its
-// client has closed it, and closes so that the client can read the last answer: what it
-// still sends is read and dropped, of a bounded number of clients.
+// A Listener limits the number of all connections and of the connections of each address. To
+// make room it closes the connection that has been idle longest. It continues when the process
+// has no descriptor left. A Conn reports whether it is idle, and whether its client has closed
+// it. It closes in a way that the client can read the last answer: it first reads and drops
+// what the client still sends. The number of connections that do so is limited.
 //
 // Proxies determines the address of a client behind trusted proxies.
 package inbound

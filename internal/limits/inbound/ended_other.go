@@ -4,5 +4,5 @@ package inbound
 
 import "net"
 
-// ended reports nothing where a connection cannot be looked at without reading.
+// ended returns false: on this system a connection cannot be checked without reading from it.
 func ended(net.Conn) bool { return false }

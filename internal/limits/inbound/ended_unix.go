@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ended reports whether the other side has closed a connection or broken it,
-// without reading from it.
+// ended reports whether the other side has closed or reset a connection. It does not read from
+// the connection.
 func ended(c net.Conn) bool {
 	raw, ok := c.(syscall.Conn)
 	if !ok {

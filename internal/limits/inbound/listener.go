@@ -12,11 +12,12 @@ import (
 
 // Bounds limit the number of connections.
 type Bounds struct {
-	Conns      int // in all
-	PerAddress int // of one address other than trusted proxies; of one /64 of IPv6
+	Conns      int // all connections
+	PerAddress int // connections of one address, or of one /64 of IPv6; trusted proxies have no such limit
 }
 
-// The backoff after an Accept that failed for lack of a resource.
+// The pause after an Accept that failed because a resource was missing. It doubles with each
+// failure.
 const (
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
@@ -37,21 +38,21 @@ type Listener struct {
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
 	byAddr map[string]int
-	held   map[string]int // connections that are closed but for what they still send, by address
-	holds  int            // all of these
+	held   map[string]int // connections that stay open only while their clients still send, by address
+	holds  int            // number of all held connections
 	closed chan struct{}
 	once   sync.Once
-	stall  atomic.Int64 // see Drain; nanoseconds, 0: it does not drain
+	stall  atomic.Int64 // time of Drain in nanoseconds; 0: it does not drain
 }
 
 // Options of a Listener.
 type Options struct {
-	Proxies Proxies // whose connections are bounded in all only
+	Proxies Proxies // their connections are limited only by Bounds.Conns
 	Log     *slog.Logger
-	Metrics Registerer // may be nil
+	Metrics Registerer // nil: metrics are not registered
 }
 
-// Listen returns a listener over another one.
+// Listen returns a listener that accepts the connections of l within bounds.
 func Listen(l net.Listener, b Bounds, o Options) *Listener {
 	in := &Listener{
 		Listener: l, bounds: b, proxies: o.Proxies, log: o.Log,
@@ -61,12 +62,13 @@ func Listen(l net.Listener, b Bounds, o Options) *Listener {
 	return in
 }
 
-// Of all connections a heldShare may be held for what their clients still send, and of one
-// address a heldShare of those that it may have.
+// heldShare limits the connections that stay open only while their clients still send. They
+// are at most a sixteenth of all connections, and a sixteenth of those of one address.
 const heldShare = 16
 
-// hold counts a connection that is held for what its client still sends. It reports false
-// where no more may be held. One that is held makes room for others as an idle one does.
+// hold counts a connection that stays open only while its client still sends. It returns false
+// if no more connections may be held. A held connection may be closed to make room for others,
+// like an idle one.
 func (l *Listener) hold(c *Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +82,7 @@ func (l *Listener) hold(c *Conn) bool {
 	return true
 }
 
-// release ends what hold began.
+// release ends the count of a connection that hold has counted.
 func (l *Listener) release(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,22 +93,22 @@ func (l *Listener) release(c *Conn) {
 	}
 }
 
-// Held returns the number of connections that are held for what their clients still send.
+// Held returns the number of connections that stay open only while their clients still send.
 func (l *Listener) Held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.holds
 }
 
-// Open returns the number of connections.
+// Open returns the number of open connections.
 func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.conns)
 }
 
-// Accept waits for a connection within the bounds. It fails only when the listener
-// is closed, or fails permanently.
+// Accept waits for a connection within the bounds. It fails only if the listener was closed or
+// has a permanent error.
 func (l *Listener) Accept() (net.Conn, error) {
 	pause := minBackoff
 	for {
@@ -122,7 +124,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		default:
 			l.log.Warn("no connection can be accepted", "err", err, "pause_ms", pause.Milliseconds())
 			l.m.refused.WithLabelValues("shortage").Inc()
-			l.evict("") // which frees a descriptor
+			l.evict("") // to free a descriptor
 			select {
 			case <-l.closed:
 				return nil, net.ErrClosed
@@ -133,25 +135,25 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Drain ends connections whose clients take nothing of their answers for a time, so that
-// they do not keep a server from stopping.
+// Drain makes a write fail if the client reads nothing for the time stall. So a client that
+// does not read its answer cannot keep a server from stopping.
 func (l *Listener) Drain(stall time.Duration) {
 	l.stall.Store(int64(stall))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
-		_ = c.boundWrite() // of a write that waits already
+		_ = c.boundWrite() // for a write that already waits
 	}
 }
 
-// Close stops accepting; connections that were accepted stay.
+// Close stops accepting. Connections that were accepted stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
-// shortage reports whether accepting may succeed later: the process or the machine
-// has no descriptor or memory left, or the client closed the connection before.
+// shortage reports whether Accept may succeed later: the process or the machine has no
+// descriptor or memory left, or the client closed the connection before it was accepted.
 func shortage(err error) bool {
 	for _, e := range []syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR, syscall.EAGAIN,
@@ -163,8 +165,8 @@ func shortage(err error) bool {
 	return false
 }
 
-// admit adds a connection, after closing an idle one where there is no room; nil
-// when it was refused.
+// admit adds a connection. If there is no room, it first closes an idle or held one. It
+// returns nil if it refused the new connection.
 func (l *Listener) admit(inner net.Conn) *Conn {
 	c := &Conn{Conn: inner, l: l}
 	c.since.Store(time.Now().UnixNano())
@@ -191,7 +193,8 @@ func (l *Listener) count(addr string) int {
 	return l.byAddr[addr]
 }
 
-// refuse answers within the empty send buffer of a new connection, and closes it.
+// refuse sends the refusal and closes the connection. The send buffer of a new connection is
+// empty, so the write does not wait for the client.
 func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 	l.m.refused.WithLabelValues(bound).Inc()
 	_ = inner.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
@@ -200,8 +203,9 @@ func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 	return nil
 }
 
-// evict closes the connection that has been idle longest, or is held for what its client
-// still sends, of an address or, for the empty one, of the address that has the most. It reports whether there was one.
+// evict closes the connection of an address that has been idle or held longest. For the empty
+// address it chooses from the address that has the most connections. It reports whether it
+// closed one.
 func (l *Listener) evict(addr string) bool {
 	l.mu.Lock()
 	var oldest *Conn
@@ -222,7 +226,7 @@ func (l *Listener) evict(addr string) bool {
 	return true
 }
 
-// evictsBefore reports whether c is closed rather than d.
+// evictsBefore reports whether c is closed before d.
 func (l *Listener) evictsBefore(c, d *Conn) bool {
 	if of, than := l.byAddr[c.addr], l.byAddr[d.addr]; of != than {
 		return of > than

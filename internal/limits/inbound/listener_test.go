@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// listen opens a listener whose connections are handed to the test.
+// listen opens a listener. It sends accepted connections to the channel accepted.
 func listen(t *testing.T, b Bounds, p Proxies) (l *Listener, accepted chan *Conn) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +80,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	<-accepted
 	dial(t, l, "127.0.0.3")
 	<-accepted
-	first.SetBusy() // so it is not idle, though the oldest
+	first.SetBusy() // the oldest connection, but not idle
 	dial(t, l, "127.0.0.4")
 	<-accepted
 	isClosed(t, flood[1])
@@ -126,7 +126,8 @@ func TestAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// short is a listener that lacks descriptors for a while.
+// short is a listener whose first calls of Accept fail with errs, such as for lack of
+// descriptors.
 type short struct {
 	net.Listener
 	errs []error
@@ -179,7 +180,8 @@ func TestWatchReportsAClosedConnection(t *testing.T) {
 	}
 }
 
-// TestTheLastAnswerArrives closes a connection whose client is still sending.
+// TestTheLastAnswerArrives closes a connection whose client is still sending. The client must
+// be able to read the answer.
 func TestTheLastAnswerArrives(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 1, PerAddress: 1}, nil)
 	c := dial(t, l, "127.0.0.1")
@@ -216,7 +218,7 @@ func TestClient(t *testing.T) {
 		forwarded []string
 		want      string
 	}{
-		{"198.51.100.7:1", []string{"203.0.113.9"}, "198.51.100.7"}, // no proxy: its word counts for nothing
+		{"198.51.100.7:1", []string{"203.0.113.9"}, "198.51.100.7"}, // not a trusted proxy: its header is ignored
 		{"10.1.2.3:1", nil, "10.1.2.3"},
 		{"10.1.2.3:1", []string{"203.0.113.9"}, "203.0.113.9"},
 		{"10.1.2.3:1", []string{"6.6.6.6, 203.0.113.9, 192.0.2.1"}, "203.0.113.9"},
@@ -241,7 +243,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// stillSending closes a connection whose client has not sent all, and returns both ends.
+// stillSending returns both ends of a connection whose client may still send when it closes.
 func stillSending(t *testing.T, l *Listener, accepted chan *Conn, from string) (client net.Conn, in *Conn) {
 	t.Helper()
 	client = dial(t, l, from)
@@ -251,8 +253,8 @@ func stillSending(t *testing.T, l *Listener, accepted chan *Conn, from string) (
 	return client, in
 }
 
-// TestTheRestIsDropped: more than a short time takes, up to the bound, and no longer than
-// its pace allows.
+// TestTheRestIsDropped checks that Close reads and drops more than lingerBytes, and that it
+// ends when the client closes the connection or is too slow.
 func TestTheRestIsDropped(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 16, PerAddress: 16}, nil)
 	c, in := stillSending(t, l, accepted, "127.0.0.1")
@@ -278,7 +280,8 @@ func TestTheRestIsDropped(t *testing.T) {
 	}
 }
 
-// TestHeldConnectionsAreBounded: of all, and of an address. Others are closed soon.
+// TestHeldConnectionsAreBounded checks the limits of held connections: of all, and of one
+// address. Other connections are closed after Rest.Short.
 func TestHeldConnectionsAreBounded(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 3 * heldShare, PerAddress: 2 * heldShare}, nil)
 	var all []*Conn
@@ -294,7 +297,8 @@ func TestHeldConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHeldConnectionsMakeRoom: as idle ones do.
+// TestHeldConnectionsMakeRoom checks that a held connection is closed to make room for another
+// one, like an idle connection.
 func TestHeldConnectionsMakeRoom(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 1, PerAddress: 1}, nil)
 	held, in := stillSending(t, l, accepted, "127.0.0.1")

@@ -11,7 +11,7 @@ type metrics struct {
 	refused  *prometheus.CounterVec
 }
 
-// newMetrics registers the metrics with r; nil: nowhere.
+// newMetrics returns metrics. It registers them with r unless r is nil.
 func newMetrics(r Registerer, open func() int) *metrics {
 	m := &metrics{
 		accepted: prometheus.NewCounter(prometheus.CounterOpts{
@@ -24,7 +24,7 @@ func newMetrics(r Registerer, open func() int) *metrics {
 		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_inbound_refused_total",
-			Help: "Connections of clients that were not taken, by the bound they met: of all connections, of their address, or a shortage of descriptors or memory.",
+			Help: "Connections of clients that were refused, by limit: all connections, connections of one address, or a shortage of descriptors or memory.",
 		}, []string{"bound"}),
 	}
 	for _, bound := range []string{"all", "address", "shortage"} {
@@ -33,7 +33,7 @@ func newMetrics(r Registerer, open func() int) *metrics {
 	if r != nil {
 		r.MustRegister(m.accepted, m.evicted, m.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "alds_inbound_connections",
-			Help: "Connections of clients there are now.",
+			Help: "Open connections of clients.",
 		}, func() float64 { return float64(open()) }))
 	}
 	return m

@@ -9,7 +9,7 @@ import (
 // Proxies are the addresses of trusted proxies.
 type Proxies []netip.Prefix
 
-// Trusted reports whether an address is one of a proxy.
+// Trusted reports whether an address belongs to a trusted proxy.
 func (p Proxies) Trusted(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	for _, one := range p {
@@ -20,13 +20,13 @@ func (p Proxies) Trusted(ip netip.Addr) bool {
 	return false
 }
 
-// TrustedAddr is Trusted for the end of a connection.
+// TrustedAddr is Trusted for the remote address of a connection.
 func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.Trusted(hostOf(addr)) }
 
-// Client returns the address of a client whose connection comes from addr: that
-// address, unless it is a trusted proxy's; then the last address of the joined
-// X-Forwarded-For headers that is not a trusted proxy's. The ones before it may be
-// forged. Where a forwarded address is invalid it is the proxy that sent it.
+// Client returns the address of a client whose connection comes from addr. That is addr itself
+// if it is not a trusted proxy. Otherwise it is the last address in the X-Forwarded-For headers
+// that is not a trusted proxy; the addresses before it may be forged. If an address in the
+// headers is not valid, Client returns the address of the proxy that added it.
 func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 	ip := hostOf(addr)
 	if !p.Trusted(ip) {
@@ -55,8 +55,8 @@ func hostPart(s string) string {
 	return s
 }
 
-// Network returns the network under which an address is counted: itself, or its /64
-// for IPv6, of which one client has all addresses.
+// Network returns the network under which an address is counted. For IPv6 that is its /64,
+// since one client may use all addresses of a /64. For IPv4 it is the address itself.
 func Network(ip netip.Addr) string {
 	ip = ip.Unmap().WithZone("")
 	if ip.Is6() {
@@ -67,7 +67,7 @@ func Network(ip netip.Addr) string {
 	return ip.String()
 }
 
-// hostOf is the IP of a connection's end; the zero Addr where it has none.
+// hostOf returns the IP address of addr, or the zero Addr if addr has none.
 func hostOf(addr net.Addr) netip.Addr {
 	if a, ok := addr.(*net.TCPAddr); ok {
 		ip, _ := netip.AddrFromSlice(a.IP)

@@ -24,7 +24,7 @@ var (
 const unknownLimit = 2 << 30
 
 // Limit returns how many bytes the process may use. It is the smallest of the machine's
-// memory, the limits of its control group and of those above, and Go's own limit
+// memory, the limits of its control group and of the groups above, and Go's own limit
 // (GOMEMLIMIT).
 func Limit() int64 {
 	limit := int64(math.MaxInt64)
@@ -102,7 +102,7 @@ func SetLimit(limit int64) {
 	}
 }
 
-// latePercent is the maximum garbage, as a percentage of the used memory.
+// latePercent is the garbage at which a collection starts, in percent of the memory in use.
 const latePercent = 300
 
 // CollectLate makes the garbage collector run a third as often, within the memory limit,
@@ -116,7 +116,7 @@ func CollectLate() {
 
 const (
 	returnEvery = 4 * time.Second
-	maxUnused   = 64 << 20 // bytes that are kept
+	maxUnused   = 64 << 20 // unused bytes that are not returned to the system
 )
 
 // ReturnUnused returns memory to the system after a load, until ctx ends. Go alone keeps it

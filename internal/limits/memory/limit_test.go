@@ -62,7 +62,7 @@ func TestSetLimit(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != 900<<20 {
 		t.Errorf("%d", got)
 	}
-	SetLimit(1) // the one that is set stays
+	SetLimit(1) // changes nothing, since a limit is set
 	if got := debug.SetMemoryLimit(-1); got != 900<<20 {
 		t.Errorf("%d", got)
 	}
