@@ -15,14 +15,14 @@ import (
 	"github.com/alds-dev/alds/internal/write/tags"
 )
 
-// maxTries is how often a request is executed while the model changes again and
-// again under it. After that its client has to send it again.
+// maxTries is the maximum number of executions of one request if the model changes during each
+// of them. After that the request fails.
 const maxTries = 10
 
-// again executes a write by a set of engines, and anew by newer ones when the model
-// has changed meanwhile. Nothing of an execution that is repeated was committed.
-// What an old model refuses is not refused before it is known to be the present one.
-// Errors: those of do; asset.ErrModelChanged after maxTries.
+// again executes a request with the engines e. If the request fails and the model has changed
+// meanwhile, it executes the request again with the current engines. The failed execution has
+// committed nothing. So a request is refused only according to the current model.
+// Errors: errors of do; asset.ErrModelChanged after maxTries.
 func again[T any](ctx context.Context, s *service, e *engines, do func(*engines) (T, error)) (T, error) {
 	for n := 1; ; n++ {
 		out, err := do(e)
@@ -33,8 +33,8 @@ func again[T any](ctx context.Context, s *service, e *engines, do func(*engines)
 	}
 }
 
-// isNewer reports whether the present model is newer than that of the engines that
-// returned err. It reads the model where err may come from an old one.
+// isNewer reports whether the current model is newer than the model of e, whose execution
+// returned err. If err may be due to an old model, it first reads the model from the database.
 func (s *service) isNewer(ctx context.Context, e *engines, err error) bool {
 	var failed error
 	switch kind := fault.KindOf(err); {
@@ -52,7 +52,7 @@ func (s *service) isNewer(ctx context.Context, e *engines, err error) bool {
 // loaded the new model.
 const refreshTimeout = 10 * time.Second
 
-// modelChanged brings the process to the model that a request has just changed.
+// modelChanged loads the model after a request of this process has changed it.
 func (s *service) modelChanged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (s *service) modelChanged(ctx context.Context) {
 	}
 }
 
-// commands executes bulk requests, now or later.
+// commands implements httpapi.Bulk. It executes bulk requests, now or later.
 type commands struct {
 	*bulk.Async
 	s *service
@@ -73,13 +73,13 @@ func (c commands) Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	return again(ctx, c.s, c.e, func(e *engines) ([]byte, error) { return e.bulk.Run(ctx, who, r) })
 }
 
-// repeated executes an accepted request.
+// repeated executes an accepted request with the current engines; see again.
 func (s *service) repeated(ctx context.Context, do func(*bulk.Engine) error) error {
 	_, err := again(ctx, s, s.present.Load(), func(e *engines) (struct{}, error) { return struct{}{}, do(e.bulk) })
 	return err
 }
 
-// writer writes by path.
+// writer implements httpapi.Writes. It executes writes by path.
 type writer struct {
 	*rest.Engine
 	s *service
@@ -91,14 +91,14 @@ func (w writer) Write(ctx context.Context, who auth.Actor, r rest.Write) ([]byte
 	return again(ctx, w.s, w.e, func(e *engines) ([]byte, error) { return e.rest.Write(ctx, who, r) })
 }
 
-// tagging reads and writes tags.
+// tagging implements httpapi.Tags. It reads and changes tags.
 type tagging struct {
 	*tags.Service
 	s *service
 	e *engines
 }
 
-// Merge makes several tags one.
+// Merge replaces several tags by one.
 func (t tagging) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
 	return again(ctx, t.s, t.e, func(e *engines) ([]byte, error) { return e.tags.Merge(ctx, who, body) })
 }
@@ -108,8 +108,8 @@ func (t tagging) Remove(ctx context.Context, who auth.Actor, body []byte) ([]byt
 	return again(ctx, t.s, t.e, func(e *engines) ([]byte, error) { return e.tags.Remove(ctx, who, body) })
 }
 
-// subscribing manages subscriptions. What they name is checked by the model of this
-// moment.
+// subscribing implements httpapi.Webhooks. It checks the names in a subscription with the
+// current model.
 type subscribing struct {
 	*webhook.Service
 	s *service
@@ -133,7 +133,7 @@ func (w subscribing) Update(ctx context.Context, who auth.Actor, id string, body
 	return hooks.Update(ctx, who, id, body)
 }
 
-// Preview matches a subscription with the latest changes.
+// Preview matches a new subscription with the latest changes.
 func (w subscribing) Preview(ctx context.Context, who auth.Actor, body []byte) (webhook.Preview, error) {
 	hooks, err := w.s.presentHooks(ctx)
 	if err != nil {
@@ -142,21 +142,21 @@ func (w subscribing) Preview(ctx context.Context, who auth.Actor, body []byte) (
 	return hooks.Preview(ctx, who, body)
 }
 
-// following reads the feed of changes.
+// following implements httpapi.Changes. It reads the feed of changes.
 type following struct {
 	s *service
 	e *engines
 }
 
-// Page returns a part of the feed, by the model of this moment.
+// Page returns a page of the feed; see again.
 func (f following) Page(ctx context.Context, who auth.Actor, r feed.Request) (feed.Page, error) {
 	return again(ctx, f.s, f.e, func(e *engines) (feed.Page, error) { return e.feed.Page(ctx, who, r) })
 }
 
-// Wait returns when there is more in the feed than up to head.
+// Wait returns nil when the feed has changes after head, or an error when ctx ends.
 func (f following) Wait(ctx context.Context, head int64) error { return f.s.feed.Wait(ctx, head) }
 
-// presentHooks returns the subscriptions' engine of a model no older than the call.
+// presentHooks reads the current model and returns its engine of subscriptions.
 func (s *service) presentHooks(ctx context.Context) (*webhook.Service, error) {
 	if err := s.catalog.Refresh(ctx); err != nil {
 		return nil, err

@@ -8,18 +8,17 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// The backoff between two attempts to open the database, and the time limit of an
-// attempt.
+// The backoff between two attempts to open the database. It doubles up to maxBackoff.
 const (
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 10 * time.Second
-	jitter       = 0.2 // of a backoff, more or less
-	answerLimit  = 10 * time.Second
+	jitter       = 0.2              // a backoff is longer or shorter by up to this share
+	answerLimit  = 10 * time.Second // time limit of one attempt
 )
 
 // awaitDatabase retries until the database is ready or ctx ends.
-// Errors: what a retry does not change, such as wrong credentials, an unknown
-// database, an old schema or another key.
+// Errors: errors that a retry cannot fix, such as wrong credentials, an unknown database, an
+// old schema or another key.
 func (s *service) awaitDatabase(ctx context.Context) error {
 	if err := s.openBox(); err != nil {
 		return err
@@ -27,7 +26,8 @@ func (s *service) awaitDatabase(ctx context.Context) error {
 	return s.repeat(ctx, s.openDatabase)
 }
 
-// retry asks the database, each time within answerLimit, until it answers or ctx ends.
+// retry calls ask until the database answers or ctx ends. Each call has the time limit
+// answerLimit.
 func (s *service) retry(ctx context.Context, ask func(context.Context) error) error {
 	return s.repeat(ctx, func(ctx context.Context) error {
 		within, cancel := context.WithTimeout(ctx, answerLimit)
@@ -36,7 +36,8 @@ func (s *service) retry(ctx context.Context, ask func(context.Context) error) er
 	})
 }
 
-// repeat does what needs the database until it does not fail for want of it, or ctx ends.
+// repeat calls do until it returns nil or an error other than fault.Transient, or ctx ends.
+// Between two calls it waits for a backoff.
 func (s *service) repeat(ctx context.Context, do func(context.Context) error) error {
 	backoff := firstBackoff
 	for tries := 1; ; tries++ {
@@ -59,8 +60,8 @@ func (s *service) repeat(ctx context.Context, do func(context.Context) error) er
 	}
 }
 
-// withJitter varies a backoff at random, so that processes that lost the same
-// database do not return at the same time.
+// withJitter changes a backoff at random, so that processes that lost the same database do not
+// reconnect at the same time.
 func withJitter(backoff time.Duration) time.Duration {
 	return time.Duration(float64(backoff) * (1 + jitter*(2*rand.Float64()-1)))
 }
@@ -82,5 +83,5 @@ func (s *service) openDatabase(ctx context.Context) error {
 	return s.prepare(within)
 }
 
-// notReady tells why the database is not ready yet.
+// notReady sets the reason why the database is not ready, which /readyz reports.
 func (s *service) notReady(why error) { s.admin.NotReady("database", why) }

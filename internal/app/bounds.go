@@ -13,14 +13,14 @@ import (
 // Defaults that depend on the machine.
 const (
 	defaultConns = 4096
-	ownFiles     = 64 // descriptors of listeners, logs, the queue and SQLite
+	ownFiles     = 64 // descriptors for listeners, logs, the queue and SQLite
 	memoryShare  = 4  // requests may use a quarter of the memory
 	addressShare = 4  // one address may have a quarter of the connections
 
-	recentPerCore = 8 // requests that began a moment ago
+	recentPerCore = 8 // running requests that began a moment ago, for each core
 )
 
-// setLimits sets what requests may use of the process.
+// setLimits sets the limits of requests and connections.
 func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 	o.Conns = connLimits(s.cfg.MaxConns, s.cfg.ConnsPerAddress, s.ownDescriptors())
 	o.Proxies = s.cfg.TrustedProxies
@@ -36,15 +36,15 @@ func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 	})
 }
 
-// recentRequests returns how many requests that began a moment ago may run: those of a
-// database that is far away wait for it and leave the cores to more of them, another
-// recentPerCore for each millisecond of a round trip.
+// recentRequests returns how many requests that began a moment ago may run at the same time.
+// That is recentPerCore for each core, and the same number again for each millisecond of a
+// round trip to the database: requests that wait for the database leave the cores to others.
 func recentRequests(cores int, trip time.Duration) int {
 	return int(recentPerCore * float64(cores) * (1 + trip.Seconds()*1000))
 }
 
-// ownDescriptors returns how many descriptors the process needs apart from its
-// clients' connections.
+// ownDescriptors returns how many descriptors the process needs besides those of client
+// connections.
 func (s *service) ownDescriptors() int {
 	own := s.cfg.DBConns + ownFiles
 	if s.role.works {
@@ -53,8 +53,8 @@ func (s *service) ownDescriptors() int {
 	return own
 }
 
-// connLimits returns the limits on client connections: the settings, else what the
-// descriptor limit leaves, at least a quarter of it.
+// connLimits returns the limits of client connections. For settings that are 0 it returns
+// defaults within the limit of descriptors: without own descriptors, but at least a quarter.
 func connLimits(conns, perAddress, own int) inbound.Bounds {
 	if conns == 0 {
 		conns = defaultConns
@@ -68,8 +68,9 @@ func connLimits(conns, perAddress, own int) inbound.Bounds {
 	return inbound.Bounds{Conns: conns, PerAddress: min(perAddress, conns)}
 }
 
-// newBudget sets Go's memory limit to what the process may use, and returns the
-// budget of requests.
+// newBudget sets Go's memory limit from the memory that the process may use, and returns the
+// memory budget of requests. setting is the size of the budget in bytes; 0: a quarter of that
+// memory.
 func newBudget(setting int) *memory.Budget {
 	limit := memory.Limit()
 	memory.SetLimit(limit)
@@ -79,11 +80,11 @@ func newBudget(setting int) *memory.Budget {
 	return memory.NewBudget(limit / memoryShare)
 }
 
-// returnedFrom is how many bytes requests must have used at once for memory to be
-// returned to the system afterwards.
+// returnedFrom is the number of bytes that requests must have used at the same time before
+// memory is returned to the system.
 const returnedFrom = 32 << 20
 
-// returnMemory returns memory to the system after load, until ctx ends.
+// returnMemory returns memory to the system after a load, until ctx ends.
 func (s *service) returnMemory(ctx context.Context) error {
 	return memory.ReturnUnused(ctx, func() bool { return s.memory.Peak() > returnedFrom })
 }

@@ -39,7 +39,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// service is all parts of a process, built once.
+// service has all parts of a process. Each part is built once.
 type service struct {
 	role    Role
 	cfg     config.Config
@@ -48,43 +48,43 @@ type service struct {
 	public  string // base URL as clients see it
 
 	memory *memory.Budget
-	tracer *tracing.Tracer // nil unless traces are sent
+	tracer *tracing.Tracer // nil: no traces are sent
 
 	db       *db.DB
 	trail    *trail.Log
-	box      *secret.Box // nil for commands that read no secrets
-	model    *meta.Model // without what administrators add
+	box      *secret.Box // nil: no key for stored secrets is set or needed
+	model    *meta.Model // of the program, without custom attributes
 	auth     *auth.Service
 	embedded bool // the queue is in this process
 	queue    *jobs.Queue
 	client   *jobs.Client
 	contents *blob.Store           // the bytes of attachments and images
-	bucket   blob.Bucket           // where they lie; nil: in the database
-	hooks    *webhook.Service      // of any model
-	catalog  *catalog.Catalog      // the present model
+	bucket   blob.Bucket           // stores the contents outside of the database; nil: the database stores them
+	hooks    *webhook.Service      // for work that is the same for all models
+	catalog  *catalog.Catalog      // reads the current model
 	feed     *feed.Log             // the order of changes
-	words    *localizer.Localizer  // of any model
-	texts    *localization.Service // that administrators have set
+	words    *localizer.Localizer  // texts of the program
+	texts    *localization.Service // texts that administrators have set
 	async    *bulk.Async           // nil unless the role writes
-	slowest  *processes.Slowest    // queries of this process
-	process  *processes.Process    // this one, in the table of all
-	system   *system.Service       // what administrators ask about the installation
+	slowest  *processes.Slowest    // slowest queries of this process
+	process  *processes.Process    // this process in the table of all processes
+	system   *system.Service       // state of the installation, for administrators
 	api      *httpapi.API
-	present  atomic.Pointer[engines] // of the present model
-	newModel news                    // the present model has changed
+	present  atomic.Pointer[engines] // set of the current model
+	newModel news                    // signals that the current model has changed
 	admin    *admin.Server
 
-	adminEnded chan error
-	told       atomic.Int64 // when it was told to end; UTC nanoseconds, 0: it was not
+	adminEnded chan error   // gets the error of the admin listener when it ends
+	told       atomic.Int64 // when the process was told to stop; UTC nanoseconds, 0: it was not
 
-	unwatched *webhook.Unwatched // when nobody subscribes to changes
-	backlog   *webhook.Meter     // of changes that wait for their fan-out
+	unwatched *webhook.Unwatched // whether any subscription is enabled
+	backlog   *webhook.Meter     // measures the changes that wait for their fan-out
 
-	closers []func() error // in the order of opening
+	closers []func() error // in the order of opening; close calls them in reverse
 }
 
-// open reads the settings and opens what every command needs: the database, the
-// model and the logins. It does not retry.
+// open reads the settings and opens the parts that every command needs: the database, the
+// audit trail and the logins. It does not retry.
 func open(ctx context.Context, o outside, role Role) (*service, error) {
 	s, err := load(o, role, config.ForCommand)
 	if err != nil {
@@ -97,12 +97,12 @@ func open(ctx context.Context, o outside, role Role) (*service, error) {
 	return s, nil
 }
 
-// load reads the settings and builds what needs no database.
+// load reads the settings and builds the parts that need no database.
 func load(o outside, role Role, read func(getenv func(string) string, standalone bool) (config.Config, error)) (*service, error) {
 	cfg, err := read(o.getenv, role.standalone)
 	log := newLogger(o.stderr, cfg.LogLevel)
 	for _, unknown := range config.UnknownNames(o.names) {
-		log.Warn("an environment variable looks like a setting and is none", "name", unknown.Name, "nearest", unknown.Nearest)
+		log.Warn("an environment variable looks like a setting but is not one", "name", unknown.Name, "nearest", unknown.Nearest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("settings:\n%w", err)
@@ -111,13 +111,13 @@ func load(o outside, role Role, read func(getenv func(string) string, standalone
 		memory.CollectLate()
 	}
 	for _, w := range cfg.Warnings {
-		log.Warn("a setting needs a look", "warning", w.Text, "setting", w.Setting, "parameters", w.Parameters)
+		log.Warn("warning about a setting", "warning", w.Text, "setting", w.Setting, "parameters", w.Parameters)
 	}
 	return &service{role: role, cfg: cfg, log: log, metrics: newRegistry(role.name), model: meta.Default(), memory: newBudget(cfg.BodyMemory), slowest: processes.NewSlowest(nil)}, nil
 }
 
-// connect opens the database and its logins.
-// Errors: fault.Transient when the database does not answer.
+// connect opens the database, the audit trail and the logins.
+// Errors: fault.Transient if the database does not answer.
 func (s *service) connect(ctx context.Context) (err error) {
 	if err := s.openDB(ctx); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *service) openDB(ctx context.Context) (err error) {
 	return nil
 }
 
-// build builds the engines and edges, from the database up.
+// build builds the queue, the engines and the API.
 func (s *service) build(ctx context.Context, l listeners) error {
 	s.public = s.cfg.BaseURL(s.cfg.Addr)
 	if l.http != nil {
@@ -181,8 +181,8 @@ func (s *service) build(ctx context.Context, l listeners) error {
 	return nil
 }
 
-// buildAPI builds the API over the present engines. A standalone on loopback may have a
-// password that everybody knows, so it answers to its own names only.
+// buildAPI builds the API. A standalone on loopback may have the default password, so it
+// answers only requests for its own host names.
 func (s *service) buildAPI(ctx context.Context, l net.Listener) error {
 	o := httpapi.Options{
 		Instance: s.cfg.Instance, MaxBody: s.cfg.MaxBody, MaxFile: s.cfg.MaxAttachment, Timeout: s.cfg.RequestTimeout, Public: s.public, Open: s.cfg.OpenMetadata,
@@ -200,7 +200,7 @@ func (s *service) buildAPI(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// openContents opens the store of contents.
+// openContents opens the store of attachments and images.
 func (s *service) openContents() (err error) {
 	if s.contents != nil {
 		return nil
@@ -214,7 +214,7 @@ func (s *service) openContents() (err error) {
 	return nil
 }
 
-// openQueue opens the queue, embedded when no address is given.
+// openQueue opens the queue. If REDIS_URL is not set, it starts the embedded queue.
 func (s *service) openQueue() (err error) {
 	url := s.cfg.Redis
 	if url == "" {
@@ -233,8 +233,8 @@ func (s *service) openQueue() (err error) {
 	return nil
 }
 
-// openBox reads the key for stored secrets; standalone creates its own. A command
-// without a key has no box.
+// openBox reads the key for stored secrets. Standalone creates a key file if there is none. For
+// a command without a key, s.box stays nil.
 func (s *service) openBox() (err error) {
 	key := []byte(s.cfg.SecretKey.Reveal())
 	if s.cfg.SecretKey.IsZero() && s.cfg.SecretKeyFile == "" {
@@ -249,8 +249,8 @@ func (s *service) openBox() (err error) {
 	return err
 }
 
-// checkKey refuses a key that does not open the secrets of the database. Without a
-// key the first role that starts stores what it is known by.
+// checkKey returns an error if the key cannot decrypt the secrets of the database. The first
+// role that starts on a new database stores a check value of its key.
 func (s *service) checkKey(ctx context.Context) error {
 	if s.box == nil {
 		return nil
@@ -269,14 +269,15 @@ func (s *service) checkKey(ctx context.Context) error {
 }
 
 func (s *service) checks() []admin.Check {
-	apart := s.db.Health() // requests cannot keep the checks waiting
+	apart := s.db.Health() // with connections of its own, so that checks do not wait for requests
 	all := []admin.Check{
 		{Name: "database", Run: apart.Writable},
 		{Name: "schema", Run: apart.SchemaIsCurrent},
-		{Name: "redis", Run: s.pingQueue, Optional: true}, // the sweep finds the work without it
+		{Name: "redis", Run: s.pingQueue, Optional: true}, // without Redis, the sweep still finds the work
 	}
 	if s.bucket != nil {
-		all = append(all, admin.Check{Name: "attachments", Run: s.contents.Ping, Optional: true}) // all else goes on without them
+		// Everything else works without attachments.
+		all = append(all, admin.Check{Name: "attachments", Run: s.contents.Ping, Optional: true})
 	}
 	return all
 }
@@ -288,7 +289,7 @@ func (s *service) pingQueue(ctx context.Context) error {
 	return nil
 }
 
-// close closes what was opened, in reverse order.
+// close closes all parts that were opened, in reverse order.
 func (s *service) close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		if err := s.closers[i](); err != nil {

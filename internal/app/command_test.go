@@ -169,7 +169,7 @@ func TestALoginThatIsGone(t *testing.T) {
 				}
 				for _, c := range []commandCase{
 					{line: "api check", status: 1, stdout: damage.found, stderr: "1 findings"},
-					{line: "api repair", status: 1, stdout: damage.found, stderr: "none of which can be mended"},
+					{line: "api repair", status: 1, stdout: damage.found, stderr: "none of which can be repaired"},
 					{line: "api repair --yes", status: 1, stdout: damage.found, stderr: "1 findings are left"},
 					{line: "api password --member ghost", stdin: "x", status: 1, stderr: `no member has the username "ghost"`},
 					{line: "api password --member Admin", stdin: "second", stdout: "the password of Admin is set"},

@@ -3,11 +3,10 @@
 //
 //	Run: settings → database → model → auth → engines → queue → listeners → roles
 //
-// A role is a list of parts, functions that run until their context ends. The
-// first part that fails stops all. Stopping has steps, each of which waits for
-// the one before: stop accepting and finish running work, send the last messages
-// to the queue, close the queue and the database. All of it happens within the
-// grace period.
+// A role is a list of parts, which are functions that run until their context ends. The first
+// part that fails stops all others. Stopping has three steps, one after the other: finish the
+// running work, send the last messages to the queue, and stop the admin listener. They must
+// end within the grace period. After that, the queue and the database are closed.
 //
-// Nothing here is global: several services can run in one process, as in tests.
+// Several services can run in one process, as in tests.
 package app

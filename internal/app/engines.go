@@ -14,15 +14,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// reader implements httpapi.Queries: it reads all rows of a request in one
-// snapshot.
+// reader implements httpapi.Queries. It reads all rows of a request in one snapshot.
 type reader struct {
 	db   *db.DB
 	find *find.Finder
 }
 
-// Rows reads the queries of query.v1. The answer is streamed, unless a query asks
-// for result info, which goes into a header before the rows.
+// Rows reads the queries of query.v1. The answer is streamed, unless a query asks for result
+// info: that is sent in a header, before the rows.
 // Shape: [[row, …], …], one list per query; result info [{"next": …, "total": …,
 // "explain": …}, …].
 func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Request) (httpapi.Answer, error) {
@@ -30,7 +29,7 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Reque
 		body, infos, err := r.results(ctx, r.find.Into(nil), who, requests)
 		return httpapi.Answer{Body: body, Result: find.JoinResultInfo(infos)}, err
 	}
-	checked := len(requests) == 1 // a single query fails before its first part
+	checked := len(requests) == 1 // a single query fails before its first part anyway
 	check := func() error {
 		for i := 0; i < len(requests) && !checked; i++ {
 			if err := r.find.Check(requests[i]); err != nil {
@@ -47,7 +46,7 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Reque
 	}
 	return httpapi.Answer{Stream: func(ctx context.Context, flush find.Flush) ([]byte, error) {
 		body, _, err := r.results(ctx, r.find.Into(func(w []byte) ([]byte, error) {
-			if err := check(); err != nil { // before the first part, while an error still has its status
+			if err := check(); err != nil { // before the first part is sent, so that the error still sets the status
 				return nil, err
 			}
 			return flush(w)
@@ -58,8 +57,7 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Reque
 
 func unbounded(q query.Request) bool { return !find.Bounded(q) }
 
-// results reads all result sets in one snapshot. A single query of one statement
-// needs none.
+// results reads all result sets in one snapshot. A single query needs no transaction for that.
 func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, requests []query.Request) (body []byte, infos [][]byte, err error) {
 	body = []byte{'['}
 	infos = make([][]byte, len(requests))
@@ -82,19 +80,19 @@ func (r reader) results(ctx context.Context, f *find.Finder, who auth.Actor, req
 	return append(body, ']'), infos, err
 }
 
-// Assets reads in a form of the data interface.
+// Assets reads assets and encodes them in a form of the data interface.
 func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, form encode.Form, flush find.Flush) ([]byte, error) {
 	return r.find.Into(flush).Assets(ctx, nil, who, q, form, nil)
 }
 
-// committed is called after every commit that wrote versions.
+// committed receives a call after every commit that has written versions.
 type committed struct {
 	jobs *jobs.Client
 	feed *feed.Log
 }
 
-// Committed wakes the workers, unless nothing waits for them, and those who wait for
-// changes.
+// Committed wakes the requests that wait for changes. If the change waits for its fan-out, it
+// also wakes the workers.
 func (c committed) Committed(auditID int64, write string, waits bool) {
 	if waits {
 		c.jobs.Committed(auditID, write)

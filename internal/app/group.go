@@ -11,20 +11,21 @@ import (
 // part is a long-running function of a role.
 type part struct {
 	name string
-	run  func(ctx context.Context) error // until ctx ends and its work is finished
-	step int                             // of stopping, lowest first
+	run  func(ctx context.Context) error // returns when ctx has ended and its work is finished
+	step int                             // the step in which it is stopped
 }
 
-// The steps of stopping.
+// The steps of stopping, in this order.
 const (
-	stepWork  = iota // listeners and workers finish what is running
-	stepQueue        // the client of the queue sends what they left
-	stepAdmin        // the admin listener, which reports the stopping until then
+	stepWork  = iota // listeners and workers finish the running work
+	stepQueue        // the client of the queue sends the last messages
+	stepAdmin        // the admin listener, which reports until then that the process is stopping
 	steps
 )
 
-// runParts runs parts until ctx or one of them ends, then stops them step by step
-// within grace. It returns why the part ended, or nil if ctx did.
+// runParts runs parts until ctx or one of them ends. Then it stops all of them, step by step,
+// within grace. It returns the error of the part that ended, or nil if ctx ended, joined with
+// the errors of stopping.
 func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.Logger) error {
 	type ended struct {
 		part part
@@ -71,8 +72,8 @@ func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.
 	return first
 }
 
-// recovered runs a part and returns a panic as an error, so that the process still
-// stops in order.
+// recovered runs a part. It returns a panic as an error, so that the process still stops in
+// order.
 func recovered(ctx context.Context, p part) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

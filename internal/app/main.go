@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/access/trail"
 )
 
-// Main runs the roles, or the command in the arguments, and returns the exit
-// status. SIGTERM and SIGINT stop it in order; a second one ends it at once.
+// Main runs the roles, or the command in the arguments, and returns the exit status. SIGTERM
+// and SIGINT stop it in order. A second signal ends the process at once.
 func Main(roles ...Role) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -30,7 +30,7 @@ func Main(roles ...Role) int {
 	return execute(ctx, os.Args[1:], outside{getenv: os.Getenv, names: names, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, merge(roles))
 }
 
-// outside is what a process has from where it was started.
+// outside has the environment variables and standard streams of a process. Tests replace them.
 type outside struct {
 	getenv func(string) string
 	names  []string // of all environment variables
@@ -40,8 +40,8 @@ type outside struct {
 	later  func(time.Duration, func()) // calls a function after a time; nil: time.AfterFunc
 }
 
-// execute runs what the arguments name and returns the exit status: 2 for arguments
-// that the role does not take, 3 for errStop and 1 for whatever else failed.
+// execute runs the command in the arguments, or the role if there are none. It returns the
+// exit status: 0 for success, 2 for wrong arguments, 3 for errStop, 1 for any other error.
 func execute(ctx context.Context, args []string, o outside, role Role) int {
 	err := command(ctx, args, o, role)
 	if err == nil {
@@ -62,7 +62,7 @@ func execute(ctx context.Context, args []string, o outside, role Role) int {
 	return 1
 }
 
-// commandPath is what is typed for a command, without its arguments.
+// commandPath returns the words that a user types for a command, without its arguments.
 func commandPath(n *kong.Node) string {
 	for n.Type == kong.ArgumentNode {
 		n = n.Parent
@@ -73,8 +73,8 @@ func commandPath(n *kong.Node) string {
 	return commandPath(n.Parent) + " " + n.Name
 }
 
-// command runs what the arguments name. Errors: *kong.ParseError for arguments that
-// the role does not take.
+// command runs the command in the arguments, or the role if there are none.
+// Errors: *kong.ParseError for wrong arguments; errors of the command or the role.
 func command(ctx context.Context, args []string, o outside, role Role) error {
 	if len(args) == 0 {
 		return run(ctx, o, role)

@@ -15,14 +15,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/processes"
 )
 
-// repairCommand mends what can be derived from other rows.
+// repairCommand repairs rows that can be derived from other rows.
 type repairCommand struct {
-	Yes bool `help:"Mend it. Every process of the service must have been stopped."`
+	Yes bool `help:"Repair the database. Stop every process of the service first."`
 }
 
-// Run prints what check finds and what would mend it; with --yes it mends what can be
-// derived from other rows. Nothing else may run on the database then.
-// Errors: also when anything is left.
+// Run prints the findings of check, and the statements that would repair them. With --yes it
+// executes the statements. Then no other process may use the database.
+// Errors: also if findings remain.
 func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
 	return withReady(ctx, o, role, (*service).readyForCheck, func(s *service) error {
 		state, err := s.db.SchemaState(ctx)
@@ -48,41 +48,42 @@ func (s *service) planRepair(ctx context.Context, p *repairPrinter) error {
 	if err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
-	mendable := 0
+	repairable := 0
 	for _, f := range found {
 		p.finding(f)
 		if len(f.Mends()) > 0 {
-			mendable++
+			repairable++
 		}
 	}
 	switch {
 	case len(found) == 0:
 		p.line("the database agrees with itself")
 		return nil
-	case mendable == 0:
-		return fmt.Errorf("repair: %d findings, none of which can be mended from other rows", len(found))
+	case repairable == 0:
+		return fmt.Errorf("repair: %d findings, none of which can be repaired from other rows", len(found))
 	}
-	return fmt.Errorf("repair: nothing was changed; of %d findings %d can be mended, by %d statements: stop every process and run `repair --yes`",
-		len(found), mendable, p.statements)
+	return fmt.Errorf("repair: nothing was changed; of %d findings %d can be repaired, by %d statements: stop every process and run `repair --yes`",
+		len(found), repairable, p.statements)
 }
 
-// repair mends what can be derived and prints it.
+// repair repairs and prints the findings that can be derived from other rows. It also prints
+// those that remain.
 func (s *service) repair(ctx context.Context, p *repairPrinter) error {
 	if err := s.nobodyRuns(ctx, s.db); err != nil && !db.IsNoTable(err) {
 		return fmt.Errorf("nothing was changed; %w", err)
 	}
-	mended := 0
+	repaired := 0
 	left, err := check.Repair{
 		Guard: s.nobodyRuns,
 		Record: func(ctx context.Context, tx *db.Tx, name string, findings int) error {
 			return trail.Record(ctx, tx, trail.Event{Kind: trail.Repaired, Count: findings, Detail: trail.Detail{Changed: []string{name}}})
 		},
-		Mended: func(f check.Finding) { mended++; p.finding(f) },
+		Mended: func(f check.Finding) { repaired++; p.finding(f) },
 	}.Do(ctx, s.db, s.presentModel)
 	for _, f := range left {
 		p.finding(f)
 	}
-	p.line(fmt.Sprintf("%d findings mended, by %d statements", mended, p.statements))
+	p.line(fmt.Sprintf("%d findings repaired, by %d statements", repaired, p.statements))
 	if err != nil {
 		return fmt.Errorf("repair: it may run again: %w", err)
 	}
@@ -92,7 +93,7 @@ func (s *service) repair(ctx context.Context, p *repairPrinter) error {
 	return nil
 }
 
-// presentModel reads the present model.
+// presentModel reads the current model from the database.
 func (s *service) presentModel(ctx context.Context) (*meta.Model, error) {
 	known := catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog")})
 	if err := known.Refresh(ctx); err != nil {
@@ -101,7 +102,7 @@ func (s *service) presentModel(ctx context.Context) (*meta.Model, error) {
 	return known.Present().Model, nil
 }
 
-// nobodyRuns refuses while a process of the service runs, or was killed within the last
+// nobodyRuns returns an error if a process of the service runs, or has run within the last
 // minute.
 func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
 	all, err := processes.List(ctx, q, s.db.Dialect)
@@ -120,11 +121,11 @@ func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
 	return fmt.Errorf("repair: these processes run, or were seen within the last minute: %s; stop them, since nothing may write meanwhile", strings.Join(running, ", "))
 }
 
-// repairPrinter prints findings and what mends them.
+// repairPrinter prints findings and the statements that repair them.
 type repairPrinter struct {
 	to         io.Writer
-	statements int
-	err        error // the first of the writer
+	statements int   // printed so far
+	err        error // first error of the writer
 }
 
 func (p *repairPrinter) line(text string) {

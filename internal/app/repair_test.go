@@ -58,7 +58,7 @@ func TestRepairCommand(t *testing.T) {
 			exec(`UPDATE asset SET name = 'altered by hand' WHERE id = 20`)
 			exec(`DELETE FROM sequence WHERE name = 'model'`)
 			expect("a check without a model", "1 findings", `the row "model" is missing; `+"`api repair` mends it", "check")
-			expect("a plan without a model", "nothing was changed; of 1 findings 1 can be mended", `    INSERT INTO sequence (name, value, stamped_at) VALUES ("model", "1", "0")`, "repair")
+			expect("a plan without a model", "nothing was changed; of 1 findings 1 can be repaired", `    INSERT INTO sequence (name, value, stamped_at) VALUES ("model", "1", "0")`, "repair")
 			exec(`INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES ('p', 'worker', 'v', 'h', 1, ` + d.Dialect.NowMicros + `, '[]')`)
 			refused := "nothing was changed; repair: these processes run, or were seen within the last minute: worker on h; stop them"
 			expect("while a process runs", refused, "", "repair", "--yes")
@@ -69,14 +69,14 @@ func TestRepairCommand(t *testing.T) {
 			if got, events := name(); got != "altered by hand" || events != 0 {
 				t.Errorf("the plan made it %q, %d events", got, events)
 			}
-			expect("mended", "", "2 findings mended, by 3 statements", "repair", "--yes")
+			expect("mended", "", "2 findings repaired, by 3 statements", "repair", "--yes")
 			if got, events := name(); got != sound || events != 2 {
 				t.Errorf("it is %q, was %q, with %d events", got, sound, events)
 			}
 			expect("sound again", "", "agrees with itself", "check")
 			exec(`UPDATE credential SET password_hash = ''`)
 			expect("what cannot be mended", "1 findings are left", "set it again: `api password", "repair", "--yes")
-			expect("and is shown", "none of which can be mended", "", "repair")
+			expect("and is shown", "none of which can be repaired", "", "repair")
 		})
 	}
 }

@@ -16,30 +16,32 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// Role is what a process runs.
+// Role is the work of a process.
 type Role struct {
 	name       string
-	about      string // what it does, a sentence
+	about      string // a sentence for --help
 	http       bool   // serves the interface
-	works      bool   // fans out changes and delivers events
+	works      bool   // fans out changes, delivers events, executes accepted requests
 	schedules  bool   // runs periodic work
-	standalone bool   // uses embedded parts
+	standalone bool   // uses SQLite and an embedded queue, unless other addresses are set
 
 	startQueue StartQueue // nil unless standalone
 }
 
-// StartQueue starts a Redis within the process. It returns the address and what ends it.
+// StartQueue starts a Redis within the process. It returns the address and a function that
+// stops it.
 type StartQueue func() (url string, stop func(), err error)
 
-// The roles that run beside each other.
+// The roles that run in separate processes.
 var (
 	API       = Role{name: "api", about: "Without a command, serves the HTTP interface.", http: true}
-	Worker    = Role{name: "worker", about: "Fans changes out to subscriptions, delivers the events and carries out accepted requests.", works: true}
-	Scheduler = Role{name: "scheduler", about: "Does the periodic work. Two of them running at once do no harm.", schedules: true}
+	Worker    = Role{name: "worker", about: "Fans changes out to subscriptions, delivers the events and executes accepted requests.", works: true}
+	Scheduler = Role{name: "scheduler", about: "Does the periodic work. You can run several at the same time.", schedules: true}
 )
 
-// StandaloneWith returns the three others in one process, on SQLite and an embedded
-// queue. The queue is passed, so that the other commands do not link it.
+// StandaloneWith returns a role that does the work of the three others in one process, on
+// SQLite and an embedded queue. start is a parameter, so that the other programs do not link
+// the queue.
 func StandaloneWith(start StartQueue) Role {
 	return Role{
 		name: "standalone", about: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",
@@ -47,7 +49,7 @@ func StandaloneWith(start StartQueue) Role {
 	}
 }
 
-// merge returns the role that does what all roles do.
+// merge returns one role that does the work of all roles.
 func merge(roles []Role) Role {
 	if len(roles) == 1 {
 		return roles[0]
@@ -71,10 +73,10 @@ func merge(roles []Role) Role {
 
 // The periods of the scheduler's work.
 const (
-	prunePeriod   = 10 * time.Second // deletes receipts but the latest twenty
-	purgePeriod   = 10 * time.Second // removes what deleted custom attributes have left
-	historyPeriod = time.Minute      // removes history that need not be kept any more, for some time
-	expirePeriod  = 10 * time.Minute // deletes expired answers to idempotency keys, contents that nothing holds, and old events of the audit trail
+	prunePeriod   = 10 * time.Second // of deleting old receipts and deliveries, and disabling failing subscriptions
+	purgePeriod   = 10 * time.Second // of removing the values of deleted custom attributes
+	historyPeriod = time.Minute      // of removing history that is older than ALDS_VERSION_KEEP
+	expirePeriod  = 10 * time.Minute // of deleting expired answers to idempotency keys, unused contents, and old audit events
 )
 
 // parts lists the parts of the service's role.
@@ -130,7 +132,7 @@ func (s *service) scheduler() *jobs.Scheduler {
 	)
 }
 
-// pruner removes history that need not be kept any more.
+// pruner returns the periodic work that removes history older than ALDS_VERSION_KEEP.
 func (s *service) pruner() *history.Pruner {
 	return history.New(s.db, history.Options{
 		Keep:     s.cfg.VersionKeep,
@@ -142,17 +144,17 @@ func (s *service) pruner() *history.Pruner {
 	})
 }
 
-// serveAPI serves requests until ctx ends, then lets the running ones finish.
+// serveAPI serves requests until ctx ends. Then it waits for the running requests.
 func (s *service) serveAPI(ctx context.Context, l net.Listener) error {
 	return serve(ctx, func() error { return s.api.Serve(l) }, func(ctx context.Context) error {
 		s.admin.Drain()
 		err := s.api.Shutdown(ctx)
-		_ = l.Close() // a server that is shut down before it starts would serve
+		_ = l.Close() // otherwise a server that is shut down before its start serves after that
 		return err
 	}, s.cfg.ShutdownGrace)
 }
 
-// startAdmin starts serving the admin listener, as not ready.
+// startAdmin starts the admin server, which reports that the process is not ready yet.
 func (s *service) startAdmin(l net.Listener) {
 	s.admin = admin.New(s.metrics, s.component("admin"))
 	s.notReady(fault.Transientf(nil, "the database has not been asked yet"))
@@ -160,7 +162,8 @@ func (s *service) startAdmin(l net.Listener) {
 	go func() { s.adminEnded <- s.admin.Serve(l) }()
 }
 
-// serveAdmin lets the admin listener, which serves already, go on until ctx ends.
+// serveAdmin waits until ctx ends, or until the admin server that startAdmin started fails. It
+// shuts the server down.
 func (s *service) serveAdmin(ctx context.Context) error {
 	return serve(ctx, func() error { return <-s.adminEnded }, s.admin.Shutdown, time.Second)
 }

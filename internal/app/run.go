@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/operate/dump"
 )
 
-// Run builds the service from the settings in getenv and runs the roles until ctx
-// ends. Logs and the welcome go to stderr.
+// Run builds the service from the settings in getenv and runs the roles until ctx ends. It
+// writes the log and the welcome text to stderr.
 func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
 	return run(ctx, outside{getenv: getenv, stderr: stderr}, merge(roles))
 }
@@ -46,7 +46,7 @@ func run(ctx context.Context, o outside, role Role) error {
 		if ctx.Err() == nil {
 			return err
 		}
-		s.log.Info("stopped before it had started", "err", err)
+		s.log.Info("stopped before the start was complete", "err", err)
 		return nil
 	}
 	s.admin.SetChecks(s.checks())
@@ -59,7 +59,8 @@ func run(ctx context.Context, o outside, role Role) error {
 	return err
 }
 
-// start opens the database and builds the engines. A database that is away is waited for.
+// start opens the database and builds the engines. It waits for a database that does not
+// answer.
 func (s *service) start(ctx context.Context, l *listeners) error {
 	if err := s.awaitDatabase(ctx); err != nil {
 		return err
@@ -74,11 +75,11 @@ func (s *service) start(ctx context.Context, l *listeners) error {
 	return s.build(ctx, *l)
 }
 
-// tellEngine logs which database server was found, and what that means.
+// tellEngine logs the kind and mode of the database server, and what they mean for alds.
 func (s *service) tellEngine(ctx context.Context) {
 	switch e, err := s.db.Engine(ctx); {
 	case err != nil:
-		s.log.Warn("the database does not say what it is", "err", err)
+		s.log.Warn("the kind of database server is unknown", "err", err)
 	case !e.Writes:
 		s.log.Warn("the database takes no writes", "server", e.Server, "mode", e.Mode, "means", e.Means)
 	default:
@@ -86,9 +87,9 @@ func (s *service) tellEngine(ctx context.Context) {
 	}
 }
 
-// delayed returns a context that ends some time after ctx where the role takes requests.
-// Meanwhile the process says that it is stopping and works on, so that balancers find
-// out before connections are refused.
+// delayed returns a context that ends with ctx, or ALDS_SHUTDOWN_DELAY later if the role
+// serves requests. During the delay the process serves requests but reports that it is not
+// ready, so that load balancers notice before connections are refused.
 func (s *service) delayed(ctx context.Context, after func(time.Duration, func())) (context.Context, context.CancelFunc) {
 	if !s.role.http || s.cfg.ShutdownDelay == 0 {
 		return context.WithCancel(ctx)
@@ -106,20 +107,19 @@ func (s *service) delayed(ctx context.Context, after func(time.Duration, func())
 	return later, cancel
 }
 
-// Migrate brings the schema up to date and fills a new database with the
-// well-known assets and the administrator's login. Running it again changes
-// nothing, and neither does running that of an older release which works with the
-// database.
+// Migrate updates the schema, and fills a new database with the well-known assets and the
+// administrator's login. A second call changes nothing. The Migrate of an older release that
+// works with the database changes nothing either.
 func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
 	return migrateCommand{}.Run(ctx, outside{getenv: getenv, stderr: stderr}, merge(roles))
 }
 
-// migrateCommand brings the schema up to date, or says what that would do.
+// migrateCommand updates the schema, or reports what the update would do.
 type migrateCommand struct {
-	Check bool `help:"Change nothing; tell which migrations would run, and whether the processes that run now go on working: exit status 0 if so, 3 if they must be stopped before."`
+	Check bool `help:"Change nothing. Print which migrations would run, and whether running processes continue to work afterwards. The exit status is 0 if they do, and 3 if you must stop them first."`
 }
 
-// Run does what Migrate does, or checks.
+// Run does the same as Migrate. With --check it only prints a report.
 func (c migrateCommand) Run(ctx context.Context, o outside, role Role) error {
 	s, err := open(ctx, o, role)
 	if err != nil {
@@ -139,12 +139,12 @@ func (c migrateCommand) Run(ctx context.Context, o outside, role Role) error {
 	return nil
 }
 
-// withDatabase does the work of a command on a database whose schema is current.
+// withDatabase opens the database and calls do if the schema is current.
 func withDatabase(ctx context.Context, o outside, role Role, do func(*service) error) error {
 	return withReady(ctx, o, role, (*service).ready, do)
 }
 
-// withReady does the work of a command on a database that is ready for it.
+// withReady opens the database and calls do if ready returns nil.
 func withReady(ctx context.Context, o outside, role Role, ready func(*service, context.Context) error, do func(*service) error) error {
 	s, err := open(ctx, o, role)
 	if err != nil {
@@ -157,8 +157,7 @@ func withReady(ctx context.Context, o outside, role Role, ready func(*service, c
 	return do(s)
 }
 
-// prepare checks the schema and the key of the database. Only standalone brings
-// the schema up to date.
+// prepare checks the schema and the key of the database. Only standalone updates the schema.
 func (s *service) prepare(ctx context.Context) error {
 	if s.role.standalone {
 		return s.migrate(ctx)
@@ -179,8 +178,8 @@ func (s *service) ready(ctx context.Context) error {
 	return nil
 }
 
-// refuseDefaultPassword refuses to run a service that other machines can reach
-// while the administrator has the default password.
+// refuseDefaultPassword returns an error if other machines can reach the service and the
+// administrator has the default password. exposed are the addresses that they can reach.
 func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) error {
 	if len(exposed) == 0 {
 		return nil
@@ -201,10 +200,10 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 		with = s.role.name
 	}
 	return fmt.Errorf("refusing to listen on %s while the password of %s is %q: set another with `%s password --member %[2]s`, "+
-		"or listen on 127.0.0.1 only (ALDS_ADMIN_PASSWORD counts in a new database alone)", strings.Join(exposed, ", "), adminUsername, defaultPassword, with)
+		"or listen on 127.0.0.1 only (ALDS_ADMIN_PASSWORD is used only for a new database)", strings.Join(exposed, ", "), adminUsername, defaultPassword, with)
 }
 
-// announce logs what runs, and prints the welcome of standalone.
+// announce logs the start, and prints the welcome text of standalone.
 func (s *service) announce(l listeners, stderr io.Writer) {
 	attrs := []any{"role", s.role.name, "version", version(), "admin", l.admin.Addr().String()}
 	if l.http != nil {
@@ -218,8 +217,8 @@ func (s *service) announce(l listeners, stderr io.Writer) {
 	}
 }
 
-// uses describes the settings, secrets redacted, without those that the line has
-// as attributes.
+// uses describes the settings for the start line, with secrets redacted. It leaves out those
+// that are attributes of that line.
 func (s *service) uses() []string {
 	return slices.DeleteFunc(s.cfg.Describe(), func(setting string) bool {
 		return strings.HasPrefix(setting, "listens on ") || strings.HasPrefix(setting, "base URL ")

@@ -17,9 +17,8 @@ const (
 	defaultPassword = "admin"
 )
 
-// migrate brings the schema up to date, fills a new database and checks the key. Where
-// a newer release has migrated the database it only checks: what that one has written
-// stays.
+// migrate updates the schema, fills a new database and checks the key. If a newer release has
+// migrated the database, it only checks the key, so that the rows of that release stay.
 func (s *service) migrate(ctx context.Context) error {
 	if err := s.requirePassword(ctx); err != nil {
 		return err
@@ -47,7 +46,7 @@ func (s *service) migrate(ctx context.Context) error {
 	return s.checkKey(ctx)
 }
 
-// fill inserts what a database lacks of what every one has.
+// fill inserts the well-known assets and the administrator's login if they are missing.
 func (s *service) fill(ctx context.Context) error {
 	if err := asset.Seed(ctx, s.db, s.model); err != nil {
 		return fmt.Errorf("insert the well-known assets: %w", err)
@@ -58,21 +57,22 @@ func (s *service) fill(ctx context.Context) error {
 	return nil
 }
 
-// noteOtherPassword says that the setting has no effect, for those who set it later
-// than the database was filled. It hashes, so it is no part of each start.
+// noteOtherPassword logs that ALDS_ADMIN_PASSWORD has no effect if the administrator already
+// has another password. It computes a slow hash, so standalone does not call it at each start.
 func (s *service) noteOtherPassword(ctx context.Context) error {
 	if s.role.standalone || s.cfg.AdminPassword.IsZero() {
 		return nil
 	}
 	same, err := s.auth.HasPassword(ctx, auth.SystemMember, s.cfg.AdminPassword.Reveal())
 	if err == nil && !same {
-		s.log.Info("ALDS_ADMIN_PASSWORD is not the administrator's password: it counts in a new database alone; `api password` sets another")
+		s.log.Info("ALDS_ADMIN_PASSWORD is not the administrator's password: it is used only for a new database; `api password` sets another")
 	}
 	return err
 }
 
-// requirePassword refuses, before anything is changed, to make a login whose password
-// everybody knows. Standalone has one where it listens on loopback only.
+// requirePassword returns an error if migrate would create the administrator's login without a
+// password or with the default password. Only a standalone that listens on loopback may do so.
+// It changes nothing.
 func (s *service) requirePassword(ctx context.Context) error {
 	if s.role.standalone && len(exposedOf(s.cfg.Addr, s.cfg.AdminAddr)) == 0 || !s.cfg.AdminPassword.IsZero() && !s.cfg.HasDefaultPassword() {
 		return nil

@@ -19,26 +19,26 @@ import (
 	"github.com/alds-dev/alds/internal/write/tags"
 )
 
-// engines is everything that depends on the model: built of one model, never
-// changed. What does not depend on it, such as connections, ids, metrics and
-// logins, all sets of a process share.
+// engines is a set of all parts that depend on the model. A set has one version of the model
+// and never changes. All sets of a process share the parts that do not depend on the model,
+// such as connections, metrics and logins.
 type engines struct {
 	model      *meta.Model
-	generation int64 // of the model
+	generation int64 // version of the model
 	tracking   catalog.Tracking
 	finder     *find.Finder
 	hooks      *webhook.Service
-	assets     *asset.Engine // this and all below: nil unless the role writes
+	assets     *asset.Engine // nil unless the role writes, like bulk, rest and tags
 	bulk       *bulk.Engine
 	rest       *rest.Engine
 	tags       *tags.Service
-	feed       *feed.Service
+	feed       *feed.Service // nil unless the role serves the interface, like served
 	docs       *describe.Documents
 	served     *httpapi.Engines
 }
 
-// newEngines builds the first set of engines, with what all sets share. It goes by
-// the model of the program, so it serves nobody.
+// newEngines builds the first set of engines, with the parts that all sets share. It has the
+// model of the program without custom attributes, so it serves no requests.
 func (s *service) newEngines(m *meta.Model) *engines {
 	e := &engines{model: m, finder: find.New(s.db, m), docs: describe.New(m, fourNumbers(version()))}
 	e.finder.MaxAnswer = int64(s.cfg.MaxAnswer)
@@ -67,7 +67,7 @@ func (s *service) newEngines(m *meta.Model) *engines {
 	return e
 }
 
-// with returns the set of another model, which shares all that e shares.
+// with returns a set for another model. It shares with e the parts that all sets share.
 func (e *engines) with(p catalog.Present) *engines {
 	other := &engines{model: p.Model, generation: p.Generation, tracking: p.Tracking, finder: e.finder.With(p.Model), docs: e.docs.With(p.Model)}
 	other.hooks = e.hooks.With(p.Model, other.finder)
@@ -81,7 +81,7 @@ func (e *engines) with(p catalog.Present) *engines {
 	return other
 }
 
-// use makes a set the present one: what begins from now on works by it.
+// use makes e the current set. Requests that begin later use it.
 func (s *service) use(e *engines) {
 	if s.role.http {
 		e.feed = feed.New(s.db, e.model, feed.Options{Log: s.feed, Generation: e.generation, Find: e.finder, Actors: s.auth, Public: s.public})
@@ -109,23 +109,24 @@ func (s *service) use(e *engines) {
 	s.newModel.tell()
 }
 
-// localizing is the texts of a model, and what administrators have set of them.
+// localizing implements httpapi.Localization: the texts of a model, and the texts that
+// administrators have set.
 type localizing struct {
 	*localization.Texts
 	*localization.Service
 }
 
-// localizing returns the texts of the present model.
+// localizing returns the texts of the model of e.
 func (s *service) localizing(e *engines) localizing {
 	return localizing{s.texts.With(s.words.WithModel(e.model)), s.texts}
 }
 
-// activity is the reader of streams.
+// activity returns the reader of activity streams.
 func (e *engines) activity(d *db.DB) *activity.Service {
 	a := activity.New(d, e.model, e.finder)
 	a.MaxAnswer = e.finder.MaxAnswer
 	return a
 }
 
-// served are the engines of the API that work by the present model.
+// served returns the API's engines of the current set.
 func (s *service) served() *httpapi.Engines { return s.present.Load().served }
