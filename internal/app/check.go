@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/operate/check"
 )
 
-// errEnough ends a check that has reported enough.
+// errEnough ends a check that has found the maximum number of findings.
 var errEnough = errors.New("enough findings")
 
-// checkCommand reads the whole database.
+// checkCommand checks the whole database.
 type checkCommand struct{}
 
 // Run reads the whole database in one snapshot and prints a line on stdout for each
 // inconsistency. It changes nothing, and the service may run meanwhile.
-// Errors: also when it found any.
+// Errors: also if it finds any.
 func (checkCommand) Run(ctx context.Context, o outside, role Role) error {
 	return withReady(ctx, o, role, (*service).readyForCheck, func(s *service) error {
 		findings, err := s.checkDatabase(ctx, func(check.Step) {})
@@ -38,7 +38,7 @@ func (checkCommand) Run(ctx context.Context, o outside, role Role) error {
 	})
 }
 
-// readyForCheck is ready, but that a table may be missing: that is to be found.
+// readyForCheck is like ready, except that tables may be missing, since the check reports them.
 func (s *service) readyForCheck(ctx context.Context) error {
 	if err := s.db.SchemaIsCurrent(ctx); err == nil {
 		if missing, err := check.Schema(ctx, s.db); err != nil || len(missing) > 0 {
@@ -48,11 +48,10 @@ func (s *service) readyForCheck(ctx context.Context) error {
 	return s.ready(ctx)
 }
 
-// bytesStep is the last step of a check, which reads contents.
+// bytesStep is the name of the last step of a check, which reads the bytes of contents.
 const bytesStep = "bytes"
 
-// checkDatabase checks all rows and the bytes of all contents, and calls at with how far
-// it is.
+// checkDatabase checks all rows and the bytes of all contents. It calls at with its progress.
 func (s *service) checkDatabase(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	findings, err := s.findings(ctx, at)
 	if err != nil || slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Check == "tables" }) {
@@ -76,8 +75,8 @@ func (s *service) checkDatabase(ctx context.Context, at func(check.Step)) ([]che
 	return findings, nil
 }
 
-// findings checks by the present model, and once more where that has changed
-// meanwhile. Where what the model is read from is missing, that is all it finds.
+// findings checks all rows with the current model. If the model changes during the check, it
+// checks again. If the tables for reading a model are incomplete, it returns only that.
 func (s *service) findings(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	if missing, err := check.Schema(ctx, s.db); err != nil || len(missing) > 0 {
 		return missing, err

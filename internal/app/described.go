@@ -7,13 +7,12 @@ import (
 	"github.com/alds-dev/alds/internal/base/doc"
 )
 
-// news says that there is something new, however often it is said before somebody
-// listens.
+// news signals that there is something new. Several signals before a receive count as one.
 type news chan struct{}
 
 func newNews() news { return make(news, 1) }
 
-// tell never waits.
+// tell sends a signal. It never waits.
 func (n news) tell() {
 	select {
 	case n <- struct{}{}:
@@ -21,9 +20,9 @@ func (n news) tell() {
 	}
 }
 
-// describeModels describes each model that comes into use before a client asks for
-// it: as JSON, then as XML. Of several that follow each other only the newest one is
-// described, and nothing waits for it.
+// describeModels prepares the description of each new model before a client asks for it: first
+// as JSON, then as XML. If several models follow each other quickly, it describes only the
+// newest one. No request waits for it.
 func (s *service) describeModels(ctx context.Context) error {
 	for {
 		select {
@@ -33,7 +32,7 @@ func (s *service) describeModels(ctx context.Context) error {
 		}
 		e := s.present.Load()
 		s.describeModel(e, doc.JSON)
-		if s.present.Load() == e { // the JSON of a newer model comes first
+		if s.present.Load() == e { // otherwise the JSON of the newer model comes first
 			s.describeModel(e, doc.XML)
 		}
 	}

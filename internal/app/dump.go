@@ -12,8 +12,8 @@ import (
 // exportCommand writes all data.
 type exportCommand struct{}
 
-// Run writes all data as JSON lines on stdout, and on stderr how far it is. The
-// service may run meanwhile.
+// Run writes all data as JSON lines to stdout, and its progress to stderr. The service may run
+// meanwhile.
 func (exportCommand) Run(ctx context.Context, o outside, role Role) error {
 	return withDatabase(ctx, o, role, func(s *service) error {
 		began := time.Now()
@@ -26,11 +26,11 @@ func (exportCommand) Run(ctx context.Context, o outside, role Role) error {
 	})
 }
 
-// restoreCommand reads an export.
+// restoreCommand reads an export into an empty database.
 type restoreCommand struct{}
 
-// Run makes the schema in an empty database and reads what an export has written from
-// stdin into it. No process may run on the database meanwhile.
+// Run creates the schema in an empty database and reads an export from stdin into it. No
+// process may use the database meanwhile.
 func (restoreCommand) Run(ctx context.Context, o outside, role Role) error {
 	s, err := open(ctx, o, role)
 	if err != nil {
@@ -52,7 +52,7 @@ func (restoreCommand) Run(ctx context.Context, o outside, role Role) error {
 	return err
 }
 
-// told prints the progress of a table.
+// told returns a function that prints the progress of a table to w.
 func told(w io.Writer) dump.Progress {
 	return func(table string, rows int64) { fmt.Fprintf(w, "%-22s %12d rows\n", table, rows) }
 }

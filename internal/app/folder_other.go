@@ -4,5 +4,5 @@ package app
 
 import "os"
 
-// lock does nothing where folders cannot be locked.
+// lock does nothing: on this system folders cannot be locked.
 func lock(*os.File) error { return nil }

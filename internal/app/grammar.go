@@ -4,13 +4,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// roleFlags are what every role takes.
+// roleFlags has the flags and commands of every role.
 type roleFlags struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 	Health  healthCommand    `cmd:"" help:"Check whether the running process is ready. It is the one with the same ALDS_ADMIN_ADDR."`
 }
 
-// apiCommands are what a role that serves the interface takes.
+// apiCommands has the flags and commands of a role that serves the interface.
 type apiCommands struct {
 	roleFlags
 	Migrate   migrateCommand  `cmd:"" help:"Create or update the schema, and set up a new database."`
@@ -25,15 +25,15 @@ type apiCommands struct {
 	Password  passwordCommand `cmd:"" help:"Set a member's password, read from the terminal or from one line of standard input. The member's sessions end, and so do tokens created with --ends-with-password."`
 }
 
-// tokenCommands are those about access tokens.
+// tokenCommands has the commands for access tokens.
 type tokenCommands struct {
 	Create createToken `cmd:"" help:"Create an access token for a member and print it once."`
 	List   listTokens  `cmd:"" help:"List access tokens, including expired ones, but not their secrets. Times are UTC."`
 	Revoke revokeToken `cmd:"" help:"Revoke an access token. It stops working within a second."`
 }
 
-// parse returns the command that the arguments name, ready to run; nil for those that
-// ask for help or the version, which it prints.
+// parse returns the command in the arguments, ready to run. If the arguments ask for help or
+// the version, it prints that and returns nil.
 // Errors: *kong.ParseError.
 func parse(args []string, o outside, role Role) (*kong.Context, error) {
 	var grammar any = &roleFlags{}

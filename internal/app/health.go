@@ -11,15 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 )
 
-// healthLimit is how long a process may take to say how it is.
+// healthLimit is the time limit of the command health.
 const healthLimit = 3 * time.Second
 
-// healthCommand asks a process of the same settings how it is, for containers, which
-// have no other program that could.
+// healthCommand checks whether the process with the same settings is ready. It is for
+// containers, which have no other program that can do this.
 type healthCommand struct{}
 
-// Run prints what the process at ALDS_ADMIN_ADDR says of its readiness.
-// Errors: also when it is not ready.
+// Run requests /readyz from the process at ALDS_ADMIN_ADDR and prints the answer.
+// Errors: also if the process is not ready.
 func (healthCommand) Run(ctx context.Context, o outside) error {
 	addr, err := config.AdminAddr(o.getenv)
 	if err != nil {
@@ -45,7 +45,8 @@ func (healthCommand) Run(ctx context.Context, o outside) error {
 	return nil
 }
 
-// reachable returns the address by which a listener of this machine can be reached.
+// reachable returns an address at which a listener of this machine can be reached: localhost if
+// it listens on all interfaces.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {

@@ -11,23 +11,23 @@ import (
 	"github.com/alds-dev/alds/internal/importer"
 )
 
-// importCommand brings the records of a file into a running service. It is a client of
-// the service and needs no settings of a process.
+// importCommand imports the records of a file into a running service. It is a client of the
+// service, so it needs none of the settings of a process.
 type importCommand struct {
-	Format       string        `arg:"" enum:"csv,jira,jsonl" help:"What the file is: csv, jira (an export as CSV, or pages of a search as JSON) or jsonl."`
+	Format       string        `arg:"" enum:"csv,jira,jsonl" help:"Format of the file: csv, jira (an export as CSV, or pages of a search as JSON) or jsonl."`
 	File         string        `arg:"" help:"The file, or - for standard input."`
-	Map          string        `placeholder:"FILE" help:"What becomes of the columns; docs/import.md has the form."`
-	DryRun       bool          `help:"Have the service try everything, and change nothing."`
-	Update       bool          `help:"Bring assets that are there already up to the file."`
-	Project      string        `placeholder:"NAME" help:"The project that everything goes into, projects of records below it: an Oid or a name."`
-	WithoutDates bool          `help:"Leave out original dates and authors, for which the member must be a system administrator."`
-	URL          string        `name:"url" help:"The address of the service; ALDS_URL else."`
-	Work         string        `placeholder:"FOLDER" help:"Where the files of rejected records and of the request on its way are put; the folder of FILE else."`
-	Batch        int           `default:"500" help:"Records of one request."`
+	Map          string        `placeholder:"FILE" help:"File that maps columns to attributes; see docs/import.md."`
+	DryRun       bool          `help:"Check the import with the service, but change nothing."`
+	Update       bool          `help:"Update existing assets from the file."`
+	Project      string        `placeholder:"NAME" help:"Name or Oid of the project for all records. Projects in the file are created below it."`
+	WithoutDates bool          `help:"Leave out original dates and authors. Only a system administrator can import them."`
+	URL          string        `name:"url" help:"Address of the service. Default: ALDS_URL."`
+	Work         string        `placeholder:"FOLDER" help:"Folder for the files of rejected records and of the current request. Default: the folder of FILE."`
+	Batch        int           `default:"500" help:"Records in one request."`
 	Patience     time.Duration `default:"2m" help:"How long to wait for a service that does not answer."`
 }
 
-// Validate checks the numbers.
+// Validate checks the number of records in one request.
 func (c importCommand) Validate() error {
 	if c.Batch < 1 || c.Batch > 10_000 {
 		return errors.New("--batch is a number from 1 to 10000")
@@ -35,7 +35,7 @@ func (c importCommand) Validate() error {
 	return nil
 }
 
-// Run imports.
+// Run imports the file.
 func (c importCommand) Run(ctx context.Context, o outside) error {
 	m, err := readMapping(c.Format, c.Map)
 	if err != nil {
@@ -53,13 +53,13 @@ func (c importCommand) Run(ctx context.Context, o outside) error {
 	switch {
 	case err == nil, errors.Is(err, importer.ErrProblems):
 		return err
-	case c.DryRun, counts.Records == 0: // nothing has begun
+	case c.DryRun, counts.Records == 0: // nothing was imported
 		return fmt.Errorf("import: %w", err)
 	}
-	return fmt.Errorf("import: %w; the same command goes on where it ended", err)
+	return fmt.Errorf("import: %w; run the same command again to continue", err)
 }
 
-// readMapping reads a mapping file, or takes what the format means without one.
+// readMapping reads a mapping file. Without a name it returns the default mapping of the format.
 func readMapping(format, name string) (importer.Mapping, error) {
 	if name == "" {
 		return importer.DefaultMapping(format)

@@ -7,13 +7,14 @@ import (
 	"syscall"
 )
 
-// listeners are what a process listens on; http is nil when its role does not.
+// listeners has the listeners of a process. http is nil if the role does not serve the
+// interface.
 type listeners struct {
 	http, admin net.Listener
 }
 
-// listenAdmin opens the admin listener, before anything else. It also reports a
-// port of the interface that is in use.
+// listenAdmin opens the admin listener, before all other parts of the service. It also fails if
+// the port of the interface is in use.
 func listenAdmin(role Role, httpAddr, adminAddr string) (net.Listener, error) {
 	var probe listeners
 	if err := probe.listen(role, httpAddr); err != nil {
@@ -26,8 +27,8 @@ func listenAdmin(role Role, httpAddr, adminAddr string) (net.Listener, error) {
 	return listenOn(adminAddr, "ALDS_ADMIN_ADDR")
 }
 
-// listen opens the listener of the interface if the role has one, once the process
-// can answer: until then connections are refused.
+// listen opens the listener of the interface if the role serves it. It is called when the
+// process can answer; before that, connections are refused.
 func (l *listeners) listen(role Role, addr string) (err error) {
 	if role.http {
 		l.http, err = listenOn(addr, "PORT or ALDS_ADDR")

@@ -12,7 +12,7 @@ func newRegistry(role string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "alds_app_build_info",
-		Help: "Always 1; the labels tell what runs.",
+		Help: "Always 1; the labels describe the running build.",
 	}, []string{"version", "role", "commit", "date"})
 	build.WithLabelValues(version(), role, built().commit, built().date).Set(1)
 	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -27,33 +27,33 @@ func registerDB(r *prometheus.Registry, d *db.DB) {
 		}, func() float64 { used, _ := d.InUse(); return float64(used) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "alds_app_db_connections_limit",
-			Help: "Database connections there may be.",
+			Help: "Maximum number of database connections.",
 		}, func() float64 { _, limit := d.InUse(); return float64(limit) }),
 		pools{d},
 	)
 }
 
-// pools collects the counts of the database handle.
+// pools collects the metrics of a database handle.
 type pools struct{ d *db.DB }
 
 var (
 	poolUsed = prometheus.NewDesc("alds_app_db_pool_in_use",
-		"Database connections in use, by what they are for: quick and long reads, other statements, lookups, writes, short writes and replicas.", []string{"pool"}, nil)
+		"Database connections in use, by purpose: quick and long reads, other statements, lookups, writes, short writes and replicas.", []string{"pool"}, nil)
 	poolLimit = prometheus.NewDesc("alds_app_db_pool_limit",
-		"Database connections there may be, by what they are for.", []string{"pool"}, nil)
+		"Maximum number of database connections, by purpose.", []string{"pool"}, nil)
 	longWaiting = prometheus.NewDesc("alds_app_db_long_reads_waiting",
-		"Long reads that wait for others, of the same member or of all.", nil, nil)
+		"Long reads that wait for other long reads, of the same member or of all members.", nil, nil)
 	restarted = prometheus.NewDesc("alds_app_db_reads_restarted_total",
-		"Reads that began as quick ones, lasted, and started over as long ones.", nil, nil)
+		"Quick reads that took too long and were started again as long reads.", nil, nil)
 	killed = prometheus.NewDesc("alds_app_db_statements_killed_total",
-		"Statements that were given up, by a client or for their time, and ended at the database server.", nil, nil)
+		"Statements that were ended at the database server, because the client left or their time was over.", nil, nil)
 	routedReads = prometheus.NewDesc("alds_app_db_routed_reads_total",
-		"Queries where DATABASE_READ_URL is set, by where they were answered: replica, or by the writer, since nobody said whose they are (member), "+
-			"the client asked for it (strong), no replica is in use (none), the replica lacked writes of the member (behind) or failed (refused).", []string{"by"}, nil)
+		"Queries if DATABASE_READ_URL is set, by server: replica, or the primary because the member is unknown (member), the client asked for it (strong), "+
+			"no replica is in use (none), the replica lacked writes of the member (behind) or failed (refused).", []string{"by"}, nil)
 	replicaUsed = prometheus.NewDesc("alds_app_db_replica_up",
 		"Whether a replica is in use: 0 when it does not answer, lags by more than 10 seconds, or has other migrations.", []string{"replica"}, nil)
 	replicaLag = prometheus.NewDesc("alds_app_db_replica_lag_seconds",
-		"How long a replica is behind the writer, at most, as far as that is known.", []string{"replica"}, nil)
+		"Maximum lag of a replica behind the primary; no value if it is unknown.", []string{"replica"}, nil)
 	noRoom = prometheus.NewDesc("alds_app_db_no_room_total",
 		"Writes that the database refused because its disk or tablespace is full.", nil, nil)
 )

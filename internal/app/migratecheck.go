@@ -13,19 +13,20 @@ import (
 	"github.com/alds-dev/alds/internal/store/processes"
 )
 
-// errStop is a migration that running processes do not survive; the exit status is 3.
+// errStop reports that running processes would not work after the migration. The exit status
+// is 3.
 var errStop = errors.New("stop these processes before `migrate`; they refuse to work with the database afterwards")
 
-// checkMigration prints on stdout which migrations `migrate` would run, and whether the
-// processes that run now go on working then. It changes nothing.
-// Errors: errStop; a database that this release does not work with.
+// checkMigration prints on stdout which migrations `migrate` would run, and whether running
+// processes would continue to work after them. It changes nothing.
+// Errors: errStop; an error for a database that this release does not work with.
 func (s *service) checkMigration(ctx context.Context, stdout io.Writer) error {
 	state, err := s.db.SchemaState(ctx)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	var running []processes.Row
-	if state.Release != "" { // without a number they are of no release
+	if state.Release != "" { // builds without a release number do not list their processes
 		if running, err = processes.List(ctx, s.db, s.db.Dialect); err != nil {
 			return fmt.Errorf("which processes run: %w", err)
 		}
@@ -37,8 +38,8 @@ func (s *service) checkMigration(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// migrationReport is what `migrate --check` prints.
-// Errors: errStop.
+// migrationReport returns the text that `migrate --check` prints.
+// Errors: errStop, together with the text.
 func migrationReport(state *db.SchemaState, running []processes.Row) (string, error) {
 	var b strings.Builder
 	if state.Empty {
@@ -71,9 +72,9 @@ func migrationReport(state *db.SchemaState, running []processes.Row) (string, er
 	return b.String(), err
 }
 
-// reportRunning prints which processes run and do not work with migrations of which a
-// release is the oldest that does.
-// Errors: errStop.
+// reportRunning writes the running processes that will not work after the migrations. oldest is
+// the oldest release that works with them.
+// Errors: errStop if there are such processes.
 func reportRunning(b *strings.Builder, oldest string, running []processes.Row) (err error) {
 	n := 0
 	for _, p := range running {

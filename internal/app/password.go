@@ -13,17 +13,17 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// maxInput bounds what is read of standard input, in bytes.
+// maxInput is the maximum number of bytes that are read from standard input.
 const maxInput = 64 << 10
 
-// passwordCommand sets a password, also where nobody can log in.
+// passwordCommand sets the password of a member, even if nobody can log in.
 type passwordCommand struct {
 	Member string   `required:"" placeholder:"NAME" help:"The username of the member."`
-	Rest   []string `arg:"" optional:"" hidden:""` // to be refused without being repeated
+	Rest   []string `arg:"" optional:"" hidden:""` // refused by Validate, whose error does not repeat it
 }
 
-// Validate refuses a password among the arguments, where other users of the machine
-// could read it.
+// Validate refuses a password in the arguments, because other users of the machine could read
+// it there.
 func (c passwordCommand) Validate() error {
 	if len(c.Rest) > 0 {
 		return errors.New("the password is no argument: it is read from the terminal or from standard input")
@@ -50,12 +50,13 @@ func (c passwordCommand) Run(ctx context.Context, o outside, role Role) error {
 	})
 }
 
-// askPassword reads a password: from a terminal twice and without echo, else the one
-// line that stdin is. It ends with ctx, and leaves the terminal as it was.
+// askPassword reads a password. From a terminal it reads the password twice, without echo.
+// Otherwise the password is the only line of stdin. It ends with ctx, and restores the
+// terminal.
 func askPassword(ctx context.Context, stdin io.Reader, stderr io.Writer) (password string, err error) {
 	read := func() (string, error) { return readLine(stdin) }
 	if file, ok := stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		before, err := term.MakeRaw(int(file.Fd())) // before the prompt: what is typed at once is not echoed either
+		before, err := term.MakeRaw(int(file.Fd())) // before the prompt, so that early input is not echoed either
 		if err != nil {
 			return "", err
 		}
@@ -66,7 +67,7 @@ func askPassword(ctx context.Context, stdin io.Reader, stderr io.Writer) (passwo
 		password string
 		err      error
 	}
-	ended := make(chan result, 1) // nobody waits for a read that outlasts ctx
+	ended := make(chan result, 1) // buffered, since the result is not received after ctx has ended
 	go func() {
 		password, err := read()
 		ended <- result{password, err}
@@ -79,7 +80,7 @@ func askPassword(ctx context.Context, stdin io.Reader, stderr io.Writer) (passwo
 	}
 }
 
-// readTwice reads from a terminal that is raw, in which Ctrl-C is the end of the input.
+// readTwice reads a password twice from a terminal in raw mode, where Ctrl-C ends the input.
 func readTwice(stdin io.Reader, stderr io.Writer) (string, error) {
 	terminal := term.NewTerminal(struct {
 		io.Reader

@@ -8,19 +8,19 @@ import (
 	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
-// rotateCommand makes a new key that of all stored secrets.
+// rotateCommand encrypts all stored secrets with a new key.
 type rotateCommand struct{}
 
-// Run seals all stored secrets with the first key of ALDS_SECRET_KEY. The service may run
+// Run encrypts all stored secrets with the first key of ALDS_SECRET_KEY. The service may run
 // meanwhile.
-// Errors: a secret that none of the keys opens.
+// Errors: a secret that none of the keys can decrypt.
 func (rotateCommand) Run(ctx context.Context, o outside, role Role) error {
 	return withDatabase(ctx, o, role, func(s *service) error {
 		if err := s.openBox(); err != nil {
 			return err
 		}
 		if s.box == nil {
-			return errors.New("ALDS_SECRET_KEY is not set: it names the new key, and behind it the one before")
+			return errors.New("ALDS_SECRET_KEY is not set: set it to the new key and the key before it, separated by a comma")
 		}
 		if err := s.checkKey(ctx); err != nil {
 			return err

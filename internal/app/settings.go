@@ -9,9 +9,10 @@ import (
 	"github.com/alds-dev/alds/internal/operate/system"
 )
 
-// settingsCommand shows the settings that are set while the service runs, or sets some.
+// settingsCommand shows the settings that administrators change while the service runs, or
+// changes some of them.
 type settingsCommand struct {
-	Set []settingFlag `arg:"" optional:"" name:"name=level" help:"StoryTrackingLevel or DefectTrackingLevel, and On, Off or Mix. Running processes have it within two seconds."`
+	Set []settingFlag `arg:"" optional:"" name:"name=level" help:"StoryTrackingLevel or DefectTrackingLevel, and On, Off or Mix. Running processes use the new level within two seconds."`
 }
 
 // settingFlag is one setting with its level.
@@ -26,7 +27,7 @@ func (f *settingFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Run sets the settings that are named, all or none, and prints all.
+// Run changes the named settings, all or none of them, and prints all settings.
 func (c settingsCommand) Run(ctx context.Context, o outside, role Role) error {
 	return withDatabase(ctx, o, role, func(s *service) error {
 		to := map[string]string{}

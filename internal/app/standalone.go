@@ -2,7 +2,7 @@ package app
 
 import "fmt"
 
-// welcome returns the text that standalone prints: where its pages are, and first
+// welcome returns the text that standalone prints at its start: the URL of its pages, and first
 // requests to copy.
 func (s *service) welcome(base string) string {
 	password := defaultPassword
@@ -19,7 +19,7 @@ as %[3]s with the password %[4]s, or try it in another terminal:
 
   curl -u %[3]s:%[4]s %[1]s/query.v1 -d '{"from": "Story", "select": ["Name", "Number", "Scope.Name"]}'
 
-Stop it with Ctrl-C; started again it finds its data.
+Stop it with Ctrl-C. It keeps its data for the next start.
 
 `, base, s.cfg.DataDir, adminUsername, password)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// buildSystem builds what administrators ask about the installation.
+// buildSystem builds the service that reports the state of the installation to administrators.
 func (s *service) buildSystem() {
 	host, err := os.Hostname()
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *service) buildSystem() {
 	})
 }
 
-// work counts what waits in the database.
+// work counts the work that waits in the database.
 func (s *service) work(ctx context.Context, q db.Querier) (w system.Work, err error) {
 	if w.WaitingChanges, w.SetAsideChanges, err = webhook.Backlog(ctx, q); err != nil {
 		return w, err
@@ -40,7 +40,7 @@ func (s *service) work(ctx context.Context, q db.Querier) (w system.Work, err er
 	return w, err
 }
 
-// tasks counts what waits in the queue.
+// tasks counts the tasks that wait in the queue.
 func (s *service) tasks(ctx context.Context) (system.Tasks, error) {
 	d, err := s.client.Depth(ctx)
 	return system.Tasks(d), err

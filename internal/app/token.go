@@ -12,12 +12,12 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 )
 
-// createToken makes an access token.
+// createToken creates an access token.
 type createToken struct {
 	Member           string     `required:"" placeholder:"NAME" help:"The username of the member."`
 	Name             string     `required:"" placeholder:"TEXT" help:"What the token is for."`
-	Expires          expiryFlag `placeholder:"TIME" help:"It ends then: a time from now such as 720h, a day such as 2027-01-31 (at 00:00 UTC) or an instant. Never without it."`
-	EndsWithPassword bool       `help:"It is revoked when the password of the member changes."`
+	Expires          expiryFlag `placeholder:"TIME" help:"When the token expires: after a time such as 720h, on a day such as 2027-01-31 (at 00:00 UTC), or at an instant such as 2027-01-31T12:00:00Z. Default: never."`
+	EndsWithPassword bool       `help:"Revoke the token when the member's password changes."`
 }
 
 // Run prints a new access token, and nothing else, on stdout.
@@ -32,17 +32,17 @@ func (c createToken) Run(ctx context.Context, o outside, role Role) error {
 	})
 }
 
-// expiryFlag is when a token expires.
+// expiryFlag is the time at which a token expires.
 type expiryFlag struct{ at time.Time }
 
-// UnmarshalText reads it, counted from now.
+// UnmarshalText reads the time; see expiry. A duration is counted from now.
 func (f *expiryFlag) UnmarshalText(text []byte) (err error) {
 	f.at, err = expiry(string(text), time.Now())
 	return err
 }
 
-// expiry parses when a token expires: a duration from now (720h), a day, from its
-// first instant in UTC, or an instant with its zone. Zero: never.
+// expiry reads the time at which a token expires: a duration from now (720h), a day (its start
+// in UTC), or an instant with a time zone. For an empty text it returns the zero time: never.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -68,7 +68,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 
 // listTokens lists access tokens.
 type listTokens struct {
-	Member string `placeholder:"NAME" help:"Those of the member with this username alone."`
+	Member string `placeholder:"NAME" help:"List only the tokens of the member with this username."`
 }
 
 // Run prints a table of access tokens, expired ones included.
@@ -96,10 +96,11 @@ func printTokens(stdout io.Writer, tokens []auth.Token, now time.Time) error {
 	return w.Flush()
 }
 
-// stateOf returns whether a token is active, and if not, why, and whether it is a session.
+// stateOf returns the text for the state of a token: active, or the reason why it is not, and
+// whether the token is a session.
 func stateOf(t auth.Token, now time.Time) string {
 	if t.Session {
-		t.Session, t.EndsWithPassword = false, false // which all of them do
+		t.Session, t.EndsWithPassword = false, false // all sessions end with the password
 		return stateOf(t, now) + ", session"
 	}
 	switch {
@@ -115,7 +116,7 @@ func stateOf(t auth.Token, now time.Time) string {
 	return "active"
 }
 
-// minute prints an instant in UTC.
+// minute returns an instant in UTC, to the minute; "never" for the zero time.
 func minute(at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -135,10 +136,10 @@ func printable(text string) string {
 
 // revokeToken revokes an access token.
 type revokeToken struct {
-	ID string `arg:"" name:"id" help:"The ID that the list shows."`
+	ID string `arg:"" name:"id" help:"The ID in the list of tokens."`
 }
 
-// Run revokes it and says whether it was revoked before.
+// Run revokes the token. It prints whether the token had been revoked before.
 func (c revokeToken) Run(ctx context.Context, o outside, role Role) error {
 	return withDatabase(ctx, o, role, func(s *service) error {
 		revoked, err := s.auth.RevokeToken(ctx, c.ID)

@@ -8,11 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// logTracesEvery is how often an endpoint that takes no traces is logged.
+// logTracesEvery is the minimum time between two log lines about traces that were not sent.
 const logTracesEvery = 10 * time.Second
 
-// restOfGrace returns how long the process may still take to end; a long time before it
-// was told to, as where a part of it ended by itself.
+// restOfGrace returns how long the process may still take to stop. That is one minute if it was
+// not told to stop, for example because a part of it failed.
 func (s *service) restOfGrace() time.Duration {
 	told := s.told.Load()
 	if told == 0 {
@@ -21,7 +21,7 @@ func (s *service) restOfGrace() time.Duration {
 	return max(0, s.cfg.ShutdownGrace-time.Since(time.Unix(0, told)))
 }
 
-// openTracer opens the endpoint of traces, where there is one.
+// openTracer opens the tracer if an endpoint for traces is set.
 func (s *service) openTracer(ctx context.Context) (err error) {
 	if !s.cfg.Traces {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/base/release"
 )
 
-// build is what was built, as far as the toolchain noted it. All is empty where it did
-// not, as for `go run`.
+// build is the source of a program, as recorded by the Go toolchain. All fields are empty if
+// nothing was recorded, as with `go run`.
 type build struct {
-	commit string // the revision; of a module from a proxy its first 12 digits
+	commit string // revision; of a module from a proxy its first 12 digits
 	date   string // of the commit, as RFC 3339 in UTC
 	dirty  bool   // files differed from the commit
 }
 
-// built reads what this process was built from.
+// built returns the source of this program.
 var built = sync.OnceValue(func() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -28,15 +28,15 @@ var built = sync.OnceValue(func() build {
 	return buildOf(info)
 })
 
-// version is the release, followed by the day and commit of the build if the toolchain
-// recorded them: "0.2.0", "0.2.0+20261122.c129ddd40dd1".
+// version returns the release, followed by the day and the commit of the source if the
+// toolchain recorded them: "0.2.0", "0.2.0+20261122.c129ddd40dd1".
 func version() string { return built().version() }
 
-// between finds the time and the revision of what was built between two releases, and
-// whether files differed from it.
+// between matches the end of a module version between two releases. Its groups are the time,
+// the revision, and "+dirty" if files differed from the revision.
 var between = regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+dirty)?$`)
 
-// buildOf returns what a program was built from: its checkout, or a version of the module.
+// buildOf returns the source of a program: its checkout, or else the version of its module.
 func buildOf(info *debug.BuildInfo) (b build) {
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -62,10 +62,10 @@ func buildOf(info *debug.BuildInfo) (b build) {
 	return b
 }
 
-// shortCommit is how many digits of a commit a version has.
+// shortCommit is the number of digits of a commit in a version.
 const shortCommit = 12
 
-// version is the release, the day and the commit.
+// version returns the release, with the day and the commit if they are known.
 func (b build) version() string {
 	if b.commit == "" || b.date == "" {
 		return release.Number
@@ -77,7 +77,7 @@ func (b build) version() string {
 	return text
 }
 
-// String is what --version prints behind the name of the program.
+// String returns the text that --version prints after the name of the program.
 func (b build) String() string {
 	text := b.version()
 	if b.commit == "" {
@@ -93,8 +93,9 @@ func (b build) String() string {
 	return text + ")"
 }
 
-// fourNumbers is a version as clients of metadata read it: the numbers of the
-// release, then the day of what was built behind it or 0. Spec: interface 9.
+// fourNumbers returns a version in the form that clients of metadata read: the numbers of the
+// release, and then the day of the source, or 0 if the version has no day.
+// Spec: interface 9.
 func fourNumbers(version string) string {
 	number, build, _ := strings.Cut(version, "+")
 	day, _, _ := strings.Cut(build, ".")

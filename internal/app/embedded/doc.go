@@ -1,3 +1,3 @@
-// Package embedded is a Redis within the process, for standalone. Only cmd/standalone
-// links it; it is passed to app as a function.
+// Package embedded runs a Redis within the process, for standalone. Only cmd/standalone imports
+// it, and passes it to package app as a function, so that the other programs do not link it.
 package embedded

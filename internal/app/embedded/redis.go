@@ -8,8 +8,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// Start starts a Redis on a free loopback port and returns its address as jobs reads
-// it. stop ends it. It keeps nothing then, and nothing needs it to.
+// Start starts a Redis on a free loopback port. It returns the address in the form that package
+// jobs reads. stop ends the Redis and drops its data, which is not needed after that.
 func Start() (url string, stop func(), err error) {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr("127.0.0.1:0"); err != nil {
@@ -21,7 +21,8 @@ func Start() (url string, stop func(), err error) {
 	return "redis://" + server.Addr(), func() { cancel(); clock.Wait(); server.Close() }, nil
 }
 
-// moveClock moves the clock of the server, which stands still otherwise, until ctx ends.
+// moveClock moves the clock of the server forward until ctx ends, since that clock does not
+// move by itself.
 func moveClock(ctx context.Context, server *miniredis.Miniredis) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
