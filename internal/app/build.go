@@ -269,7 +269,7 @@ func (s *service) checkKey(ctx context.Context) error {
 }
 
 func (s *service) checks() []admin.Check {
-	apart := s.db.Health() // with connections of its own, so that checks do not wait for requests
+	apart := s.db.Health() // has its own connection, so that checks do not wait for requests
 	all := []admin.Check{
 		{Name: "database", Run: apart.Writable},
 		{Name: "schema", Run: apart.SchemaIsCurrent},

@@ -10,11 +10,11 @@ import (
 	"github.com/alds-dev/alds/internal/base/tlsmode"
 )
 
-// Warning is something that an operator should know of settings that are not wrong.
+// Warning reports a setting that is valid but that an operator should check.
 type Warning struct {
 	Text       string   // a constant phrase
-	Setting    string   // whose value it is about
-	Parameters []string // of the address; no values of unknown ones
+	Setting    string   // name of the setting
+	Parameters []string // parameters of the address that it is about, without the values of unknown parameters
 }
 
 // The texts of warnings.
@@ -24,12 +24,13 @@ const (
 	warnUnverified = "the server's certificate is not verified"
 )
 
-// server is what the settings say of a server beside its address.
+// server has the settings of a server except its address.
 type server struct {
-	setting  string // of the address
-	password string // in place of the one in the address
-	tls, ca  string // likewise
-	modes    []string
+	setting  string   // name of the setting with the address
+	password string   // replaces the password in the address, unless empty
+	tls      string   // replaces the TLS mode in the address, unless empty
+	ca       string   // file with CA certificates, for an address that names none
+	modes    []string // allowed TLS modes
 }
 
 func (r *reader) server(setting, prefix string, modes ...string) server {
@@ -40,7 +41,7 @@ func (r *reader) server(setting, prefix string, modes ...string) server {
 	return s
 }
 
-// database reads the address of the database, and returns it as db reads it:
+// database reads the address of the database and returns it in the form that db reads:
 // mysql://user:password@host:port/name[?tls=…&tls-ca=…] or sqlite:path.
 func (r *reader) database(s server) string {
 	v := r.text(s.setting)
@@ -56,11 +57,11 @@ func (r *reader) database(s server) string {
 	return v
 }
 
-// sqliteScheme begins the address of a database in a file.
+// sqliteScheme is the start of the address of a SQLite database.
 const sqliteScheme = "sqlite:"
 
-// replicas reads the addresses of other servers with the same database. inFile: it is
-// SQLite.
+// replicas reads the addresses of the replicas of the database. inFile reports that the database
+// is SQLite, which has no replicas.
 func (r *reader) replicas(s server, inFile bool) (all []string) {
 	for _, v := range strings.FieldsFunc(r.text(s.setting), func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
 		all = append(all, r.mysql(s, v))
@@ -71,7 +72,7 @@ func (r *reader) replicas(s server, inFile bool) (all []string) {
 	return all
 }
 
-// mysql returns the address of a MySQL or MariaDB as db reads it.
+// mysql returns the address of a MySQL or MariaDB server in the form that db reads.
 func (r *reader) mysql(s server, v string) string {
 	rest, jdbc := strings.CutPrefix(v, "jdbc:")
 	u, err := url.Parse(rest)
@@ -86,8 +87,8 @@ func (r *reader) mysql(s server, v string) string {
 	return r.canonical(s, u)
 }
 
-// takeUser moves user and password to where a URL has them; JDBC has them among the
-// parameters.
+// takeUser moves the user and the password from the parameters, where JDBC has them, to their
+// usual place in a URL.
 func takeUser(u *url.URL) {
 	all := u.Query()
 	if u.User == nil && all.Has("user") {
@@ -98,7 +99,7 @@ func takeUser(u *url.URL) {
 	u.RawQuery = all.Encode()
 }
 
-// redis reads the address of Redis and returns it as jobs reads it.
+// redis reads the address of Redis and returns it in the form that jobs reads.
 func (r *reader) redis(name string) string {
 	s := r.server(name, "ALDS_REDIS", tlsmode.Off, tlsmode.SkipVerify, tlsmode.VerifyCA, tlsmode.Verify)
 	v := r.text(name)
@@ -119,8 +120,9 @@ func (r *reader) redis(name string) string {
 
 var redisSchemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
-// canonical returns an address in the one form that its client reads: with the
-// parameters tls, tls-ca and those in keep.
+// canonical returns an address in the form that db or jobs reads: with the parameters tls,
+// tls-ca and those in keep. It warns about other parameters, which are ignored, and about TLS
+// without verification.
 func (r *reader) canonical(s server, u *url.URL, keep ...string) string {
 	if s.password != "" {
 		u.User = url.UserPassword(u.User.Username(), s.password)
@@ -158,8 +160,8 @@ func (r *reader) warn(text, setting string, parameters ...string) {
 
 var parameterName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,40}$`)
 
-// parameterNames returns the names of parameters in order. What does not look like one
-// may be a part of a password and is not told.
+// parameterNames returns the sorted names of parameters. A text that does not look like a name
+// may be part of a password, so it is replaced by [redacted].
 func parameterNames(all url.Values) (names []string) {
 	for name := range all {
 		if !parameterName.MatchString(name) {

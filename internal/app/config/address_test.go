@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAddresses: the forms in which platforms and add-ons give addresses, and what is
-// made of them: the address, or the problem, and the warnings.
+// TestAddresses checks the forms of addresses that platforms and add-ons set. Each case has the
+// address that is read from it, or "problem", and the warnings.
 func TestAddresses(t *testing.T) {
 	ignored := func(names string) string { return "parameters of the address are ignored [" + names + "]" }
 	unverified := func(mode string) string { return "the server's certificate is not verified [tls=" + mode + "]" }
@@ -105,7 +105,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWhichTLSThereIs: a mode that is none is a problem, one for each setting.
+// TestWhichTLSThereIs checks that an unknown TLS mode is a problem of its setting.
 func TestWhichTLSThereIs(t *testing.T) {
 	for _, c := range [][2]string{{"ALDS_DATABASE_TLS", "on"}, {"ALDS_REDIS_TLS", "preferred"}} {
 		if _, err := FromEnv(env(c[0], c[1]), true); err == nil || !strings.HasPrefix(err.Error(), c[0]+" is ") {

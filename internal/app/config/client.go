@@ -1,12 +1,12 @@
 package config
 
-// Client is what a command needs that speaks to a service as any client does.
+// Client has the settings of a command that is a client of a service.
 type Client struct {
-	URL   string // of the instance; it may have a password: never print it
-	Token Secret // zero: the URL has user and password
+	URL   string // of the instance; it may contain a password: do not print it
+	Token Secret // access token; zero: user and password are in the URL
 }
 
-// ClientFromEnv reads the settings of a client; those of a process are not needed.
+// ClientFromEnv reads the settings of a client. It needs no settings of a process.
 func ClientFromEnv(getenv func(string) string) Client {
 	r := newReader(getenv)
 	return Client{URL: r.text("ALDS_URL"), Token: NewSecret(r.text("ALDS_TOKEN"))}

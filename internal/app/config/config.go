@@ -18,8 +18,7 @@ const (
 	keySize         = 32
 )
 
-// Config is the settings of a process. The comments of Settings say what they
-// mean.
+// Config has the settings of a process. SettingGroups describes their meaning.
 type Config struct {
 	Standalone bool
 	Warnings   []Warning
@@ -28,19 +27,19 @@ type Config struct {
 	AdminAddr    string // empty: a free loopback port
 	Instance     string // without slashes
 	MetricsToken Secret // zero: the api serves no metrics at Addr
-	PublicURL    string // with the instance, without a slash at the end; empty: made from the address
+	PublicURL    string // with the instance, without a slash at the end; empty: derived from the address
 
-	Database string   // DATABASE_URL as db reads it, with its password: never print it, see Describe
-	Replicas []string // DATABASE_READ_URL, likewise; empty: there are none
-	Redis    string   // REDIS_URL as jobs reads it, likewise; empty: the queue in the process
+	Database string   // in the form that db reads; it has a password: do not print it, use Describe
+	Replicas []string // like Database; empty: no replicas
+	Redis    string   // in the form that jobs reads, with a password; empty: a queue in the process
 	DataDir  string
 
 	AdminPassword Secret // for a new database; zero: not set
 	SecretKey     Secret // the raw keys, 32 bytes each; zero: the key is in SecretKeyFile
-	SecretKeyFile string // standalone without ALDS_SECRET_KEY; empty else
+	SecretKeyFile string // key file of a standalone without ALDS_SECRET_KEY; empty: SecretKey is used
 
 	LogLevel slog.Level
-	Traces   bool // an endpoint takes them; the library of package tracing reads its other variables
+	Traces   bool // traces are sent; the library of package tracing reads the other variables for them
 
 	RequestTimeout  time.Duration
 	ShutdownDelay   time.Duration
@@ -49,26 +48,26 @@ type Config struct {
 	DBWriteLimit    time.Duration
 	MaxBody         int    // bytes
 	MaxAttachment   int    // bytes
-	BlobURL         Secret // where the bytes of attachments lie, with its password; zero: in the database
-	BodyMemory      int    // bytes; 0: by what the process may use
-	MaxConns        int    // 0: by the limit of descriptors
-	ConnsPerAddress int    // 0: by MaxConns
+	BlobURL         Secret // storage of attachments, with its password; zero: the database
+	BodyMemory      int    // bytes; 0: depends on the memory that the process may use
+	MaxConns        int    // 0: depends on the limit of descriptors
+	ConnsPerAddress int    // 0: depends on MaxConns
 	TrustedProxies  []netip.Prefix
 	OpenMetadata    bool
-	DashboardsURL   string // where administrators find dashboards; empty: nowhere
+	DashboardsURL   string // dashboards for administrators; empty: none
 	Methodology     string // Scrum, XP, AgileUP or DSDM
-	MemberRequests  int    // 0: by DBConns
+	MemberRequests  int    // 0: depends on DBConns
 	MaxAnswer       int    // bytes
 	MaxCommands     int
 	MaxAssets       int
 	IdempotencyKeep time.Duration
 	AuditKeep       time.Duration
-	VersionKeep     time.Duration // 0: for ever
+	VersionKeep     time.Duration // 0: forever
 
 	WorkerConcurrency     int
 	WebhookAllowPrivate   bool
 	WebhookRetrySchedule  []time.Duration
-	WebhookMaxEnabled     int // 0: no bound
+	WebhookMaxEnabled     int // 0: no limit
 	WebhookTimeout        time.Duration
 	WebhookConnectTimeout time.Duration
 	WebhookInFlight       int
@@ -76,28 +75,29 @@ type Config struct {
 	WebhookKeep           time.Duration
 }
 
-// FromEnv reads the settings of a role; standalone has defaults for all of them. Errors: one that lists every problem, a line each.
+// FromEnv reads the settings of a role. Standalone has defaults for all of them.
+// Errors: one error that lists all problems, each on a line.
 func FromEnv(getenv func(string) string, standalone bool) (Config, error) {
 	return read(getenv, standalone, "DATABASE_URL", "REDIS_URL", "ALDS_SECRET_KEY")
 }
 
-// ForCommand reads the settings of a command, which does its work on the database
-// alone: it requires nothing but its address. Errors: as FromEnv.
+// ForCommand reads the settings of a command. A command needs only the database, so only
+// DATABASE_URL is required. Errors: as FromEnv.
 func ForCommand(getenv func(string) string, standalone bool) (Config, error) {
 	return read(getenv, standalone, "DATABASE_URL")
 }
 
-// AdminAddr reads ALDS_ADMIN_ADDR alone. Errors: also when it is not set.
+// AdminAddr reads only ALDS_ADMIN_ADDR. Errors: also if it is not set.
 func AdminAddr(getenv func(string) string) (string, error) {
 	r := newReader(getenv)
 	addr := r.address("ALDS_ADMIN_ADDR")
 	if addr == "" {
-		r.problem("ALDS_ADMIN_ADDR", "is not set; the process listens at a port that only its log tells")
+		r.problem("ALDS_ADMIN_ADDR", "is not set; the process listens at a free port, which its log shows")
 	}
 	return addr, r.err()
 }
 
-// read reads the settings. All but standalone require some.
+// read reads the settings. Except for standalone, the settings in required must be set.
 func read(getenv func(string) string, standalone bool, required ...string) (Config, error) {
 	r := newReader(getenv)
 	c := Config{
@@ -144,13 +144,13 @@ func read(getenv func(string) string, standalone bool, required ...string) (Conf
 	}
 	for _, name := range required {
 		if r.getenv(name) == "" {
-			r.problem(name, "is not set; only standalone does without")
+			r.problem(name, "is not set; only standalone works without it")
 		}
 	}
 	return c, r.err()
 }
 
-// standalone sets what standalone has in the place of settings.
+// standalone sets the defaults that only standalone has.
 func (c *Config) standalone() {
 	if c.Database == "" {
 		c.Database = "sqlite:" + filepath.Join(c.DataDir, "alds.db")
@@ -180,7 +180,7 @@ func (c *Config) readWebhooks(r *reader) {
 	c.WebhookKeep = r.duration("ALDS_WEBHOOK_KEEP", time.Minute, 365*24*time.Hour)
 }
 
-// readServices reads what differs between standalone and the other roles.
+// readServices reads the settings whose defaults differ between standalone and the other roles.
 func (c *Config) readServices(r *reader) {
 	port := r.number("PORT", 0, 65535)
 	if c.Addr = r.address("ALDS_ADDR"); c.Addr == "" {
@@ -200,12 +200,12 @@ func (c *Config) readServices(r *reader) {
 	c.SecretKey = r.keys("ALDS_SECRET_KEY")
 }
 
-// HasDefaultPassword reports whether the admin's password for a new database is
-// that of a standalone that has no other.
+// HasDefaultPassword reports whether the administrator's password for a new database is the
+// default password of standalone.
 func (c Config) HasDefaultPassword() bool { return c.AdminPassword.Reveal() == defaultPassword }
 
-// BaseURL returns the URL of the instance as others see it, for an api that
-// listens on addr (host:port).
+// BaseURL returns the URL of the instance as clients see it, for an api that listens on addr
+// (host:port).
 func (c Config) BaseURL(addr string) string {
 	if c.PublicURL != "" {
 		return c.PublicURL
@@ -220,8 +220,7 @@ func (c Config) BaseURL(addr string) string {
 	return "http://" + net.JoinHostPort(host, port) + "/" + c.Instance
 }
 
-// IsLoopback reports whether addr (host:port) can be reached from this machine
-// only.
+// IsLoopback reports whether addr (host:port) can be reached only from this machine.
 func IsLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -235,8 +234,8 @@ func IsLoopback(addr string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// Describe returns facts for the log line at the start, such as "database
-// mysql://alds:[redacted]@db:3306/alds", without secrets.
+// Describe returns the settings for the log line at the start, without secrets, such as
+// "database mysql://alds:[redacted]@db:3306/alds".
 func (c Config) Describe() []string {
 	queue := "queue in the process"
 	if c.Redis != "" {

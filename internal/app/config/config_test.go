@@ -146,7 +146,7 @@ func TestAPasswordThatIsNotEscapedDoesNotShow(t *testing.T) {
 	}
 }
 
-// fragments are the parts of a password that no text may hold: all of four bytes.
+// fragments returns the parts of a password that no text may contain: all parts of four bytes.
 func fragments(password string) (all []string) {
 	for i := range len(password) - 3 {
 		all = append(all, password[i:i+4])
@@ -154,8 +154,8 @@ func fragments(password string) (all []string) {
 	return all
 }
 
-// TestNoFragmentOfAPasswordShows: in no form of an address, whether it is understood or
-// not, and whether the password is escaped or not.
+// TestNoFragmentOfAPasswordShows checks many forms of addresses, valid and invalid, with the
+// password escaped and unescaped.
 func TestNoFragmentOfAPasswordShows(t *testing.T) {
 	good := []string{"DATABASE_URL", "mysql://a@b/c", "REDIS_URL", "redis://d", "ALDS_SECRET_KEY", key}
 	for _, address := range [][2]string{
@@ -189,7 +189,7 @@ func TestNoFragmentOfAPasswordShows(t *testing.T) {
 				value := strings.Replace(address[1], "%s", written, 1)
 				got, err := FromEnv(env(append(slices.Clone(good), address[0], value)...), false)
 				text := fmt.Sprint(err)
-				if err == nil { // else nobody prints them
+				if err == nil { // invalid settings are not described
 					text = fmt.Sprint(got.Describe())
 				}
 				for _, part := range slices.Concat(fragments(password), fragments(written)) {
@@ -218,8 +218,8 @@ func TestCommandsNeedTheDatabaseAlone(t *testing.T) {
 	}
 }
 
-// TestMetricsToken: it is long enough not to be guessed, can be sent as it is, and has a
-// path of its own.
+// TestMetricsToken checks that a token must be long, that it must be sendable in a header, and
+// that the instance must not have the path of metrics.
 func TestMetricsToken(t *testing.T) {
 	long := strings.Repeat("Az0-._~+", 4)
 	for _, c := range []struct{ token, instance, problem string }{
@@ -278,9 +278,7 @@ func TestIsLoopback(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsRead guards the table: a name in it that is not
-// asked for would be documented and do nothing.
-// TestReplicas: a list of addresses, each read as that of the database.
+// TestReplicas checks a list of addresses. Each is read like the address of the database.
 func TestReplicas(t *testing.T) {
 	const mysql = "mysql://u:p@h/d"
 	for _, c := range []struct {
@@ -306,6 +304,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
+// TestEverySettingIsRead compares the table of settings with the variables that are read. A
+// setting that is only in the table would be documented but have no effect.
 func TestEverySettingIsRead(t *testing.T) {
 	asked := map[string]bool{}
 	getenv := func(name string) string { asked[name] = true; return "" }
@@ -351,8 +351,8 @@ func TestTracesAreSentWhereAnEndpointTakesThem(t *testing.T) {
 	}
 }
 
-// TestAnEndpointOfTracesIsAWholeAddress: of anything else the library would send to a
-// part, or to another place.
+// TestAnEndpointOfTracesIsAWholeAddress checks that an endpoint must be a complete URL. The
+// library of traces would send to another address otherwise.
 func TestAnEndpointOfTracesIsAWholeAddress(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		for _, value := range []string{"collector:4318", "collector", "grpc://collector:4317", "http://", "http://alds:hush@collector", "https://collector/v1/traces?key=hush", "http://ho st:1"} {

@@ -1,7 +1,7 @@
 // Package config reads all settings of a process from its environment, and reports
 // every problem in one error.
 //
-// Settings is the one table of names, defaults and meanings; README's is
-// checked against it. Packages receive plain values, never Config: only app
-// knows it. A Secret prints as [redacted], whatever prints it.
+// SettingGroups is the only table of names, defaults and meanings. A test compares
+// docs/settings.md with it. Only package app uses Config; other packages receive plain values.
+// A Secret is always printed as [redacted].
 package config

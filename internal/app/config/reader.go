@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// reader reads settings by name and collects the problems. A value that may hold a
-// secret is never part of a problem's text.
+// reader reads settings by name and collects the problems. A value that may contain a secret is
+// never part of the text of a problem.
 type reader struct {
-	asSet    func(string) string
-	getenv   func(string) string // asSet without the white space around a value
+	asSet    func(string) string // returns a value unchanged
+	getenv   func(string) string // returns a value without the white space around it
 	defaults map[string]string
 	problems []error
 	warnings []Warning
@@ -47,8 +47,8 @@ func (r *reader) text(name string) string {
 	return fallback
 }
 
-// password reads a password as it is: spaces are part of it, the line end of the file that
-// it comes from is not.
+// password reads a password with its spaces. It removes only line ends at the end, because the
+// value may come from a file.
 func (r *reader) password(name string) string { return strings.TrimRight(r.asSet(name), "\r\n") }
 
 func (r *reader) number(name string, low, high int) int {
@@ -60,7 +60,7 @@ func (r *reader) number(name string, low, high int) int {
 	return n
 }
 
-// unsetOr returns 0 for a setting that is unset, else the result of read.
+// unsetOr returns 0 for a setting that is unset, and otherwise the result of read.
 func (r *reader) unsetOr(name string, read func() int) int {
 	if r.text(name) == "" {
 		return 0
@@ -68,7 +68,7 @@ func (r *reader) unsetOr(name string, read func() int) int {
 	return read()
 }
 
-// networks reads addresses and networks in CIDR form, with commas between.
+// networks reads addresses and networks in CIDR form, separated by commas.
 func (r *reader) networks(name string) (all []netip.Prefix) {
 	v := r.text(name)
 	if v == "" {
@@ -123,7 +123,7 @@ func (r *reader) duration(name string, low, high time.Duration) time.Duration {
 	return d
 }
 
-// maxRetries bounds the list of ALDS_WEBHOOK_RETRY_SCHEDULE.
+// maxRetries is the maximum number of pauses in ALDS_WEBHOOK_RETRY_SCHEDULE.
 const maxRetries = 100
 
 func (r *reader) durations(name string) []time.Duration {
@@ -197,7 +197,7 @@ func (r *reader) publicURL(name string) string {
 	return strings.TrimRight(v, "/")
 }
 
-// link reads an address that people follow.
+// link reads the URL of a link for people.
 func (r *reader) link(name string) string {
 	v := r.text(name)
 	if v == "" {
@@ -214,15 +214,15 @@ func (r *reader) link(name string) string {
 // escapes is appended to the problem of an address that cannot be parsed.
 const escapes = "; in a password / # ? @ and %% are written %%2F %%23 %%3F %%40 and %%25"
 
-// splitPassword reports whether a password holds a character that ends a part of
-// a URL and is not escaped: what follows it would be taken for a path, a query or
-// a fragment, and shown as such.
+// splitPassword reports whether a password contains an unescaped character that ends a part of a
+// URL. The rest of the password would then be part of the path, the query or the fragment, which
+// may be printed.
 func splitPassword(u *url.URL) bool {
 	return strings.Contains(u.Path, "@") || strings.Contains(u.RawQuery, "@") || u.Fragment != ""
 }
 
-// blobs reads where contents lie: a folder, or a bucket. The query may name a
-// password, so that the text is a secret.
+// blobs reads the URL of the storage of attachments: a folder or a bucket. Its query may contain
+// a password, so the URL is a Secret.
 func (r *reader) blobs(name string) Secret {
 	v := r.text(name)
 	if v == "" {
@@ -236,7 +236,7 @@ func (r *reader) blobs(name string) Secret {
 	return NewSecret(v)
 }
 
-// keys reads one key or several, separated by commas.
+// keys reads one or more keys, separated by commas, and returns their bytes joined.
 func (r *reader) keys(name string) Secret {
 	v := r.text(name)
 	if v == "" {
@@ -254,10 +254,10 @@ func (r *reader) keys(name string) Secret {
 	return NewSecret(string(all))
 }
 
-// minToken is how many characters a token has at least that is not guessed.
+// minToken is the minimum length of a token, so that it cannot be guessed.
 const minToken = 32
 
-// token reads a token that is sent as it is.
+// token reads a token that a client can send unchanged in an Authorization header.
 func (r *reader) token(name string) Secret {
 	v := r.text(name)
 	if v == "" {
@@ -294,8 +294,8 @@ func redactURL(v string) string {
 	return shown
 }
 
-// redactUser returns the user of a URL with its password hidden. That of a queue is
-// hidden, too: many write the password in its place.
+// redactUser returns the user of a URL, with the password hidden. For Redis the user is hidden,
+// too, since many people write the password in its place.
 func redactUser(u *url.URL) string {
 	if u.Scheme != "mysql" {
 		return redacted

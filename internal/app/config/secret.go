@@ -4,7 +4,7 @@ import "log/slog"
 
 const redacted = "[redacted]"
 
-// Secret is a text that is never printed: not in messages, logs or JSON.
+// Secret is a text that is never printed in messages, logs or JSON.
 type Secret struct{ text string }
 
 // NewSecret returns a Secret holding text.
@@ -22,8 +22,8 @@ func (s Secret) String() string { return redacted }
 // GoString returns [redacted], for %#v.
 func (s Secret) GoString() string { return redacted }
 
-// MarshalText gives [redacted] to encoders.
+// MarshalText returns [redacted], for encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// LogValue gives [redacted] to logs.
+// LogValue returns [redacted], for logs.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }

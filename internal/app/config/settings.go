@@ -3,11 +3,11 @@ package config
 // Setting is one environment variable.
 type Setting struct {
 	Name    string // of the variable
-	Default string // the value when it is unset or empty; empty when Meaning has it
+	Default string // the value if the variable is unset or empty; if this is empty, Meaning describes the default
 	Meaning string // one or two sentences for docs/settings.md; links are relative to docs/
 }
 
-// A SettingGroup is settings about one subject, as a section of docs/settings.md.
+// A SettingGroup has the settings of one subject, which are a section of docs/settings.md.
 type SettingGroup struct {
 	Title    string
 	Settings []Setting

@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/tlsmode"
 )
 
-// impliedTLS is the mode of an address whose scheme stands for TLS.
+// impliedTLS returns the TLS mode that the scheme of an address implies; empty: none.
 func impliedTLS(u *url.URL) string {
 	if strings.HasPrefix(u.Scheme, "rediss") {
 		return tlsmode.Verify
@@ -16,15 +16,16 @@ func impliedTLS(u *url.URL) string {
 	return ""
 }
 
-// required is TLS as most clients mean it: verified where authorities are named, and
-// with any certificate else.
+// required is the mode that most clients call required. With a file of CA certificates, the
+// server's certificate is verified; without one, any certificate is accepted.
 const required = "required"
 
-// strength orders what several parameters say: the strongest counts.
+// strength lists the modes from the weakest to the strongest. If several parameters set a mode,
+// the strongest mode is used.
 var strength = []string{"", tlsmode.Off, tlsmode.Preferred, required, tlsmode.SkipVerify, tlsmode.VerifyCA, tlsmode.Verify}
 
-// tlsParameters are the parameters by which other clients put TLS into an address, by
-// their names in lower case without - and _, and what their values mean there.
+// tlsParameters maps the TLS parameters of other clients to the meaning of their values. Names
+// and values are in lower case, without "-", "_" and spaces.
 var tlsParameters = map[string]map[string]string{
 	"sslmode": { // MySQL, MariaDB, libpq
 		"disabled": tlsmode.Off, "disable": tlsmode.Off,
@@ -44,20 +45,21 @@ var tlsParameters = map[string]map[string]string{
 	"sslcertreqs": {"none": tlsmode.SkipVerify, "certnone": tlsmode.SkipVerify, "required": tlsmode.Verify, "certrequired": tlsmode.Verify, "optional": tlsmode.Verify, "certoptional": tlsmode.Verify}, // Python
 }
 
-// caParameters name a file of authorities, in the same form.
+// caParameters are the parameters of other clients for a file with CA certificates, with names
+// in the same form.
 var caParameters = []string{"sslca", "sslrootcert", "sslcacerts"}
 
 var withoutDashes = strings.NewReplacer("-", "", "_", "", " ", "")
 
-// tlsWishes are what an address says of TLS.
+// tlsWishes has the TLS parameters of an address.
 type tlsWishes struct {
 	own    string // the parameter tls
-	others string // the strongest of other clients
-	ca     string
+	others string // the strongest mode of the parameters of other clients
+	ca     string // file with CA certificates
 }
 
-// takeTLS reads the parameters about TLS and removes them from all. Those of the forms
-// of other clients mean what they mean to them.
+// takeTLS reads the TLS parameters and removes them from all. A parameter of another client has
+// the same meaning as in that client.
 func (r *reader) takeTLS(s server, all url.Values) (t tlsWishes) {
 	if all.Has("tls") {
 		t.own = all.Get("tls")
@@ -94,8 +96,9 @@ func stronger(a, b string) string {
 	return b
 }
 
-// resolve returns the mode and the file of authorities: settings outrank the parameter
-// tls, that outranks those of other clients, and those what is implied.
+// resolve returns the TLS mode and the file with CA certificates. The mode comes from the first
+// of these that is set: the setting, the parameter tls, the parameters of other clients, the
+// implied mode. The file comes from the address, or else from the setting.
 func (t tlsWishes) resolve(s server, implied string) (mode, ca string) {
 	if ca = t.ca; ca == "" {
 		ca = s.ca

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// readTraces reads whether traces are sent. The library of package tracing reads where
-// to once more, and how; the checks here are those that it does not make: without a
-// scheme, or with a query or a user, it would send somewhere else, without a word.
+// readTraces reads whether traces are sent. The library of package tracing reads the endpoints
+// again, and all other options. It does not check an endpoint: without a scheme, or with a query
+// or a user, it would silently send to another address. So the endpoints are checked here.
 func (c *Config) readTraces(r *reader) {
 	all, traces := r.publicURL("OTEL_EXPORTER_OTLP_ENDPOINT"), r.publicURL("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 	isOff := r.flag("OTEL_SDK_DISABLED", false)

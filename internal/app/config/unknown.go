@@ -7,17 +7,17 @@ import (
 
 const (
 	prefix     = "ALDS_"
-	testPrefix = prefix + "TEST_" // for tests, which read them themselves
+	testPrefix = prefix + "TEST_" // for tests, which read these variables themselves
 )
 
-// Unknown is an environment variable that looks like a setting and is none.
+// Unknown is an environment variable that looks like a setting but is not one.
 type Unknown struct {
 	Name    string
-	Nearest string // the setting that was probably meant; empty: none is near
+	Nearest string // the setting that was probably meant; empty: no setting has a similar name
 }
 
-// UnknownNames returns the variables among names that begin like a setting and are
-// none, sorted. Platforms set variables of their own, so that this is no error.
+// UnknownNames returns the names that begin like a setting but are not one, in order. They are
+// not errors, since platforms also set variables.
 func UnknownNames(names []string) (all []Unknown) {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		upper := strings.ToUpper(name)
@@ -34,7 +34,7 @@ func UnknownNames(names []string) (all []Unknown) {
 	return all
 }
 
-// nearestSetting returns the setting whose name takes the fewest changes of a letter.
+// nearestSetting returns the setting with the smallest edit distance to name, and that distance.
 func nearestSetting(name string) (nearest string, distance int) {
 	distance = len(name) + 1
 	for _, s := range Settings() {
@@ -45,9 +45,9 @@ func nearestSetting(name string) (nearest string, distance int) {
 	return nearest, distance
 }
 
-// editDistance returns how many bytes are inserted, removed or replaced to make b of a.
+// editDistance returns how many bytes must be inserted, removed or replaced to turn a into b.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // of the prefix of a so far, by the length of the prefix of b
+	row := make([]int, len(b)+1) // row[j] is the distance of the current prefix of a to b[:j]
 	for j := range row {
 		row[j] = j
 	}
