@@ -24,7 +24,8 @@ const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 // adminPassword is the first password of the administrator in tests.
 const adminPassword = "the first password"
 
-// env gives settings, with adminPassword unless they have another.
+// env returns a function that reads settings. ALDS_ADMIN_PASSWORD is adminPassword unless it is
+// among them.
 func env(settings map[string]string) func(string) string {
 	return func(name string) string {
 		if value, ok := settings[name]; ok || name != "ALDS_ADMIN_PASSWORD" {
@@ -35,7 +36,7 @@ func env(settings map[string]string) func(string) string {
 }
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // tests that are parallel wait more than they work
+	_ = flag.Set("test.parallel", "4") // parallel tests mostly wait
 	auth.ForTests()
 	testdb.Main(m)
 }
@@ -44,12 +45,12 @@ func TestMain(m *testing.M) {
 type running struct {
 	t     *testing.T
 	base  string // base URL of the interface
-	admin string // of the admin listener
+	admin string // base URL of the admin listener
 	stop  func() error
 	lines *lines
 }
 
-// lines keeps what a service wrote and hands each line to a channel.
+// lines collects the log of a service, and sends each line to a channel.
 type lines struct {
 	w    *io.PipeWriter
 	all  chan string
@@ -71,13 +72,13 @@ func newLines() *lines {
 	return l
 }
 
-// hand hands out each line that was written. A service never waits for a test to
-// read what it writes: what nobody has read yet is kept.
+// hand sends each line that was written to l.all. It keeps lines that the test has not read yet,
+// so that the service never waits for the test.
 func (l *lines) hand(written <-chan string) {
 	defer close(l.all)
 	for unread := []string(nil); written != nil || len(unread) > 0; {
 		var next string
-		var all chan<- string // nil, and never ready, without a line
+		var all chan<- string // nil without an unread line, so that the send is not chosen
 		if len(unread) > 0 {
 			next, all = unread[0], l.all
 		}
@@ -94,13 +95,13 @@ func (l *lines) hand(written <-chan string) {
 	}
 }
 
-// startLine is what the tests read of it.
+// startLine has the fields of the start line that the tests read.
 type startLine struct {
 	Msg, Admin string
 	BaseURL    string `json:"base_url"`
 }
 
-// started waits for the start line.
+// started waits for the start line of the service.
 func (l *lines) started(t *testing.T, ended <-chan error) (line startLine) {
 	t.Helper()
 	timeout := time.After(time.Minute)
@@ -125,7 +126,7 @@ func start(t *testing.T, settings map[string]string, roles ...Role) *running {
 	return startOutside(t, outside{getenv: env(settings)}, roles...)
 }
 
-// startOutside is start with more of what is outside than settings.
+// startOutside is like start, but also takes the other values of outside.
 func startOutside(t *testing.T, o outside, roles ...Role) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -210,7 +211,7 @@ func (r *running) bulk(commands string) bulkAnswer {
 	return a
 }
 
-// received is the body of a delivery.
+// received has the parts of a delivery that the tests read.
 type received struct {
 	Events []struct {
 		WebhookID, EventType string
@@ -235,7 +236,8 @@ func receiver(t *testing.T) (url string, events <-chan received) {
 	return s.URL, ch
 }
 
-// round creates, reads, subscribes, changes and receives.
+// round creates assets and reads them. Then it creates a subscription, changes an asset and
+// receives the delivery.
 func round(t *testing.T, r *running) {
 	t.Helper()
 	made := r.bulk(`{"AssetType": "Scope", "Name": "Garden", "Parent": "Scope:0", "BeginDate": "2026-01-01",
@@ -273,7 +275,7 @@ func round(t *testing.T, r *running) {
 	}
 }
 
-// momentless cuts a version off an Oid token.
+// momentless returns an Oid token without its moment.
 func momentless(token string) string {
 	parts := strings.Split(token, ":")
 	return strings.Join(parts[:min(2, len(parts))], ":")
@@ -326,7 +328,7 @@ func TestThreeProcesses(t *testing.T) {
 	if err := Run(ctx, getenv, io.Discard, API); err == nil || !strings.Contains(err.Error(), "the database is not ready") {
 		t.Fatalf("on an empty database: %v", err)
 	}
-	for range 2 { // the second changes nothing
+	for range 2 { // the second call changes nothing
 		if err := Migrate(ctx, getenv, io.Discard, API); err != nil {
 			t.Fatal(err)
 		}

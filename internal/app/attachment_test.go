@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestRenamedAttachment renames an attachment of 4 MiB five times: its bytes are not
-// stored again.
+// TestRenamedAttachment renames an attachment of 4 MiB five times, and checks that its bytes are
+// not stored again.
 func TestRenamedAttachment(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -63,7 +63,7 @@ func renamed(t *testing.T, r *running, url string, inside bool) {
 	}
 }
 
-// storedBytes returns how many bytes versions and contents have.
+// storedBytes returns the number of bytes of all versions and contents in the database.
 func storedBytes(t *testing.T, url string) (n int64) {
 	t.Helper()
 	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})

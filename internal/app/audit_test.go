@@ -13,13 +13,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// auditEvent is what the test reads of an event.
+// auditEvent has the parts of an audit event that the test reads.
 type auditEvent struct {
 	Kind, Actor, Address, Member, Project, Asset, Role, Request, Reason string
 	Count                                                               int
 }
 
-// audit reads the audit as a member, the first event first.
+// audit reads the audit trail as a member, oldest event first.
 func (r *running) audit(user, password, query string) []auditEvent {
 	r.t.Helper()
 	status, body := r.ask("GET", "/api/audit?page=1000&"+query, user, password, "")
@@ -31,14 +31,14 @@ func (r *running) audit(user, password, query string) []auditEvent {
 	return page.Results
 }
 
-// auditBecomes reads the audit until it has an event that is as wanted.
+// auditBecomes reads the audit trail until is returns true for one of its events.
 func (r *running) auditBecomes(what, query string, is func(auditEvent) bool) {
 	r.t.Helper()
 	eventually(r.t, what, func() bool { return slices.ContainsFunc(r.audit("admin", adminPassword, query), is) })
 }
 
-// The audit of a whole service: who, when, from where and about what; who may read
-// it; what a flood leaves in it; and that it holds no secret.
+// TestAudit checks the audit trail of a whole service: the contents of its events, who may read
+// it, that many refused sign-ins fill few rows, and that it contains no secret.
 func TestAudit(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, map[string]string{"ALDS_DATA_DIR": dir, "ALDS_ADDR": "127.0.0.1:0"}, Standalone)
@@ -86,7 +86,7 @@ func TestAudit(t *testing.T) {
 	checkTrail(t, filepath.Join(dir, "alds.db"), 300)
 }
 
-// flood guesses tokens.
+// flood sends n requests with wrong tokens.
 func (r *running) flood(n int) {
 	r.t.Helper()
 	for i := range n {
@@ -107,8 +107,8 @@ func (r *running) flood(n int) {
 	}
 }
 
-// checkTrail reads the rows after the process has stopped: all refused sign-ins are
-// counted in a few of them, and none holds a secret.
+// checkTrail reads the rows after the process has stopped. A few rows must count all refused
+// sign-ins, and no row may contain a secret.
 func checkTrail(t *testing.T, file string, refused int) {
 	t.Helper()
 	d, err := db.Open(t.Context(), "sqlite:"+file, db.Options{})

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// freeAddr returns an address that nobody listens at.
+// freeAddr returns an address on which no process listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -25,9 +25,9 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// waiting starts a role whose database does not answer, and returns the first
-// line that says so.
-func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line map[string]any, ended <-chan error) { //nolint:revive // it is the test's
+// waiting starts a role whose database does not answer. It returns the first line of the log,
+// which must report that.
+func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line map[string]any, ended <-chan error) { //nolint:revive // the context ends the role
 	t.Helper()
 	settings := map[string]string{
 		"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
@@ -95,7 +95,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// onMessage calls a function with each message that a service logs, before the service goes on.
+// onMessage returns a log that calls a function with each message. The service waits until the
+// function returns.
 func onMessage(do func(msg string)) io.Writer {
 	return writerFunc(func(line []byte) (int, error) {
 		var at struct{ Msg string }
@@ -110,7 +111,7 @@ func TestARoleThatIsStoppedWhileItStartsEndsInOrder(t *testing.T) {
 	defer stop()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
 	log := onMessage(func(msg string) {
-		if msg == "the database" { // is ready; nothing runs yet
+		if msg == "the database" { // the database is ready, but no part runs yet
 			stop()
 		}
 	})
@@ -137,7 +138,7 @@ func TestADatabaseThatGoesAwayWhileARoleStartsIsWaitedFor(t *testing.T) {
 	waited, started := 0, false
 	log := onMessage(func(msg string) {
 		switch msg {
-		case "the database": // is ready
+		case "the database": // the database is ready
 			line.Cut()
 		case "the database does not answer, trying again":
 			waited++

@@ -11,20 +11,20 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// commandCase is a command line, and what comes of it.
+// commandCase is a command line and its expected results.
 type commandCase struct {
-	line   string // the binary and its arguments; ' ' in an argument is written _
-	env    string // NAME=value, with spaces between
+	line   string // the binary and its arguments; a space in an argument is written _
+	env    string // NAME=value, separated by spaces
 	stdin  string
 	status int
-	stdout string // what it has, in this order, with | between; empty: nothing
-	stderr string // likewise
-	absent string // what neither has
+	stdout string // parts that it contains in this order, separated by |; empty: no output
+	stderr string // in the same form
+	absent string // text that neither output contains
 }
 
 var binaries = map[string]Role{"api": API, "worker": Worker, "scheduler": Scheduler, "standalone": Standalone}
 
-// run runs a command line, with settings beside those of the case.
+// run runs a command line, with settings in addition to those of the case.
 func (c commandCase) run(t *testing.T, settings map[string]string) {
 	t.Helper()
 	env := maps.Clone(settings)
@@ -51,8 +51,8 @@ func (c commandCase) run(t *testing.T, settings map[string]string) {
 	}
 }
 
-// hasInOrder reports whether a text has all parts of a list, one behind the other. An
-// empty list wants an empty text.
+// hasInOrder reports whether a text contains all parts of a list, in this order. For an empty
+// list, the text must be empty.
 func hasInOrder(text, list string) bool {
 	if list == "" {
 		return text == ""
@@ -138,8 +138,8 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestALoginThatIsGone: check finds that the administrator cannot log in, repair says what
-// to do, and that helps.
+// TestALoginThatIsGone checks a database where the administrator cannot log in: check finds it,
+// repair prints the command that helps, and this command solves the problem.
 func TestALoginThatIsGone(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestALoginThatIsGone(t *testing.T) {
 	}
 }
 
-// TestCommandsOnADatabase: each needs the database's address alone.
+// TestCommandsOnADatabase checks that each command needs only the address of the database.
 func TestCommandsOnADatabase(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

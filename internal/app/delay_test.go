@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An api that was told to stop is not ready at once, so that balancers send nobody
-// there, and takes requests until they have noticed.
+// TestStoppingIsDelayed checks that an api reports at once that it is not ready after a stop
+// signal, but serves requests until the delay is over.
 func TestStoppingIsDelayed(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_SHUTDOWN_DELAY": "2s"}
@@ -52,7 +52,7 @@ func TestStoppingIsDelayed(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := http.Get(r.base); err == nil { //nolint:bodyclose,gosec,noctx // there is none
+	if _, err := http.Get(r.base); err == nil { //nolint:bodyclose,gosec,noctx // the request must fail
 		t.Error("it listens after its end")
 	}
 }

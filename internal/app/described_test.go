@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// described is what the log says of a model that was described.
+// described has the fields of the log line about a model that was described.
 type described struct {
 	Msg, Format, ETag string
 	Generation        int64
 }
 
-// describedAfter waits until the model of a later generation is described in a format.
+// describedAfter waits until a model with a later generation is described in a format.
 func (r *running) describedAfter(generation int64, format string) (d described) {
 	r.t.Helper()
 	for until := time.After(time.Minute); ; {
@@ -30,8 +30,8 @@ func (r *running) describedAfter(generation int64, format string) (d described) 
 	}
 }
 
-// TestTheModelIsDescribedBeforeItIsAskedFor: that of the start, and that with a new
-// attribute, without a request for it; who asks then gets what was prepared.
+// TestTheModelIsDescribedBeforeItIsAskedFor checks that the model of the start, and the model with
+// a new attribute, are described without a request. A later request gets this description.
 func TestTheModelIsDescribedBeforeItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	r := start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_LOG_LEVEL": "debug"}, Standalone)

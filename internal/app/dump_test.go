@@ -14,8 +14,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// writes are requests after which most tables have rows, with texts and numbers that
-// databases keep in forms of their own.
+// writes are requests that fill most tables. They have texts and numbers that the databases store
+// in different forms.
 var writes = []string{
 	`[{"AssetType": "Scope", "Name": "Ünïcode ☃ 𝄞 \" \\ \u0000\u2028", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": [
 		{"AssetType": "Story", "Name": "A", "Estimate": 0.1, "ToDo": 1e21, "DetailEstimate": 0.3333333333333333, "TaggedWith": ["b", "a", "Straße", "STRASSE "],
@@ -26,8 +26,8 @@ var writes = []string{
 	`[{"AssetType": "Member", "Name": "ß", "Nickname": "ß", "Username": "Straße", "Password": "not a short one", "DefaultRole": "Role:1"}]`,
 }
 
-// TestExportAndRestore carries a database from SQLite to a server and back: each export
-// has the same bytes, and the service has the same answers.
+// TestExportAndRestore moves a database from SQLite to a server and back. All exports must have
+// the same bytes, and the service must return the same answers.
 func TestExportAndRestore(t *testing.T) {
 	t.Parallel()
 	settings := func(url string) map[string]string {
@@ -60,7 +60,8 @@ func TestExportAndRestore(t *testing.T) {
 	}
 }
 
-// answers starts the service and returns what it answers, after writes where asked for.
+// answers starts the service and returns its answers to some reads. If write is set, it sends the
+// requests in writes first.
 func answers(t *testing.T, settings map[string]string, write bool) string {
 	t.Helper()
 	r := start(t, settings, Standalone)
@@ -103,8 +104,7 @@ func restored(t *testing.T, settings map[string]string, text string) error {
 	return command(t.Context(), []string{"restore"}, outside{getenv: env(settings), stdin: strings.NewReader(text), stderr: io.Discard}, API)
 }
 
-// compareLines says where two exports begin to differ. Rows that say when a process looked
-// at the database are no data that somebody wrote, but they are carried over like it.
+// compareLines fails the test at the first line in which two exports differ.
 func compareLines(t *testing.T, want, got string) {
 	t.Helper()
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -118,12 +118,12 @@ func compareLines(t *testing.T, want, got string) {
 	}
 }
 
-// TestNoStatementWaitsForTheReaderOfAnExport asks the server, whenever lines go out, what it
-// is at: a statement that waits until a slow reader has read is ended by its time limit.
+// TestNoStatementWaitsForTheReaderOfAnExport checks at every write of an export that no statement
+// runs at the server. A statement that waits for a slow reader would exceed its time limit.
 func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 	d := testdb.MySQL(t)
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
-		for n := range 300 { // more than connections hold on their way
+		for n := range 300 { // more than the buffers of a connection hold
 			_, err := tx.Exec(t.Context(), `INSERT INTO asset_text (asset_id, hash, text) VALUES (?, ?, ?)`, 1000+n/3, fmt.Appendf(nil, "%016d", n), strings.Repeat("x", 64<<10))
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 	asked, written := 0, 0
 	out := writerFunc(func(b []byte) (int, error) {
 		running, err := 1, error(nil)
-		for tries := 0; tries < 1000 && running > 0 && err == nil; tries++ { // one that has sent all ends soon
+		for tries := 0; tries < 1000 && running > 0 && err == nil; tries++ { // a statement that has sent all rows ends soon
 			err = d.QueryRow(t.Context(), `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command IN ('Query', 'Execute') AND id <> CONNECTION_ID()`).Scan(&running)
 		}
 		if running > 0 {
@@ -153,7 +153,8 @@ func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 	}
 }
 
-// TestRestoreThatEnds restores parts of an export: nothing starts on what they leave.
+// TestRestoreThatEnds restores parts of an export, and checks that no role or command starts on
+// such a database.
 func TestRestoreThatEnds(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -193,7 +194,8 @@ func TestRestoreThatEnds(t *testing.T) {
 	}
 }
 
-// TestTablesAreTheSameEverywhere holds that an export of one database fits into another.
+// TestTablesAreTheSameEverywhere checks that all kinds of databases have the same columns, so
+// that an export fits into each of them.
 func TestTablesAreTheSameEverywhere(t *testing.T) {
 	of := map[string]string{}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestAFirstStartThatRefusesMakesNothing: neither a folder nor tables. Where the database
-// is there the password in it counts.
+// TestAFirstStartThatRefusesMakesNothing checks that a refused first start creates neither a
+// folder nor tables.
 func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]map[string]string{
@@ -22,7 +22,7 @@ func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "data")
-			settings["ALDS_DATA_DIR"], settings["ALDS_ADMIN_PASSWORD"] = folder, "" // env has a password otherwise
+			settings["ALDS_DATA_DIR"], settings["ALDS_ADMIN_PASSWORD"] = folder, "" // without this, env sets adminPassword
 			err := Run(t.Context(), env(settings), io.Discard, Standalone)
 			if err == nil || !strings.Contains(err.Error(), "ALDS_ADMIN_PASSWORD") || !strings.Contains(err.Error(), "nothing was") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("it says %v", err)
@@ -40,7 +40,8 @@ func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 	}
 }
 
-// TestTwoStandalonesInOneFolder: the second one says so, whatever its port, and ends.
+// TestTwoStandalonesInOneFolder checks that a second standalone in a folder fails with an error
+// that says so.
 func TestTwoStandalonesInOneFolder(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
@@ -49,7 +50,7 @@ func TestTwoStandalonesInOneFolder(t *testing.T) {
 		line: "standalone", status: 1, absent: "WARN",
 		stderr: "alds: another standalone runs in the folder " + settings["ALDS_DATA_DIR"] + ": stop it, or choose another folder by ALDS_DATA_DIR and another port by PORT\n",
 	}.run(t, settings)
-	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings) // beside the process
+	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings) // commands work while the process runs
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// nasty is a password that has everything that ends a part of an address.
+// nasty is a password with all characters that end a part of an address.
 const nasty = "1Kx7@Qv9w:Lm3p/Zt5r#Bn8y%Wd2k?Hj6s Pc4f%zzXe0q&Gu7v=Ra1b"
 
-// withPassword is an address with a user and the password.
+// withPassword returns an address with a user and the password nasty.
 func withPassword(t *testing.T, address, user string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -26,7 +26,7 @@ func withPassword(t *testing.T, address, user string) string {
 	return u.String()
 }
 
-// capture keeps what is logged and reports once that a text is in it.
+// capture collects a log. It closes seen when the log contains text.
 type capture struct {
 	text string
 	seen chan struct{}
@@ -35,7 +35,7 @@ type capture struct {
 	all bytes.Buffer
 }
 
-// Write keeps a line.
+// Write stores a line.
 func (c *capture) Write(line []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +47,8 @@ func (c *capture) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestNoFragmentOfAPasswordIsLogged: by roles whose database or queue refuses them, or
-// is not there, at the start.
+// TestNoFragmentOfAPasswordIsLogged starts roles whose database or queue refuses them or does not
+// exist. The log must contain no part of the password.
 func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
 	t.Parallel()
 	ready := testdb.URL(t, "mysql")
@@ -58,7 +58,7 @@ func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
 		database    string
 		redis, user string
 		role        Role
-		until, ends string // a line of the log, or the error that ends it
+		until, ends string // a line of the log after which the test stops the role, or the error of the role
 	}{
 		{"a database that refuses connections", "mysql://" + refused + "/x", "redis://" + refused, "", API, "the database does not answer", ""},
 		{"a database whose host is not there", "mysql://" + missing + "/x", "redis://" + refused, "", Worker, "the database does not answer", ""},
@@ -107,7 +107,8 @@ func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
 	}
 }
 
-// showsNone fails when a text has four bytes of the password, as it is or escaped.
+// showsNone fails the test if a text contains four bytes of the password in a row, unescaped or
+// escaped.
 func showsNone(t *testing.T, text string) {
 	t.Helper()
 	for _, password := range []string{nasty, url.QueryEscape(nasty), url.PathEscape(nasty)} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHealth: the command says what the process says of itself, and ends with 0 only
-// where it is ready.
+// TestHealth checks that the command prints the answer of the process, and succeeds only if the
+// process is ready.
 func TestHealth(t *testing.T) {
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

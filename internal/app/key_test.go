@@ -19,7 +19,7 @@ import (
 
 const otherKey = "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA="
 
-// keySite is a database whose schema is current, and its settings.
+// keySite has a database with a current schema, and the settings for it.
 type keySite struct {
 	t        *testing.T
 	settings map[string]string
@@ -39,8 +39,8 @@ func newKeySite(t *testing.T, dialect string) *keySite {
 	return s
 }
 
-// embeddedRedis returns the address of a Redis of this process: one that does not answer
-// takes seconds to stop without.
+// embeddedRedis returns the address of a Redis in this process. Without a Redis that answers, a
+// role takes seconds to stop.
 func embeddedRedis(t *testing.T) string {
 	t.Helper()
 	url, stop, err := embedded.Start()
@@ -53,7 +53,7 @@ func embeddedRedis(t *testing.T) string {
 
 func (s *keySite) getenv(name string) string { return env(s.settings)(name) }
 
-// refused starts every role, and migrates, with a key that must be refused.
+// refused checks that every role and migrate refuse a key.
 func (s *keySite) refused(key string) {
 	s.t.Helper()
 	s.settings["ALDS_SECRET_KEY"] = key
@@ -77,7 +77,7 @@ func (s *keySite) exec(query string, args ...any) {
 	}
 }
 
-// seal stores a subscription whose header is sealed with a key.
+// seal stores a subscription whose authorization header is encrypted with a key.
 func (s *keySite) seal(id, key string) {
 	s.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key)
@@ -117,7 +117,7 @@ func TestAnotherKeyIsNoticedAtTheStart(t *testing.T) {
 			s.migrate(testKey)
 			s.refused(otherKey)
 			s.migrate(testKey)
-			start(t, s.settings, Scheduler) // which opens no secret, and is refused all the same
+			start(t, s.settings, Scheduler) // a scheduler reads no secrets, but its key is checked, too
 		})
 	}
 }
@@ -133,13 +133,13 @@ func TestADatabaseThatKnowsNoKeyYet(t *testing.T) {
 			if n := s.knows(); n != 0 {
 				t.Fatalf("%d check values after a start with a key that opens nothing", n)
 			}
-			s.seal(fmt.Sprintf("%036d", 2), otherKey) // while a wrong key was set, before this was noticed
+			s.seal(fmt.Sprintf("%036d", 2), otherKey) // as if a wrong key had been used for some time
 			start(t, s.withKey(testKey), Scheduler)
 			if n := s.knows(); n != 1 {
 				t.Errorf("%d check values after a start with the key", n)
 			}
 			s.refused(otherKey)
-			// What an operator does who has lost the key, by docs/operations.md.
+			// The steps of docs/operations.md for a lost key.
 			s.exec("UPDATE webhook_subscription SET authorization = NULL, secret = NULL, previous_secret = NULL, previous_until = 0")
 			s.exec("DELETE FROM secret_check")
 			s.migrate(otherKey)
@@ -148,8 +148,8 @@ func TestADatabaseThatKnowsNoKeyYet(t *testing.T) {
 	}
 }
 
-// TestAMigrationWithoutTheKey: the first role that starts with a key stores what it is
-// known by, also of several that start at once.
+// TestAMigrationWithoutTheKey checks that the first role that starts stores the check value of
+// its key, even if several roles start at the same time.
 func TestAMigrationWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -170,7 +170,7 @@ func TestAMigrationWithoutTheKey(t *testing.T) {
 					ended <- Run(ctx, env(settings), sees{`"msg":"started"`, started}, Scheduler)
 				}()
 			}
-			for range 2 { // those of the key that came second
+			for range 2 { // the roles whose key came second
 				s.refusal("the other key", <-ended)
 			}
 			for range 2 {
@@ -185,18 +185,18 @@ func TestAMigrationWithoutTheKey(t *testing.T) {
 					t.Errorf("the key that came first: %v", err)
 				}
 			}
-			s.migrate("") // which asks for none
+			s.migrate("") // needs no key
 		})
 	}
 }
 
-// sees is a log that reports each line that has a text.
+// sees is a log that signals each line that contains a text.
 type sees struct {
 	text string
 	seen chan<- struct{}
 }
 
-// Write looks at a line.
+// Write checks one line.
 func (s sees) Write(line []byte) (int, error) {
 	if strings.Contains(string(line), s.text) {
 		s.seen <- struct{}{}
@@ -204,7 +204,7 @@ func (s sees) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// withKey is the settings with a key.
+// withKey sets the key and returns the settings.
 func (s *keySite) withKey(key string) map[string]string {
 	s.settings["ALDS_SECRET_KEY"] = key
 	return s.settings
@@ -229,8 +229,8 @@ func TestStandaloneRefusesAnotherKeyFile(t *testing.T) {
 	}
 }
 
-// TestRotateKey goes the way of docs/operations.md: no process is ever without the key of
-// what another one seals.
+// TestRotateKey follows the steps of docs/operations.md. At each step, every process has the key
+// with which another process may encrypt.
 func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -256,7 +256,7 @@ func TestRotateKey(t *testing.T) {
 				}
 			}
 			s.seal(fmt.Sprintf("%036d", 3), otherKey)
-			for _, want := range []string{"sealed anew: 3\n", "sealed anew: 0\n"} { // two headers, and what the key is known by
+			for _, want := range []string{"sealed anew: 3\n", "sealed anew: 0\n"} { // two headers, and the check value of the key
 				if err := rotate(otherKey+","+testKey, want); err != nil {
 					t.Fatal(err)
 				}
@@ -269,7 +269,7 @@ func TestRotateKey(t *testing.T) {
 			if err := rotate(testKey+","+otherKey, "sealed anew: 3\n"); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("subscription %036d", 4)) {
 				t.Errorf("a secret that no key opens: %v", err)
 			}
-			s.refused(testKey) // it would be known by a key that does not open all
+			s.refused(testKey) // the check value was not replaced, since a secret was not decrypted
 		})
 	}
 }

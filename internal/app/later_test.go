@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// ask sends a request and answers with its status and body.
+// ask sends a request and returns the status and the body of the answer.
 func (r *running) ask(method, path, user, password, body string, headers ...string) (int, string) {
 	r.t.Helper()
 	req, err := http.NewRequest(method, r.base+path, strings.NewReader(body))
@@ -37,8 +37,8 @@ func (r *running) ask(method, path, user, password, body string, headers ...stri
 	return resp.StatusCode, string(b)
 }
 
-// What a member asked for is not done once the member is closed; what somebody
-// else asked for is.
+// TestAcceptedRequestsOfAClosedMember checks that an accepted request is not executed if its
+// member was closed meanwhile. The requests of other members are executed.
 func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{
@@ -48,7 +48,7 @@ func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
 	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
 		t.Fatal(err)
 	}
-	api := start(t, settings, API) // and nobody to carry anything out
+	api := start(t, settings, API) // no worker runs yet
 	made := api.bulk(`[
 	  {"AssetType": "Member", "Name": "Cara", "Nickname": "Cara", "Username": "cara", "Password": "pass-cara", "DefaultRole": "Role.Name'System Admin"},
 	  {"AssetType": "Scope", "Name": "Garden", "Parent": "Scope:0", "BeginDate": "2026-01-01"}]`)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestALossOfRightsEndsLiveStreams: what another process takes from a member ends the
-// stream of changes that it still receives, and nobody else's.
+// TestALossOfRightsEndsLiveStreams checks that the live stream of a member ends when another
+// process removes rights of the member, and that other streams go on.
 func TestALossOfRightsEndsLiveStreams(t *testing.T) {
 	t.Parallel()
 	t.Run("mysql", func(t *testing.T) {
@@ -30,13 +30,13 @@ func TestALossOfRightsEndsLiveStreams(t *testing.T) {
 	})
 }
 
-// live is a stream of changes that somebody reads.
+// live is a live stream of changes.
 type live struct {
 	resp  *http.Response
 	lines *bufio.Scanner
 }
 
-// follow begins a stream of a member in the first process.
+// follow opens a live stream of a member in the first process.
 func (p *pair) follow(v victim) live {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 3*time.Minute)
@@ -64,7 +64,7 @@ func (p *pair) follow(v victim) live {
 	return s
 }
 
-// tells reads up to a line with some text; it reports false when the stream ends.
+// tells reads lines until one contains text. It returns false if the stream ends before.
 func (s live) tells(text string) bool {
 	for s.lines.Scan() {
 		if strings.Contains(s.lines.Text(), text) {
@@ -88,7 +88,7 @@ func (p *pair) checkLive(some []loss) {
 		if s.tells("data:") {
 			p.t.Errorf("%s: the stream tells %s", l.name, s.lines.Text())
 		}
-		if !errors.Is(s.lines.Err(), io.ErrUnexpectedEOF) { // nor by its own time
+		if !errors.Is(s.lines.Err(), io.ErrUnexpectedEOF) { // the server cut it off; it did not run out of time
 			p.t.Errorf("%s: the stream ended with %v", l.name, s.lines.Err())
 		}
 		if by := p.a.brokenBy(); by != "rights" {

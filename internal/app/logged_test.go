@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// hushed are requests with a secret somewhere: right ones, wrong ones, and ones
-// that cannot be read. %s is the address of a receiver that refuses.
+// hushed are valid, invalid and unreadable requests that contain a secret. %s is replaced by the
+// address of a receiver whose answer is an invalid redirect.
 var hushed = []struct{ request, login string }{
 	{`POST /api/asset {"AssetType": "Member", "Name": "N", "Nickname": "N", "Username": "hush", "Password": "hush-password", "DefaultRole": "Role:4"}`, ""},
 	{`POST /api/asset {"AssetType": "Member", "Name": "N", "Password": "hush-password", "Nothing": 1}`, ""},
@@ -41,7 +41,7 @@ var hushed = []struct{ request, login string }{
 	{`POST /api/asset {"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`, ""},
 }
 
-// TestSecretsAreNotLogged reads all that a process logs at its loudest.
+// TestSecretsAreNotLogged checks all lines that a process logs at the level debug.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	attempts := make(chan struct{}, 1)
@@ -101,7 +101,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	}
 }
 
-// silent fails the test for a line of the log with a secret in it.
+// silent fails the test if a line of the log contains a secret.
 func silent(t *testing.T, line string) {
 	t.Helper()
 	for _, secret := range []string{"hush-", "aHVzaC"} {

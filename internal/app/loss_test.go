@@ -18,14 +18,15 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// victim is a member with requests that run while it loses rights.
+// victim is a member who loses rights while its requests run.
 type victim struct {
 	oid, name string
-	token     string // empty: it sends its password
+	token     string // access token of its requests; empty: they have its password
 	tokenID   string
 }
 
-// loss is what is done to a member by another process, and what its requests say.
+// loss is a way in which a member loses rights by another process, and the status of the answer
+// to its running request.
 type loss struct {
 	name   string
 	do     func(p *pair, v victim)
@@ -50,8 +51,8 @@ var losses = []loss{
 	}, http.StatusForbidden},
 }
 
-// lossesFrom are all losses. The short form has each third one from a first on, and
-// each of them in some test: TestALossOfRightsEndsARequest of package auth has all.
+// lossesFrom returns all losses. In short mode it returns every third one, beginning at first,
+// so that each loss is in some test. TestALossOfRightsEndsARequest of package auth has all.
 func lossesFrom(first int) (some []loss) {
 	for i, l := range losses {
 		if !testing.Short() || i%3 == first {
@@ -64,9 +65,9 @@ func lossesFrom(first int) (some []loss) {
 // pair is two processes on one database.
 type pair struct {
 	t      *testing.T
-	a, b   *running // requests run in a, rights are lost through b
+	a, b   *running // requests run in a; the rights are removed in b
 	d      *db.DB
-	logins *auth.Service // of the operator
+	logins *auth.Service // for the work of an operator on the database
 	url    string        // of the database
 	redis  string
 }
@@ -77,7 +78,7 @@ func newPair(t *testing.T) *pair {
 	settings := func() map[string]string {
 		return map[string]string{
 			"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": redis, "ALDS_SECRET_KEY": testKey,
-			"ALDS_DB_CONNS": "12", // several pairs run at once
+			"ALDS_DB_CONNS": "12", // few, since several pairs run at the same time
 		}
 	}
 	of := settings()
@@ -89,7 +90,7 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// open opens the database beside the processes.
+// open opens the database for the test itself.
 func (p *pair) open(url string) {
 	p.t.Helper()
 	var err error
@@ -102,7 +103,7 @@ func (p *pair) open(url string) {
 	}
 }
 
-// member makes a member of the project.
+// member creates a member of the project.
 func (p *pair) member(name string) victim {
 	p.t.Helper()
 	made := p.b.bulk(fmt.Sprintf(`[{"AssetType": "Member", "Name": %[1]q, "Nickname": %[1]q, "Username": %[1]q, "Password": "secret", "DefaultRole": "Role:4"}]`, name))
@@ -137,8 +138,8 @@ func (p *pair) send(v victim, path, body string) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// TestALossOfRightsEndsLongReads: what another process takes from a member ends
-// the answers that it still receives.
+// TestALossOfRightsEndsLongReads checks that the answer to a member ends early when another
+// process removes rights of the member.
 func TestALossOfRightsEndsLongReads(t *testing.T) {
 	t.Parallel()
 	t.Run("mysql", func(t *testing.T) {
@@ -156,7 +157,8 @@ func TestALossOfRightsEndsLongReads(t *testing.T) {
 	})
 }
 
-// checkReads makes the members first: the ids behind theirs are those of the stories.
+// checkReads creates the members before the stories, because fill gives the stories all ids
+// after the first story.
 func (p *pair) checkReads(some []loss, url string) {
 	p.t.Helper()
 	victims := make([]victim, len(some))
@@ -189,7 +191,7 @@ func (p *pair) checkRead(l loss, v victim) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until is returns true, at most a minute.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -222,14 +224,14 @@ func (r *running) isFree() bool {
 	return r.metric("alds_app_db_connections_in_use") == "0"
 }
 
-// killed is how many statements of the process were ended at the server.
+// killed returns how many statements of the process were ended at the database server.
 func (r *running) killed() string {
 	r.t.Helper()
 	return r.metric("alds_app_db_statements_killed_total")
 }
 
-// TestALossOfRightsEndsLongWrites: a write that waits inside its transaction is
-// refused, and nothing of it is stored.
+// TestALossOfRightsEndsLongWrites checks that a write that waits in its transaction is refused
+// when its member loses rights, and that nothing of it is stored.
 func TestALossOfRightsEndsLongWrites(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -317,9 +319,9 @@ func (p *pair) lock(asset string) (unlock func()) {
 	}
 }
 
-// awaitLockWait waits until a transaction waits for a lock. A statement that
-// locks and runs is not enough: it may be one before the rights were asked for.
-// The server gathers its transactions anew when nobody asked for a tenth of a second.
+// awaitLockWait waits until a transaction waits for a lock. A running statement is not enough,
+// because the request may not have read the rights yet. The server updates its list of
+// transactions only if it was not read for 100 ms.
 func (p *pair) awaitLockWait(what string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(110 * time.Millisecond) {
@@ -337,8 +339,8 @@ func (p *pair) awaitLockWait(what string) {
 	}
 }
 
-// TestALossOfRightsEndsAcceptedRequests: a worker stops what it executes for a
-// member that is disabled meanwhile, and the stored answer says so.
+// TestALossOfRightsEndsAcceptedRequests checks that a worker stops the accepted request of a
+// member who loses rights, and that the stored answer has the status for that.
 func TestALossOfRightsEndsAcceptedRequests(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

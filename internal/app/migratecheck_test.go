@@ -25,7 +25,7 @@ func TestMigrationReport(t *testing.T) {
 		name    string
 		state   db.SchemaState
 		running []processes.Row
-		want    string // of the output
+		want    string // a part of the output
 		stop    bool
 	}{
 		{"empty", db.SchemaState{Empty: true, Missing: []db.Migration{worksWith(later)}}, nil, "the database is empty\nmigrations to run: 1\n", false},
@@ -45,7 +45,8 @@ func TestMigrationReport(t *testing.T) {
 	}
 }
 
-// Several machines may run migrate on a new database at once: each one succeeds.
+// TestMigrateAtOnce checks that migrate succeeds on several machines that run it at the same time
+// on a new database.
 func TestMigrateAtOnce(t *testing.T) {
 	settings := env(map[string]string{"DATABASE_URL": testdb.EmptyURL(t, "mysql")})
 	var all sync.WaitGroup
@@ -59,8 +60,8 @@ func TestMigrateAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// migrate --check changes nothing, on an empty database and on one that is up to date;
-// migrate leaves one alone that a newer release has migrated.
+// TestMigrateCheck checks that migrate --check changes nothing, on an empty and on a current
+// database. It also checks that migrate does not change a database of a newer release.
 func TestMigrateCheck(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestErrorsOfServersAreNoDefects has the database answer the errors of clusters to the
-// writes of requests. What passes is repeated and not seen, what lasts is 503 with
-// Retry-After, what can never be is 400; nothing is 500, and nothing of it is stored.
+// TestErrorsOfServersAreNoDefects makes the database return the errors of clusters to writes. A
+// short error is hidden by a repetition. A lasting error gets 503 with Retry-After, and an error
+// that no repetition can fix gets 400. None gets 500, and a failed write stores nothing.
 func TestErrorsOfServersAreNoDefects(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{
@@ -28,7 +28,7 @@ func TestErrorsOfServersAreNoDefects(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.db.Close() })
-	s.exec("CREATE TABLE told (number INT, message VARCHAR(100), times INT) ENGINE=MyISAM") // no rollback takes back what was counted
+	s.exec("CREATE TABLE told (number INT, message VARCHAR(100), times INT) ENGINE=MyISAM") // a rollback does not undo the count
 	const bulk, path = "/api/asset", "/rest-1.v1/Data/Story"
 	for i, table := range []string{"asset", "audit"} {
 		s.exec("CREATE TRIGGER tells_" + table + " AFTER INSERT ON " + table + ` FOR EACH ROW BEGIN
@@ -54,8 +54,8 @@ func TestErrorsOfServersAreNoDefects(t *testing.T) {
 	}
 }
 
-// sampled are numbers, in the short form each third one from a first on: package db has a
-// server answer all.
+// sampled returns numbers. In short mode it returns every third one, beginning at first; the
+// tests of package db use all of them.
 func sampled(first int, numbers ...int) (some []int) {
 	for i, n := range numbers {
 		if !testing.Short() || i%3 == first {
@@ -86,7 +86,8 @@ func (s *signals) count() (n int) {
 	return n
 }
 
-// expect sends one write while the database answers a number some times.
+// expect sends one write. Inserts into table fail with an error number, as often as times. It
+// checks the status of the answer, and that only a successful write is stored.
 func (s *signals) expect(table, path string, number, times, status int) {
 	s.t.Helper()
 	before := s.count()

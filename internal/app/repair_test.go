@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// The command shows what it would do and does it only with --yes, while no process runs;
-// the audit that people read says so.
+// TestRepairCommand checks that repair prints its statements, and executes them only with --yes
+// and while no process runs. The audit trail must record the repair.
 func TestRepairCommand(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestRepairCommand(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var said string // on stdout, by the last command
+			var said string // output of the last command
 			expect := func(what, wantErr string, wantOut string, args ...string) {
 				t.Helper()
 				var out bytes.Buffer

@@ -2,5 +2,5 @@ package app
 
 import "github.com/alds-dev/alds/internal/app/embedded"
 
-// Standalone is the role of cmd/standalone.
+// Standalone is the same role as in cmd/standalone.
 var Standalone = StandaloneWith(embedded.Start)

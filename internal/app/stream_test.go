@@ -15,15 +15,15 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// streamed is how many stories the answers of these tests have, and their size
-// is far beyond what connections buffer.
+// The number of stories in the answers of these tests, and the bytes of each name. The answers
+// are much larger than the buffers of a connection.
 const (
 	streamedRows = 1 << 15
 	streamedName = 1 << 10
 )
 
-// TestLargeAnswers sends answers too large to be kept: whole, to a client that
-// goes away, and from a database that does.
+// TestLargeAnswers checks answers that are too large for memory: a complete answer, one whose
+// client leaves, and one whose database connection ends.
 func TestLargeAnswers(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) {
 		url := testdb.URL(t, "mysql")
@@ -48,7 +48,7 @@ func TestLargeAnswers(t *testing.T) {
 	})
 }
 
-// fill copies one story to as many as there shall be.
+// fill copies one story in the database until there are streamedRows of them.
 func (r *running) fill(url string) *db.DB {
 	r.t.Helper()
 	ctx := context.Background()
@@ -72,7 +72,7 @@ func (r *running) fill(url string) *db.DB {
 	return d
 }
 
-// askAll asks for all stories and returns once the answer has begun.
+// askAll requests all stories and returns when the answer has begun.
 func (r *running) askAll() *http.Response {
 	r.t.Helper()
 	req, err := http.NewRequest(http.MethodPost, r.base+"/query.v1", strings.NewReader(`{"from": "Story", "select": ["Name"]}`))
@@ -106,7 +106,7 @@ func (r *running) checkWhole() {
 	}
 }
 
-// brokenBy waits for the log line of an answer that was broken off.
+// brokenBy waits for the log line of an answer that ended early, and returns its broken_by.
 func (r *running) brokenBy() string {
 	r.t.Helper()
 	for text := range r.lines.all {
@@ -134,15 +134,15 @@ func (r *running) checkGone() {
 	r.checkFree()
 }
 
-// checkFree asks whether the service holds no connection any more. What ends a
-// transaction is recorded after it.
+// checkFree checks that the service soon uses no database connection. A connection counts as used
+// for a moment after its transaction has ended.
 func (r *running) checkFree() {
 	r.t.Helper()
-	eventually(r.t, "no connection is in use", r.isFree) // statistics of SQLite may use one
+	eventually(r.t, "no connection is in use", r.isFree) // gathering statistics of SQLite may use one
 }
 
-// checkKilled ends the service's connections at the server while a client still
-// takes an answer.
+// checkKilled ends the connections of the service at the database server while a client reads an
+// answer.
 func (r *running) checkKilled(d *db.DB) {
 	r.t.Helper()
 	resp := r.askAll()
@@ -166,7 +166,7 @@ func (r *running) checkKilled(d *db.DB) {
 		r.t.Fatalf("no connections to end: %v", err)
 	}
 	for _, id := range ids {
-		_, _ = d.Exec(context.Background(), fmt.Sprintf("KILL CONNECTION %d", id)) // one may have ended by itself
+		_, _ = d.Exec(context.Background(), fmt.Sprintf("KILL CONNECTION %d", id)) // fails if the connection has already ended
 	}
 	if n, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		r.t.Errorf("after %d more bytes the answer ended with %v", n, err)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// openTerminal opens a pseudoterminal: what is written to user is typed, and what is read
-// from it is on the screen.
+// openTerminal opens a pseudoterminal. A write to user is typed input; a read from user returns
+// the text on the screen.
 func openTerminal(t *testing.T) (user, terminal *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -36,24 +36,24 @@ func openTerminal(t *testing.T) (user, terminal *os.File) {
 	return user, terminal
 }
 
-// prompts is a terminal's output: it types an answer behind each prompt.
+// prompts is the output of a terminal. It types the next answer after each prompt.
 type prompts struct {
 	user    *os.File
 	answers []string
-	ask     func() // called when the answers are used up
+	ask     func() // called at a prompt without an answer
 
-	mu  sync.Mutex // a prompt that is canceled may still be writing
+	mu  sync.Mutex // a canceled prompt may still write
 	all bytes.Buffer
 }
 
-// shown is what the terminal has shown.
+// shown returns the text that was written to the terminal.
 func (p *prompts) shown() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all.String()
 }
 
-// Write shows a text.
+// Write stores a text, and types an answer if the text is a prompt.
 func (p *prompts) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func TestAPasswordIsTypedWithoutEcho(t *testing.T) {
 		if _, err := terminal.WriteString("end"); err != nil {
 			t.Fatal(err)
 		}
-		shown := make([]byte, 1000) // the driver echoes what is typed unless told otherwise
+		shown := make([]byte, 1000) // by default, the driver echoes typed input
 		n, err := user.Read(shown)
 		if err != nil || string(shown[:n]) != "end" || strings.Contains(p.shown(), "corr") {
 			t.Errorf("%q: on the screen is %q, %v", c.answers, shown[:n], err)

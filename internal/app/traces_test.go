@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 )
 
-// TestWithoutAnEndpointNothingRunsForTraces: no goroutine is of their library. With one
-// there are some, so that the test would see them.
+// TestWithoutAnEndpointNothingRunsForTraces checks that without an endpoint no goroutine of the
+// library of traces runs. With an endpoint some run, so the test can find them.
 func TestWithoutAnEndpointNothingRunsForTraces(t *testing.T) {
 	taking := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer taking.Close()
@@ -29,7 +29,8 @@ func TestWithoutAnEndpointNothingRunsForTraces(t *testing.T) {
 	}
 }
 
-// TestTracesAreFlushedWithinTheGrace: what is left of it when all else has ended.
+// TestTracesAreFlushedWithinTheGrace checks the rest of the grace period, which is the time for
+// sending the last traces.
 func TestTracesAreFlushedWithinTheGrace(t *testing.T) {
 	s := &service{cfg: config.Config{ShutdownGrace: time.Hour}}
 	if got := s.restOfGrace(); got <= 0 {

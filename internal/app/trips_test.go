@@ -11,8 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestRoundTripsOfRequests holds how often a request waits for the database, from its
-// login to its answer. What the process asks besides is left out by the least of several.
+// TestRoundTripsOfRequests checks the number of round trips to the database from the login of a
+// request to its answer. It takes the minimum of several requests, which excludes the queries
+// that the process sends in the background.
 func TestRoundTripsOfRequests(t *testing.T) {
 	address, trips := testdb.Counted(t, testdb.URL(t, "mysql"))
 	settings := map[string]string{

@@ -19,9 +19,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// TestWritesBesideSubscriptions: subscriptions come and go while others write.
-// What is written while one is enabled waits for the fan-out; what is written when
-// nobody subscribes does not.
+// TestWritesBesideSubscriptions enables and disables subscriptions while other goroutines write.
+// A write must wait for its fan-out if a subscription was enabled. Otherwise it may skip the
+// fan-out.
 func TestWritesBesideSubscriptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWatched(t, d)
@@ -86,17 +86,17 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// watched is an engine that knows whether anybody subscribes.
+// watched is a write engine that skips the fan-out while no subscription is enabled.
 type watched struct {
 	*testing.T
 	d      *db.DB
 	engine *asset.Engine
 	hooks  *webhook.Service
 	quiet  *webhook.Unwatched
-	told   sync.Map // by audit: whether it was said to wait for its fan-out
+	told   sync.Map // by audit id: the argument waits of Committed
 }
 
-// Committed notes what is told of a write.
+// Committed stores its argument waits.
 func (w *watched) Committed(audit int64, _ string, waits bool) { w.told.Store(audit, waits) }
 
 func newWatched(t *testing.T, d *db.DB) *watched {
@@ -122,7 +122,7 @@ func (w *watched) look(ctx context.Context) {
 	}
 }
 
-// write makes a story.
+// write creates a story.
 func (w *watched) write(ctx context.Context) {
 	story, _ := w.engine.Model().Type("Story")
 	err := w.engine.Write(ctx, auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
@@ -155,7 +155,7 @@ func (w *watched) unsubscribe(id string) {
 	}
 }
 
-// generation is that of the subscriptions.
+// generation returns the generation of the subscriptions.
 func (w *watched) generation() (n int64) {
 	w.Helper()
 	if err := w.d.QueryRow(w.Context(), `SELECT value FROM sequence WHERE name = 'webhook'`).Scan(&n); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/release"
 )
 
-// TestVersions: a version names the commit and its day, of a checkout as well as of a
-// version of the module, and nothing where the toolchain noted nothing.
+// TestVersions checks that a version has the commit and its day, both for a checkout and for a
+// version of the module. If the toolchain recorded nothing, it has neither.
 func TestVersions(t *testing.T) {
 	const commit = "c129ddd40dd1b8a6f0c3e4d5a697887766554433"
 	checkout := func(modified string) []debug.BuildSetting {
@@ -20,9 +20,9 @@ func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		module        string
 		settings      []debug.BuildSetting
-		version, four string // behind the number
+		version, four string // after the number of the release
 		commit, date  string
-		text          string // behind the version
+		text          string // after the version
 	}{
 		{"v0.0.0-20261122195829-c129ddd40dd1", nil, "+20261122.c129ddd40dd1", ".20261122", "c129ddd40dd1", "2026-11-22T19:58:29Z", " (commit c129ddd40dd1 of 2026-11-22T19:58:29Z)"},
 		{"v0.0.0-20261122195829-c129ddd40dd1+dirty", checkout("true"), "+20261122.c129ddd40dd1.dirty", ".20261122", commit, "2026-11-22T19:58:29Z", " (commit " + commit + " of 2026-11-22T19:58:29Z, with changes)"},
@@ -47,7 +47,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestBuildInfo: the metric that a roll is watched by names the commit and its date.
+// TestBuildInfo checks that the metric with which operators watch an upgrade has the commit and
+// its date.
 func TestBuildInfo(t *testing.T) {
 	b := built()
 	want := `alds_app_build_info{commit="` + b.commit + `",date="` + b.date + `",role="api",version="` + version() + `"} 1`

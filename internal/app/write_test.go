@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// logLine is what TestAWriteIsNamedAlikeEverywhere reads of a line.
+// logLine has the fields of a log line that TestAWriteIsNamedAlikeEverywhere reads.
 type logLine struct {
 	Msg, Component, Request, Write, Path string
 }
 
-// TestAWriteIsNamedAlikeEverywhere: the answer, the event, and the lines of the
-// request and of the delivery name one write by one id, however it was asked for.
+// TestAWriteIsNamedAlikeEverywhere checks that the answer, the event, and the log lines of the
+// request and of the delivery have the same id for a write. It checks every kind of write.
 func TestAWriteIsNamedAlikeEverywhere(t *testing.T) {
 	received := make(chan string, 16)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestAWriteIsNamedAlikeEverywhere(t *testing.T) {
 		{"tags", "/api/tags/command/merge", "", `{"mergeTo": "new", "mergeFrom": ["old"]}`},
 		{"later", "/api/asset", "respond-async", `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`},
 	} {
-		subscribe() // one of its own, since a failure keeps those behind it waiting
+		subscribe() // a new one for each write, since a failed delivery delays those after it
 		answer := post(w.name, w.path, w.prefer, w.body)
 		event := within(t, received, "a delivery")
 		if event == "" || answer.RequestID != "" && answer.RequestID != event {
