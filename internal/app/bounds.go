@@ -53,8 +53,9 @@ func (s *service) ownDescriptors() int {
 	return own
 }
 
-// connLimits returns the limits of client connections. For settings that are 0 it returns
-// defaults within the limit of descriptors: without own descriptors, but at least a quarter.
+// connLimits returns the limits of client connections. A setting that is 0 gets a default. The
+// default leaves own descriptors to the process, but is at least a quarter of the limit of
+// descriptors.
 func connLimits(conns, perAddress, own int) inbound.Bounds {
 	if conns == 0 {
 		conns = defaultConns

@@ -76,7 +76,7 @@ func (s *service) checkDatabase(ctx context.Context, at func(check.Step)) ([]che
 }
 
 // findings checks all rows with the current model. If the model changes during the check, it
-// checks again. If the tables for reading a model are incomplete, it returns only that.
+// checks again. If tables, columns or migrations are missing, it returns only these findings.
 func (s *service) findings(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	if missing, err := check.Schema(ctx, s.db); err != nil || len(missing) > 0 {
 		return missing, err

@@ -1,7 +1,7 @@
 // Package app builds the service, from the database up, and runs the roles of a process
 // until it is stopped.
 //
-//	Run: settings → database → model → auth → engines → queue → listeners → roles
+//	Run: settings → admin listener → database and logins → HTTP listener → queue → engines → API → parts
 //
 // A role is a list of parts, which are functions that run until their context ends. The first
 // part that fails stops all others. Stopping has three steps, one after the other: finish the

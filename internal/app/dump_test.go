@@ -137,7 +137,8 @@ func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 	asked, written := 0, 0
 	out := writerFunc(func(b []byte) (int, error) {
 		running, err := 1, error(nil)
-		for tries := 0; tries < 1000 && running > 0 && err == nil; tries++ { // a statement that has sent all rows ends soon
+		// A statement that has sent all rows ends soon.
+		for tries := 0; tries < 1000 && running > 0 && err == nil; tries++ {
 			err = d.QueryRow(t.Context(), `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command IN ('Query', 'Execute') AND id <> CONNECTION_ID()`).Scan(&running)
 		}
 		if running > 0 {

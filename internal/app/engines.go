@@ -85,7 +85,7 @@ func (r reader) Assets(ctx context.Context, who auth.Actor, q query.Request, for
 	return r.find.Into(flush).Assets(ctx, nil, who, q, form, nil)
 }
 
-// committed receives a call after every commit that has written versions.
+// committed has the method that the write engine calls after every commit with new versions.
 type committed struct {
 	jobs *jobs.Client
 	feed *feed.Log

@@ -22,7 +22,8 @@ func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "data")
-			settings["ALDS_DATA_DIR"], settings["ALDS_ADMIN_PASSWORD"] = folder, "" // without this, env sets adminPassword
+			// Without the empty password, env sets adminPassword.
+			settings["ALDS_DATA_DIR"], settings["ALDS_ADMIN_PASSWORD"] = folder, ""
 			err := Run(t.Context(), env(settings), io.Discard, Standalone)
 			if err == nil || !strings.Contains(err.Error(), "ALDS_ADMIN_PASSWORD") || !strings.Contains(err.Error(), "nothing was") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("it says %v", err)
@@ -50,7 +51,8 @@ func TestTwoStandalonesInOneFolder(t *testing.T) {
 		line: "standalone", status: 1, absent: "WARN",
 		stderr: "alds: another standalone runs in the folder " + settings["ALDS_DATA_DIR"] + ": stop it, or choose another folder by ALDS_DATA_DIR and another port by PORT\n",
 	}.run(t, settings)
-	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings) // commands work while the process runs
+	// Commands work while the process runs.
+	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings)
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,8 @@ func TestRotateKey(t *testing.T) {
 				}
 			}
 			s.seal(fmt.Sprintf("%036d", 3), otherKey)
-			for _, want := range []string{"sealed anew: 3\n", "sealed anew: 0\n"} { // two headers, and the check value of the key
+			// The first run encrypts two headers and the check value of the key.
+			for _, want := range []string{"sealed anew: 3\n", "sealed anew: 0\n"} {
 				if err := rotate(otherKey+","+testKey, want); err != nil {
 					t.Fatal(err)
 				}

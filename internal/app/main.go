@@ -48,11 +48,11 @@ func execute(ctx context.Context, args []string, o outside, role Role) int {
 		return 0
 	}
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
-		of := wrong.Context.Model.Node
+		node := wrong.Context.Model.Node
 		if selected := wrong.Context.Selected(); selected != nil {
-			of = selected
+			node = selected
 		}
-		fmt.Fprintf(o.stderr, "alds: %v; see `%s --help`\n", err, commandPath(of))
+		fmt.Fprintf(o.stderr, "alds: %v; see `%s --help`\n", err, commandPath(node))
 		return 2
 	}
 	fmt.Fprintf(o.stderr, "alds: %v\n", err)

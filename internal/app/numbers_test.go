@@ -28,7 +28,8 @@ func TestErrorsOfServersAreNoDefects(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.db.Close() })
-	s.exec("CREATE TABLE told (number INT, message VARCHAR(100), times INT) ENGINE=MyISAM") // a rollback does not undo the count
+	// A rollback does not undo changes of a MyISAM table, so the count of errors stays.
+	s.exec("CREATE TABLE told (number INT, message VARCHAR(100), times INT) ENGINE=MyISAM")
 	const bulk, path = "/api/asset", "/rest-1.v1/Data/Story"
 	for i, table := range []string{"asset", "audit"} {
 		s.exec("CREATE TRIGGER tells_" + table + " AFTER INSERT ON " + table + ` FOR EACH ROW BEGIN

@@ -73,10 +73,10 @@ func merge(roles []Role) Role {
 
 // The periods of the scheduler's work.
 const (
-	prunePeriod   = 10 * time.Second // of deleting old receipts and deliveries, and disabling failing subscriptions
-	purgePeriod   = 10 * time.Second // of removing the values of deleted custom attributes
-	historyPeriod = time.Minute      // of removing history that is older than ALDS_VERSION_KEEP
-	expirePeriod  = 10 * time.Minute // of deleting expired answers to idempotency keys, unused contents, and old audit events
+	prunePeriod   = 10 * time.Second // deletes old receipts and deliveries, and disables failing subscriptions
+	purgePeriod   = 10 * time.Second // removes the values of deleted custom attributes
+	historyPeriod = time.Minute      // removes history that is older than ALDS_VERSION_KEEP
+	expirePeriod  = 10 * time.Minute // deletes expired answers to requests, unused contents and old audit events
 )
 
 // parts lists the parts of the service's role.

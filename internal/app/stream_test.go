@@ -166,7 +166,8 @@ func (r *running) checkKilled(d *db.DB) {
 		r.t.Fatalf("no connections to end: %v", err)
 	}
 	for _, id := range ids {
-		_, _ = d.Exec(context.Background(), fmt.Sprintf("KILL CONNECTION %d", id)) // fails if the connection has already ended
+		// The statement fails if the connection has already ended.
+		_, _ = d.Exec(context.Background(), fmt.Sprintf("KILL CONNECTION %d", id))
 	}
 	if n, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		r.t.Errorf("after %d more bytes the answer ended with %v", n, err)

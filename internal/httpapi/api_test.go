@@ -498,7 +498,8 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 		want  int
 	}{
 		{true, strings.NewReader(strings.Repeat(" ", 4*maxBody)), http.StatusRequestEntityTooLarge},
-		{true, io.MultiReader(strings.NewReader(strings.Repeat(" ", 4*maxBody))), http.StatusRequestEntityTooLarge}, // in chunks
+		// A reader without a length is sent in chunks.
+		{true, io.MultiReader(strings.NewReader(strings.Repeat(" ", 4*maxBody))), http.StatusRequestEntityTooLarge},
 		{false, strings.NewReader(strings.Repeat(" ", 4*maxBody)), http.StatusUnauthorized},
 		{false, strings.NewReader("{}"), http.StatusUnauthorized},
 	} {

@@ -107,8 +107,8 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unpacked returns the error to report for err, which ended a decompression: err itself if the
-// body did not arrive in time, else that the body is not gzip.
+// unpacked returns the error to report if err ended a decompression. That is err itself if the
+// body did not arrive completely. Otherwise the body is not gzip.
 func unpacked(err error) error {
 	for _, its := range []error{errTooSlow, errCutOff, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, its) {

@@ -2,8 +2,8 @@
 // engine, and encodes the answer or the failure.
 //
 // The table in routes.go lists all routes. Paths start with the instance. Paths and the names
-// of query parameters ignore case, and repeated slashes count once. Answers are JSON, or XML
-// under the paths in format.go. Failures are encoded in fail.go, the only place that maps
+// of query parameters ignore case, and repeated slashes count once. Most answers are JSON, or
+// XML under the paths in format.go. Failures are encoded in fail.go, the only place that maps
 // faults to a status. As JSON, a failure is:
 //
 //	{"error": "Unknown AssetType: Storry", "exceptions": [{"message": "…", "position": 10}]}

@@ -59,7 +59,7 @@ type exchange struct {
 	stream      *streamedBody   // the answer, if it is made while it is sent
 	file        *fileBody       // the answer, if it is the content of an attachment
 	live        *liveBody       // the answer, if it is a live stream
-	watched     context.Context // ends when who loses rights; nil until the permissions are read
+	watched     context.Context // ends when the caller loses rights; nil until the permissions are read
 	unwatch     func()          // stops watching the rights
 	panicked    error
 

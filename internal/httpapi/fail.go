@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// statuses has the HTTP status of each kind of fault. There is no such table elsewhere.
+// statuses maps each kind of fault to an HTTP status. Nothing else does that.
 // Spec: interface 7.1.
 var statuses = map[fault.Kind]int{
 	fault.Internal:  http.StatusInternalServerError,
@@ -39,8 +39,8 @@ type methodError struct{ allow string }
 // Error returns the message for the client.
 func (methodError) Error() string { return "Method Not Allowed" }
 
-// rangeError reports a range that has no byte of the content. size is the size of the content
-// in bytes.
+// rangeError reports that the content has no byte of the requested range. size is the size of the
+// content in bytes.
 type rangeError struct{ size int64 }
 
 // Error returns the message for the client.

@@ -13,15 +13,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/blob"
 )
 
-// span is a range of a content: n bytes from the byte from, which is zero-based.
+// span is a range of a content: n bytes, beginning at the zero-based offset from.
 type span struct {
 	from, n int64
 	part    bool // a Range header asked for it
 }
 
 // rangeOf reads a Range header for a content of size bytes. It returns the whole content if
-// the header is invalid or has several ranges; HTTP allows to ignore these. ok is false if the
-// range has no byte of the content.
+// the header is invalid or has several ranges, because HTTP allows a server to ignore these. ok
+// is false if the content has no byte of the range.
 //
 //	bytes=0-99   bytes=100-   bytes=-100
 func rangeOf(header string, size int64) (s span, ok bool) {

@@ -17,7 +17,7 @@ type Credentials interface {
 	Basic(ctx context.Context, username, password, addr string) (auth.Login, error)
 	Bearer(ctx context.Context, token string) (auth.Login, error)
 	Proven(ctx context.Context, l auth.Login) (auth.Actor, error)
-	// Watch returns a context that ends when the login becomes invalid or who loses rights.
+	// Watch returns a context that ends when the login becomes invalid or the member loses rights.
 	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 

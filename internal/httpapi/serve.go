@@ -122,7 +122,7 @@ func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 	return nil
 }
 
-// enter waits for a slot of a queue. The function worked ends the slot, at the latest release.
+// enter waits for a slot of a queue. The slot is ended by worked, or at the latest by release.
 func (*API) enter(ctx context.Context, x *exchange, q *admission.Queue) error {
 	leave, err := q.Enter(ctx, x.who.Member)
 	if err == nil {

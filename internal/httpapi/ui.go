@@ -68,7 +68,8 @@ func (a *API) registerPages(app *fiber.App, instance fiber.Router) {
 	app.Get("/", people)
 }
 
-// withoutContent tells a browser to load and run nothing in an answer that is not a page.
+// withoutContent sets a policy for answers that are not pages. With it, a browser loads and runs
+// nothing in the answer.
 func withoutContent(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
 	return c.Next()

@@ -217,7 +217,8 @@ func TestSlowFormsHoldNoSlot(t *testing.T) {
 	}
 	defer slow.Close()
 	fmt.Fprint(slow, "POST /alds/ui/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20000\r\n\r\n")
-	if line, _ := bufio.NewReader(slow).ReadString('\n'); !strings.Contains(line, "100") { // the server reads the body now
+	// After 100 Continue, the server reads the body.
+	if line, _ := bufio.NewReader(slow).ReadString('\n'); !strings.Contains(line, "100") {
 		t.Fatal(line)
 	}
 	fmt.Fprint(slow, "x")

@@ -40,9 +40,13 @@ var tlsParameters = map[string]map[string]string{
 		"true": tlsmode.Verify, "1": tlsmode.Verify, "false": tlsmode.Off, "0": tlsmode.Off,
 		`{"rejectunauthorized":true}`: tlsmode.Verify, `{"rejectunauthorized":false}`: tlsmode.SkipVerify,
 	},
-	"sslverify":   {"true": tlsmode.Verify, "false": ""},                                                                                                                                                // Ruby
-	"sslaccept":   {"strict": tlsmode.Verify, "acceptinvalidcerts": tlsmode.SkipVerify},                                                                                                                 // Prisma
-	"sslcertreqs": {"none": tlsmode.SkipVerify, "certnone": tlsmode.SkipVerify, "required": tlsmode.Verify, "certrequired": tlsmode.Verify, "optional": tlsmode.Verify, "certoptional": tlsmode.Verify}, // Python
+	"sslverify": {"true": tlsmode.Verify, "false": ""},                                // Ruby
+	"sslaccept": {"strict": tlsmode.Verify, "acceptinvalidcerts": tlsmode.SkipVerify}, // Prisma
+	"sslcertreqs": { // Python
+		"none": tlsmode.SkipVerify, "certnone": tlsmode.SkipVerify,
+		"required": tlsmode.Verify, "certrequired": tlsmode.Verify,
+		"optional": tlsmode.Verify, "certoptional": tlsmode.Verify,
+	},
 }
 
 // caParameters are the parameters of other clients for a file with CA certificates, with names

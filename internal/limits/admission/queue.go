@@ -40,8 +40,9 @@ type keyQueue struct {
 	waiting []*ticket
 }
 
+// ticket is a waiting request.
 type ticket struct {
-	of       *keyQueue
+	queue    *keyQueue
 	decided  chan struct{} // closed when the request is admitted or refused
 	admitted *run          // set before decided is closed; nil: refused
 	done     bool          // decided or canceled; under Queue.mu
@@ -49,7 +50,7 @@ type ticket struct {
 
 // run is an admitted request.
 type run struct {
-	of     *keyQueue
+	queue  *keyQueue
 	recent bool        // counts as recent; under Queue.mu
 	timer  *time.Timer // ends recent; nil without a limit for recent requests
 }
@@ -97,7 +98,7 @@ func (q *Queue) join(key any) (*run, *ticket, error) {
 		q.deleteIfEmpty(k)
 		return nil, nil, errFull()
 	}
-	t := &ticket{of: k, decided: make(chan struct{})}
+	t := &ticket{queue: k, decided: make(chan struct{})}
 	if k.waiting = append(k.waiting, t); len(k.waiting) == 1 {
 		q.turns = append(q.turns, k)
 	}
@@ -144,7 +145,7 @@ func (q *Queue) open() bool {
 func (q *Queue) admit(k *keyQueue) *run {
 	q.running++
 	k.running++
-	r := &run{of: k}
+	r := &run{queue: k}
 	if q.bounds.Recent > 0 {
 		q.recent++
 		r.recent = true
@@ -196,7 +197,7 @@ func (q *Queue) cancel(t *ticket) bool {
 		return false
 	}
 	t.done = true
-	k := t.of
+	k := t.queue
 	for i, other := range k.waiting {
 		if other == t {
 			k.waiting = append(k.waiting[:i], k.waiting[i+1:]...)
@@ -220,8 +221,8 @@ func (q *Queue) leave(r *run) {
 	defer q.mu.Unlock()
 	q.ages(r)
 	q.running--
-	r.of.running--
-	q.deleteIfEmpty(r.of)
+	r.queue.running--
+	q.deleteIfEmpty(r.queue)
 	q.next()
 }
 

@@ -204,8 +204,8 @@ func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 }
 
 // evict closes the connection of an address that has been idle or held longest. For the empty
-// address it chooses from the address that has the most connections. It reports whether it
-// closed one.
+// address it considers all addresses, and prefers the address with the most connections. It
+// reports whether it closed a connection.
 func (l *Listener) evict(addr string) bool {
 	l.mu.Lock()
 	var oldest *Conn
@@ -226,10 +226,11 @@ func (l *Listener) evict(addr string) bool {
 	return true
 }
 
-// evictsBefore reports whether c is closed before d.
+// evictsBefore reports whether c is closed before d: its address has more connections or, for an
+// equal number, it has been idle longer.
 func (l *Listener) evictsBefore(c, d *Conn) bool {
-	if of, than := l.byAddr[c.addr], l.byAddr[d.addr]; of != than {
-		return of > than
+	if ofC, ofD := l.byAddr[c.addr], l.byAddr[d.addr]; ofC != ofD {
+		return ofC > ofD
 	}
 	return c.since.Load() < d.since.Load()
 }

@@ -30,7 +30,8 @@ func Limit() int64 {
 	limit := int64(math.MaxInt64)
 	for _, file := range limitFiles() {
 		if text, err := os.ReadFile(filepath.Clean(file)); err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 { // "max" is no limit
+			// The text "max" means no limit.
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
 				limit = min(limit, n)
 			}
 		}
