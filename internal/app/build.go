@@ -75,7 +75,7 @@ type service struct {
 	admin    *admin.Server
 
 	adminEnded chan error   // gets the error of the admin listener when it ends
-	told       atomic.Int64 // when the process was told to stop; UTC nanoseconds, 0: it was not
+	told       atomic.Int64 // time of the stop signal; UTC nanoseconds, 0: no signal yet
 
 	unwatched *webhook.Unwatched // whether any subscription is enabled
 	backlog   *webhook.Meter     // measures the changes that wait for their fan-out

@@ -157,8 +157,8 @@ func TestALossOfRightsEndsLongReads(t *testing.T) {
 	})
 }
 
-// checkReads creates the members before the stories, because fill gives the stories all ids
-// after the first story.
+// checkReads creates the members before the stories, because fill uses all ids after the first
+// story.
 func (p *pair) checkReads(some []loss, url string) {
 	p.t.Helper()
 	victims := make([]victim, len(some))

@@ -11,8 +11,8 @@ import (
 // logTracesEvery is the minimum time between two log lines about traces that were not sent.
 const logTracesEvery = 10 * time.Second
 
-// restOfGrace returns how long the process may still take to stop. That is one minute if it was
-// not told to stop, for example because a part of it failed.
+// restOfGrace returns how long the process may still take to stop. That is one minute if there
+// was no stop signal, for example because a part of the process failed.
 func (s *service) restOfGrace() time.Duration {
 	told := s.told.Load()
 	if told == 0 {

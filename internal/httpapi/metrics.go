@@ -44,7 +44,7 @@ func newMetrics(r Registerer) *metrics {
 		}),
 		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_httpapi_broken_answers_total",
-			Help: "Streamed answers that ended before their last byte, by who ended them: the client, the time limit of a request, the limit of an answer, the loss of rights, or a failure of the server.",
+			Help: "Streamed answers that ended before their last byte, by cause: the client, the time limit of a request, the limit of an answer, the loss of rights, or a failure of the server.",
 		}, []string{"by"}),
 		events: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_httpapi_feed_events_total",
@@ -68,13 +68,13 @@ func (*metrics) registerGauges(r Registerer, a *API) {
 	gauge := func(name, help string, value func() int64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}
-	gauge("alds_httpapi_requests_running", "Requests that engines work on.", func() int64 { n, _ := a.members.Load(); return int64(n) })
-	gauge("alds_httpapi_requests_waiting", "Requests that wait for their member's turn, those with large bodies included.", func() int64 {
+	gauge("alds_httpapi_requests_running", "Requests that run.", func() int64 { n, _ := a.members.Load(); return int64(n) })
+	gauge("alds_httpapi_requests_waiting", "Requests that wait for a slot of their member, including those with large bodies.", func() int64 {
 		_, n := a.members.Load()
 		_, large := a.large.Load()
 		return int64(n + large)
 	})
 	gauge("alds_httpapi_feed_readers_waiting", "Readers of the feed of changes that wait for more, live streams included.", func() int64 { n, _ := a.followers.Load(); return int64(n) })
-	gauge("alds_httpapi_memory_bytes", "Bytes that requests have taken for bodies and answers.", func() int64 { n, _ := a.memory.Used(); return n })
-	gauge("alds_httpapi_memory_limit_bytes", "Bytes that requests may take (ALDS_BODY_MEMORY).", func() int64 { _, n := a.memory.Used(); return n })
+	gauge("alds_httpapi_memory_bytes", "Bytes that requests have reserved for bodies and answers.", func() int64 { n, _ := a.memory.Used(); return n })
+	gauge("alds_httpapi_memory_limit_bytes", "Maximum number of bytes that requests may reserve (ALDS_BODY_MEMORY).", func() int64 { _, n := a.memory.Used(); return n })
 }
