@@ -19,7 +19,7 @@ type importCommand struct {
 	Map          string        `placeholder:"FILE" help:"File that maps columns to attributes; see docs/import.md."`
 	DryRun       bool          `help:"Check the import with the service, but change nothing."`
 	Update       bool          `help:"Update existing assets from the file."`
-	Project      string        `placeholder:"NAME" help:"Name or Oid of the project for all records. Projects in the file are created below it."`
+	Project      string        `placeholder:"NAME" help:"Name or Oid of the project for all records. Projects that records name are found or created below it."`
 	WithoutDates bool          `help:"Leave out original dates and authors. Only a system administrator can import them."`
 	URL          string        `name:"url" help:"Address of the service. Default: ALDS_URL."`
 	Work         string        `placeholder:"FOLDER" help:"Folder for the files of rejected records and of the current request. Default: the folder of FILE."`
