@@ -1,6 +1,6 @@
-// Package operate is the folder of what administrators use: health and metrics, the state
-// of the installation, check and repair, export and restore, and localized texts.
+// Package operate contains the packages for administrators: health and metrics, the state of
+// the installation, check and repair, export and restore, and localized texts.
 //
-// Nothing here changes an asset through the write engine. Start with system for the running
-// service and with check for the data.
+// None of them changes an asset through the write engine. To read the code, start with
+// package system for the running service and with package check for the data.
 package operate

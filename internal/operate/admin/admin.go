@@ -14,13 +14,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Server serves the three paths; make it with New.
+// Server serves /healthz, /readyz and /metrics. New returns one.
 type Server struct {
 	ready readiness
 	http  *http.Server
 }
 
-// New returns a Server that does not serve yet. It is not ready before SetChecks.
+// New returns a Server that does not listen yet. /readyz answers 503 until SetChecks is called.
 func New(metrics *prometheus.Registry, log *slog.Logger) *Server {
 	s := &Server{ready: readiness{log: log}}
 	s.ready.notReady("checks", errNotChecked)
@@ -39,18 +39,18 @@ func New(metrics *prometheus.Registry, log *slog.Logger) *Server {
 	return s
 }
 
-// Metrics returns a handler with the metrics of a registry, as under /metrics.
+// Metrics returns a handler that answers with the metrics of a registry, as /metrics does.
 func Metrics(from *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(from, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-// NotReady makes the process not ready for a reason, until SetChecks or the next NotReady.
-// name says what is missing.
+// NotReady makes /readyz answer 503 with a reason, until SetChecks or NotReady is called
+// again. name is the name of the missing dependency.
 func (s *Server) NotReady(name string, reason error) { s.ready.notReady(name, reason) }
 
-// SetChecks makes checks decide whether the process is ready. They run concurrently, each
-// every second, until Shutdown. Requests get the last results. The process is ready once all
-// checks that are not optional have passed.
+// SetChecks replaces the reason of NotReady, or earlier checks. The new checks run
+// concurrently, each once a second, until Shutdown. /readyz answers with their last results.
+// The process is ready when all checks that are not optional pass.
 func (s *Server) SetChecks(checks []Check) { s.ready.watch(checks) }
 
 // Serve serves requests from l until Shutdown.
@@ -76,12 +76,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 type report struct {
 	Status string            `json:"status"` // ok, degraded, not ready, stopping
 	Checks map[string]string `json:"checks,omitempty"`
-	Age    float64           `json:"ageSeconds,omitempty"` // of the oldest result
+	Age    float64           `json:"ageSeconds,omitempty"` // age of the oldest result
 }
 
 const notReady = "not ready"
 
-// readyz returns the last results, and whether the process is ready.
+// readyz answers with the last results. The status is 503 if the process is not ready.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	rep, ready := s.ready.report()
 	status := http.StatusOK

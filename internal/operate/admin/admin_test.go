@@ -30,7 +30,7 @@ func TestPaths(t *testing.T) {
 		t.Errorf("metrics: %d %s", status, body)
 	}
 	if status, _ := ask(s, "/alds/api/asset"); status != 404 {
-		t.Errorf("the interface on the admin listener: %d", status)
+		t.Errorf("a path of the interface on the admin listener: status %d, want 404", status)
 	}
 	s.Drain()
 	if status, body := ask(s, "/readyz"); status != 503 || body != `{"status":"stopping"}` {

@@ -1,8 +1,9 @@
 // Package admin serves the operators' listener of every process, separate from the interface:
 //
 //	/healthz  200 while the process runs
-//	/readyz   200 while it can work, else 503; the body lists the last results of the checks
+//	/readyz   200 while the process can work, else 503; the body lists the last results of the checks
 //	/metrics  Prometheus text
 //
-// It has no authentication, so it listens on loopback by default and shows no data.
+// The listener has no authentication. It therefore listens on loopback by default, and its
+// answers contain no data of the service.
 package admin

@@ -15,18 +15,19 @@ import (
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
-	// Optional means that the process works without it, perhaps more slowly. A failure is
-	// reported, but the process stays ready.
+	// Optional means that the process works without the dependency, perhaps more slowly. A
+	// failure is reported, but the process stays ready.
 	Optional bool
 }
 
-// The times of a check. A hanging dependency is detected after checkEvery and checkTimeout.
-// An overloaded database answers within that time; a dead one refuses at once.
+// Times of a check. A dependency that hangs is detected within checkEvery + checkTimeout.
+// checkTimeout is long enough for an overloaded database. A stopped database refuses
+// connections immediately.
 const (
 	checkEvery   = time.Second
 	checkTimeout = 4 * time.Second
-	checkKeeps   = checkEvery + checkTimeout + time.Second // how long a result is valid if the check itself hangs
-	sayEvery     = time.Minute                             // how often a lasting failure is logged
+	checkKeeps   = checkEvery + checkTimeout + time.Second // how long the last result is valid if the check itself hangs
+	sayEvery     = time.Minute                             // time between log lines of a failure that continues
 )
 
 // checked is the result of a check.
@@ -47,7 +48,7 @@ type watched struct {
 	log  *slog.Logger
 	last atomic.Pointer[checked] // nil before the first result
 
-	bad  bool      // the last logged state
+	bad  bool      // whether the last run failed
 	said time.Time // when a failure was last logged
 }
 
@@ -70,7 +71,7 @@ func (w *watched) once(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	err := w.Run(within)
-	if ctx.Err() != nil { // stopped or replaced
+	if ctx.Err() != nil { // the process stops, or other checks replaced this check
 		return
 	}
 	if err != nil && errors.Is(within.Err(), context.DeadlineExceeded) {
@@ -81,19 +82,20 @@ func (w *watched) once(ctx context.Context) {
 	w.say(ctx, err, now)
 }
 
-// say logs changes, and a lasting failure every sayEvery.
+// say logs when the result changes. While the check fails, it logs again every sayEvery.
 func (w *watched) say(ctx context.Context, err error, now time.Time) {
 	switch {
 	case err != nil && (!w.bad || now.Sub(w.said) >= sayEvery):
 		w.log.WarnContext(ctx, "check failed", "check", w.Name, "err", err)
 		w.said = now
 	case err == nil && w.bad:
-		w.log.InfoContext(ctx, "check is well again", "check", w.Name)
+		w.log.InfoContext(ctx, "check passes again", "check", w.Name)
 	}
 	w.bad = err != nil
 }
 
-// result returns the last result and its age.
+// result returns the error of the last run and its age.
+// Errors: errNotChecked before the first result; errStale for a result older than checkKeeps.
 func (w *watched) result(now time.Time) (age time.Duration, err error) {
 	last := w.last.Load()
 	if last == nil {
@@ -116,17 +118,18 @@ type readiness struct {
 	ended bool
 }
 
-// state is either a reason not to be ready, or the checks that decide.
+// state has either the reason why the process is not ready, or the checks that decide
+// whether it is ready.
 type state struct {
-	name   string // what is missing
+	name   string // with reason: the name of the missing dependency
 	reason error  // nil: the checks decide
 	checks []*watched
 }
 
-// notReady sets a reason instead of checks.
+// notReady replaces the checks by a reason.
 func (r *readiness) notReady(name string, reason error) { r.set(&state{name: name, reason: reason}) }
 
-// watch starts checks instead of the earlier ones.
+// watch starts checks. They replace a reason or the earlier checks.
 func (r *readiness) watch(checks []Check) {
 	all := make([]*watched, len(checks))
 	for i, c := range checks {
@@ -190,8 +193,8 @@ func (r *readiness) report() (rep report, ready bool) {
 	return rep, ready
 }
 
-// reason returns the message of a failed check, without a cause, which might contain an
-// address.
+// reason returns the message of a failed check. It omits the cause, which might contain the
+// address of a server.
 func reason(err error) string {
 	if fault.KindOf(err) == fault.Internal {
 		return "failed"

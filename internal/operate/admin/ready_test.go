@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// watching starts a server with checks; they end with the test.
+// watching returns a server whose checks run until the test ends.
 func watching(t *testing.T, log *slog.Logger, checks ...Check) *Server {
 	t.Helper()
 	s := New(prometheus.NewRegistry(), log)
@@ -45,8 +45,8 @@ func TestReady(t *testing.T) {
 		body   string
 	}{
 		{"all is well", []Check{fine}, 0, 200, `{"status":"ok","checks":{"database":"ok"}}`},
-		{"what is needed is down", []Check{down, slow}, 0, 503, `{"status":"not ready","checks":{"database":"the database does not answer","redis":"failed"}}`},
-		{"what helps is down", []Check{fine, slow}, 0, 200, `{"status":"degraded","checks":{"database":"ok","redis":"failed"}}`},
+		{"a required dependency is down", []Check{down, slow}, 0, 503, `{"status":"not ready","checks":{"database":"the database does not answer","redis":"failed"}}`},
+		{"an optional dependency is down", []Check{fine, slow}, 0, 200, `{"status":"degraded","checks":{"database":"ok","redis":"failed"}}`},
 		{"an error nobody classified is not shown", []Check{odd}, 0, 503, `{"status":"not ready","checks":{"schema":"failed"}}`},
 		{"a result has an age", []Check{fine}, 2*checkEvery + 300*time.Millisecond, 200, `{"status":"ok","checks":{"database":"ok"},"ageSeconds":0.3}`},
 		{"no result yet", []Check{fine, hangs}, 0, 200, `{"status":"degraded","checks":{"database":"ok","redis":"not checked yet"}}`},
@@ -54,7 +54,7 @@ func TestReady(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := watching(t, slog.New(slog.DiscardHandler), c.checks...)
-			time.Sleep(c.after) // of the bubble's clock
+			time.Sleep(c.after) // on the clock of the bubble
 			synctest.Wait()
 			if status, body := ask(s, "/readyz"); status != c.status || body != c.body {
 				t.Errorf("%s: %d %s", c.why, status, body)
@@ -67,8 +67,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A check that hangs and ignores its deadline delays no request. Its last result is valid for
-// a while.
+// A check that hangs and ignores its deadline does not delay requests. Its last result stays
+// valid for checkKeeps.
 func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hang atomic.Bool
@@ -95,8 +95,8 @@ func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 			if status, body := ask(s, "/readyz"); status != c.status || !strings.Contains(body, c.holds) {
 				t.Errorf("after another %s: %d %s", c.after, status, body)
 			}
-			if took := time.Since(began); took > 0 { // the bubble's clock goes on only while all wait
-				t.Errorf("it took %s", took)
+			if took := time.Since(began); took > 0 { // the clock of the bubble moves only while all goroutines wait
+				t.Errorf("the request took %s", took)
 			}
 		}
 		hang.Store(false)
@@ -108,8 +108,8 @@ func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 	})
 }
 
-// The result of a check is logged when it changes, and once a minute while it fails, however
-// often it is requested.
+// A check logs its result when it changes, and once a minute while it fails. The number of
+// requests for /readyz does not matter.
 func TestChangesOfChecksAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -130,7 +130,7 @@ func TestChangesOfChecksAreLogged(t *testing.T) {
 			{"well from the start", false, time.Hour, 0, 0},
 			{"down", true, 10 * time.Second, 1, 0},
 			{"still down", true, 3 * time.Minute, 3, 0},
-			{"well again", false, time.Hour, 0, 1},
+			{"passes again", false, time.Hour, 0, 1},
 			{"down again", true, 2 * time.Second, 1, 0},
 		} {
 			down.Store(c.down)
@@ -138,16 +138,16 @@ func TestChangesOfChecksAreLogged(t *testing.T) {
 				ask(s, "/readyz")
 			}
 			synctest.Wait()
-			failed, well := strings.Count(log.String(), "check failed"), strings.Count(log.String(), "well again")
+			failed, well := strings.Count(log.String(), "check failed"), strings.Count(log.String(), "passes again")
 			if failed != c.failed || well != c.well {
-				t.Errorf("%s for %s: %d failures and %d ends of them are logged", c.why, c.lasts, failed, well)
+				t.Errorf("%s for %s: the log has %d lines of failures and %d lines of recoveries", c.why, c.lasts, failed, well)
 			}
 			log.Reset()
 		}
 	})
 }
 
-// A starting process reports at once what it waits for.
+// A process that starts reports immediately which dependency it waits for.
 func TestAReasonTakesThePlaceOfChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watching(t, slog.New(slog.DiscardHandler), Check{Name: "database", Run: func(context.Context) error { return nil }})
