@@ -166,8 +166,8 @@ func TestRestoreThatEnds(t *testing.T) {
 			lines := strings.SplitAfter(exported(t, from), "\n")
 			to := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, dialect), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey, "ALDS_ADDR": "127.0.0.1:0", "ALDS_ADMIN_PASSWORD": "right"}
 			for text, want := range map[string]string{
-				"":     "cut off after line 0",
-				"{}\n": "not that of an export",
+				"":     "truncated after line 0",
+				"{}\n": "not an export of alds",
 				`{"alds":"export","form":1,"release":"v9","schema":1}` + "\n": "of release v9",
 			} {
 				if err := restored(t, to, text); err == nil || !strings.Contains(err.Error(), want) {
@@ -175,7 +175,7 @@ func TestRestoreThatEnds(t *testing.T) {
 				}
 			}
 			half := strings.Join(lines[:len(lines)/2], "")
-			if err := restored(t, to, half); err == nil || !strings.Contains(err.Error(), "cut off") {
+			if err := restored(t, to, half); err == nil || !strings.Contains(err.Error(), "truncated") {
 				t.Fatalf("half an export: %v", err)
 			}
 			getenv := func(k string) string { return to[k] }
@@ -187,7 +187,7 @@ func TestRestoreThatEnds(t *testing.T) {
 					return command(t.Context(), []string{"export"}, outside{getenv: getenv, stdout: io.Discard, stderr: io.Discard}, API)
 				},
 			} {
-				if err := do(); err == nil || !strings.Contains(err.Error(), "has not ended") {
+				if err := do(); err == nil || !strings.Contains(err.Error(), "has not finished") {
 					t.Errorf("%s: %v", what, err)
 				}
 			}

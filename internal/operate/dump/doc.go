@@ -1,26 +1,26 @@
-// Package dump writes a whole database as JSON lines and reads them into an empty one,
-// of the same or another kind.
+// Package dump exports a whole database as JSON lines, and restores them into an empty
+// database of the same or another dialect.
 //
 //	n, err := dump.Write(ctx, d, w, progress)
 //	n, err := dump.Read(ctx, d, r, progress)
 //
-// The first line names the form, the release and the schema:
+// The first line has the version of the format, the release, and the version of the schema:
 //
 //	{"alds":"export","form":1,"release":"0.1.0","schema":125}
 //
-// Then comes each table: a line with its name, and a line for each row, by primary key,
-// that has the columns which are not NULL. Numbers are numbers, bytes are Base64, and
-// the documents of JSON columns are JSON, with their keys sorted:
+// The tables follow. Each has a line with its name, then a line for each row in the order of
+// the primary key. A row has its columns that are not NULL. Numbers are JSON numbers, bytes
+// are Base64, and values of JSON columns are JSON with sorted keys:
 //
 //	{"table":"asset"}
 //	{"id":20,"type":12,"state":64,"name":"Administrator","attrs":{"Username":"admin"}}
 //
-// The last line counts the rows, so that a part is not taken for the whole:
+// The last line has the number of rows, so that a truncated export is detected:
 //
 //	{"rows":2}
 //
-// The same content gives the same bytes, whatever database holds it. What belongs to one
-// installation and not to its data is left out: the migrations that were applied, the
-// processes that run, the last check, how often rows were locked, and where a restore stands. Bytes of attachments
-// that lie outside of the database (ALDS_BLOB_URL) are not in it.
+// The same data gives the same bytes on every database. An export omits the state of one
+// installation: the applied migrations, the running processes, the last check, the counters
+// of locks and writes, and the mark of an unfinished restore. It also omits the bytes of
+// attachments that are stored outside the database (ALDS_BLOB_URL).
 package dump

@@ -10,17 +10,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// A statement reads about partBytes of lines, and where rows grow at once up to maxBytes; it
-// reads firstRows rows to begin with and mostRows at most.
+// Bounds of a part, which one statement reads. Units: bytes of lines, rows.
 const (
-	partBytes = 2 << 20
-	maxBytes  = 8 << 20
-	firstRows = 16
-	mostRows  = 2000
+	partBytes = 2 << 20 // the size that adapt aims at
+	maxBytes  = 8 << 20 // a part ends after the row that exceeds this size
+	firstRows = 16      // of the first part
+	mostRows  = 2000    // of any part
 )
 
-// parts writes the rows of a table as lines, part by part: no statement runs while lines are
-// written, which takes as long as who reads them likes, and servers end statements that last.
+// parts writes the rows of a table as lines, in parts. No statement runs while lines are
+// written, because the reader of the lines may be slow and servers end long statements.
 type parts struct {
 	q     db.Querier
 	d     *db.Dialect
@@ -29,11 +28,11 @@ type parts struct {
 	cells []cell
 	into  []any
 
-	rows  int64
-	lines []byte // of the part that is read
+	rows  int64  // rows so far
+	lines []byte // lines of the current part
 	last  []any  // the primary key of the last row
-	equal int    // how many columns of last the next rows share; below 0: nothing was read
-	limit int    // rows of the next part
+	equal int    // how many of the first columns of last the next part shares; below 0: read from the first row
+	limit int    // maximum number of rows of the next part
 }
 
 func newParts(q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer) *parts {
@@ -47,12 +46,12 @@ func newParts(q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer) *parts {
 	return p
 }
 
-// errFull ends a part that has become too large.
+// errFull ends a part that exceeds maxBytes.
 var errFull = errors.New("the part is full")
 
 // next reads and writes the next part. It reports whether there may be more.
 func (p *parts) next(ctx context.Context) (more bool, err error) {
-	if _, byKey := p.t.Key(); !byKey { // a table of few rows, or of SQLite, which ends no statement
+	if _, byKey := p.t.Key(); !byKey { // the table has few rows, or is in SQLite, which has no time limit
 		return false, db.Each(ctx, p.q, p.d.SelectAll(p.t), nil, func(row db.Scanner) error {
 			p.lines = p.lines[:0]
 			if err := p.row(row); err != nil {
@@ -81,13 +80,13 @@ func (p *parts) next(ctx context.Context) (more bool, err error) {
 	case err != nil || p.rows-before == int64(p.limit):
 		p.equal = len(p.last) - 1
 		p.adapt()
-	default: // no more rows share those columns
+	default: // no more rows share the first p.equal columns with the last row
 		p.equal--
 	}
 	return p.equal >= 0, p.write()
 }
 
-// adapt sets how many rows the next part has by the bytes of this one.
+// adapt sets the number of rows of the next part from the size of the current part.
 func (p *parts) adapt() {
 	switch {
 	case len(p.lines) > partBytes:

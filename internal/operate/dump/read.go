@@ -12,22 +12,25 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// end is the last line.
+// end is the last line of an export.
 type end struct {
 	Rows *int64 `json:"rows"`
 }
 
-// Bounds of the rows that are written in one transaction. Units: rows, bytes of lines.
+// A restore writes a batch of rows in one transaction when the batch reaches one of these
+// bounds. Units: rows, bytes of lines.
 const (
 	batchRows  = 2_000
 	batchBytes = 4 << 20
 )
 
-// ErrUnfinished says that a restore into the database has not ended: it has a part of
-// the data.
-var ErrUnfinished = errors.New("a restore into this database has not ended, so it has only a part of the data: make it anew, empty, and restore again")
+// ErrUnfinished means that a restore into the database was interrupted or still runs. The
+// database then has only part of the data.
+var ErrUnfinished = errors.New("a restore into this database has not finished, so it has only part of the data: " +
+	"create the database again, empty, and restore again")
 
-// Finished returns ErrUnfinished while a restore into a database has not ended.
+// Finished returns ErrUnfinished while a restore into the database has not finished.
+// Errors: also those of the database.
 func Finished(ctx context.Context, q db.Querier) error {
 	n, err := count(ctx, q, unfinished)
 	if err == nil && n > 0 {
@@ -36,16 +39,17 @@ func Finished(ctx context.Context, q db.Querier) error {
 	return err
 }
 
+// count returns 1 if a table has rows, and 0 if it is empty.
 func count(ctx context.Context, q db.Querier, table string) (n int64, err error) {
 	err = q.QueryRow(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+table+" LIMIT 1) t").Scan(&n) //nolint:gosec // a constant
 	return n, err
 }
 
-// Read reads what Write has written into a database whose schema is current and that has
-// no assets, in transactions of some thousand rows. Until it has ended, Finished says so.
-// It returns how many rows there are.
-// Errors: ErrUnfinished; a database that has assets; lines of another schema, or that are
-// not what Write writes, or are cut off; those of writing.
+// Read restores an export that Write has written. The schema of the database must be current,
+// and the database must not have assets. Read writes in transactions of up to batchRows rows.
+// Finished returns ErrUnfinished until Read has finished. rows is the number of restored rows.
+// Errors: ErrUnfinished; the database has assets; the export is of another schema, is
+// truncated, or is not in the format of Write; errors of r and of the database.
 func Read(ctx context.Context, d *db.DB, r io.Reader, at Progress) (rows int64, err error) {
 	in := &reader{d: d, in: bufio.NewReaderSize(r, 1<<20), at: at}
 	if err := in.begin(ctx); err != nil {
@@ -72,19 +76,19 @@ type reader struct {
 	at     Progress
 	lines  int64
 	rows   int64
-	tables map[string]db.Table
+	tables map[string]db.Table // by name
 
-	table   db.Table // whose rows come
-	ofTable int64
-	batch   [][]any
-	bytes   int // of the lines in batch
+	table   db.Table // the table of the current rows; without a name before the first table
+	ofTable int64    // rows of table so far
+	batch   [][]any  // rows that were read and not yet written
+	bytes   int      // size of the lines of batch
 }
 
-// next returns the next line.
+// next returns the next line. Errors: also for an export without its last line.
 func (r *reader) next() ([]byte, error) {
 	text, err := r.in.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the export is cut off after line %d", r.lines)
+		return nil, fmt.Errorf("the export is truncated after line %d", r.lines)
 	}
 	r.lines++
 	return text, err
@@ -98,20 +102,21 @@ func (r *reader) begin(ctx context.Context) error {
 	}
 	var h header
 	if json.Unmarshal(text, &h) != nil || h.ALDS != "export" {
-		return errors.New("the first line is not that of an export of alds")
+		return errors.New("this is not an export of alds: the first line is wrong")
 	}
 	_, schema, err := r.d.Schema(ctx)
 	switch {
 	case err != nil:
 		return err
 	case h.Form != form || h.Schema != schema:
-		return fmt.Errorf("the export is of release %s with schema %d, and this release has schema %d: restore it with that release, and migrate then", h.Release, h.Schema, schema)
+		return fmt.Errorf("the export is of release %s with schema %d, but this release has schema %d: "+
+			"restore the export with release %[1]s, then run `migrate` of this release", h.Release, h.Schema, schema)
 	}
 	return r.d.Write(ctx, func(tx *db.Tx) error { return r.prepare(ctx, tx) })
 }
 
-// prepare empties the tables of what migrations put there, in a database without assets,
-// and notes that a restore has begun.
+// prepare deletes the rows that migrations inserted, and marks the database as unfinished.
+// Errors: ErrUnfinished; the database has assets.
 func (r *reader) prepare(ctx context.Context, tx *db.Tx) error {
 	if err := Finished(ctx, tx); err != nil {
 		return err
@@ -137,7 +142,7 @@ func (r *reader) prepare(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// take takes a line after the header and reports whether it was the last.
+// take processes a line after the header. ended reports whether it was the last line.
 func (r *reader) take(ctx context.Context, text []byte) (ended bool, err error) {
 	var l struct {
 		Table string `json:"table"`
@@ -158,7 +163,7 @@ func (r *reader) take(ctx context.Context, text []byte) (ended bool, err error) 
 	}
 	if l.Rows != nil {
 		if *l.Rows != r.rows {
-			return false, fmt.Errorf("there were %d rows, and the export has %d", r.rows, *l.Rows)
+			return false, fmt.Errorf("the export has %d rows, but its last line says %d", r.rows, *l.Rows)
 		}
 		return true, r.d.Write(ctx, func(tx *db.Tx) error {
 			_, err := tx.Exec(ctx, "DELETE FROM "+unfinished)
@@ -167,11 +172,13 @@ func (r *reader) take(ctx context.Context, text []byte) (ended bool, err error) 
 	}
 	var known bool
 	if r.table, known = r.tables[l.Table]; !known {
-		return false, fmt.Errorf("there is no table %s", l.Table)
+		return false, fmt.Errorf("table %s does not exist in this schema", l.Table)
 	}
 	return false, nil
 }
 
+// takeRow adds a row to the batch, and writes the batch if it is full. size is the length of
+// the row's line in bytes.
 func (r *reader) takeRow(ctx context.Context, row map[string]json.RawMessage, size int) error {
 	values := make([]any, len(r.table.Columns))
 	found := 0
@@ -187,7 +194,7 @@ func (r *reader) takeRow(ctx context.Context, row map[string]json.RawMessage, si
 		}
 	}
 	if found != len(row) {
-		return fmt.Errorf("a row has a column that table %s has not", r.table.Name)
+		return fmt.Errorf("a row has a column that does not exist in table %s", r.table.Name)
 	}
 	r.rows++
 	r.ofTable++
@@ -198,7 +205,7 @@ func (r *reader) takeRow(ctx context.Context, row map[string]json.RawMessage, si
 	return r.flush(ctx)
 }
 
-// parse returns what a column takes.
+// parse returns a JSON value as an argument of INSERT for a column of a kind.
 func parse(kind db.Kind, text json.RawMessage) (any, error) {
 	switch kind {
 	case db.Integer:
@@ -219,7 +226,7 @@ func parse(kind db.Kind, text json.RawMessage) (any, error) {
 	return base64.StdEncoding.DecodeString(s)
 }
 
-// flush writes the rows that have been taken.
+// flush writes the batch in one transaction. About every 50,000 rows it reports progress.
 func (r *reader) flush(ctx context.Context) error {
 	err := r.d.Write(ctx, func(tx *db.Tx) error {
 		return db.Insert(ctx, tx, r.table.Name, r.table.Names(), r.batch)
@@ -231,7 +238,7 @@ func (r *reader) flush(ctx context.Context) error {
 	return err
 }
 
-// endTable writes what is left of a table.
+// endTable writes the last batch of a table and reports its number of rows.
 func (r *reader) endTable(ctx context.Context) error {
 	if len(r.batch) > 0 {
 		if err := r.flush(ctx); err != nil {

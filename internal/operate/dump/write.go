@@ -18,32 +18,34 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// form is the number of the form of the lines.
+// form is the version of the format.
 const form = 1
 
-// header is the first line.
+// header is the first line of an export.
 type header struct {
 	ALDS    string `json:"alds"` // "export"
 	Form    int    `json:"form"`
 	Release string `json:"release"`
-	Schema  int    `json:"schema"` // the last migration
+	Schema  int    `json:"schema"` // number of the last migration
 }
 
-// unfinished is the table that has a row while a restore has not ended.
+// unfinished is a table that has a row while a restore has not finished.
 const unfinished = "unfinished_restore"
 
-// left are the tables of which nothing is written.
+// left are the tables that an export omits.
 var left = []string{"schema_migration", "process", "system_check", "write_lock", "member_write", unfinished}
 
-// Progress is told the rows of a table so far, now and then and at its end.
+// Progress is called with the number of rows of a table so far, about every 50,000 rows and
+// at the end of the table.
 type Progress func(table string, rows int64)
 
-// every is how many rows lie between two reports of progress.
+// every is the number of rows between two calls of Progress.
 const every = 50_000
 
-// Write writes all data of a database in one snapshot, whatever is written meanwhile.
-// Shape: see the package. It returns how many rows there are.
-// Errors: those of reading and writing, and a text that is not UTF-8.
+// Write exports all data of a database from one snapshot; concurrent writes are not included.
+// The package comment describes the format. release is the release in the header. rows is the
+// number of exported rows.
+// Errors: those of the database and of w; a text that is not UTF-8.
 func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progress) (rows int64, err error) {
 	out := bufio.NewWriterSize(w, 1<<20)
 	err = d.ReadLong(ctx, func(tx *db.Tx) error {
@@ -73,7 +75,8 @@ func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progre
 	return rows, out.Flush()
 }
 
-// dataTables returns the tables that hold data, by name, without the columns of locks.
+// dataTables returns the tables of an export in the order of db.Tables, without the columns
+// that count locks.
 func dataTables(ctx context.Context, q db.Querier, d *db.Dialect) ([]db.Table, error) {
 	all, err := db.Tables(ctx, q, d)
 	all = slices.DeleteFunc(all, func(t db.Table) bool { return slices.Contains(left, t.Name) })
@@ -97,28 +100,30 @@ func writeTable(ctx context.Context, q db.Querier, d *db.Dialect, t db.Table, w 
 		return 0, err
 	}
 	p := newParts(q, d, t, w)
-	for told, more := int64(0), true; more; {
+	for reported, more := int64(0), true; more; {
 		var err error
 		if more, err = p.next(ctx); err != nil {
 			return p.rows, err
 		}
-		if p.rows/every > told/every || !more {
-			told = p.rows
-			at(t.Name, told)
+		if p.rows/every > reported/every || !more {
+			reported = p.rows
+			at(t.Name, reported)
 		}
 	}
 	return p.rows, nil
 }
 
-// cell is a column of the row that was read last.
+// cell is a column with its value in the row that was read last. The value is in one of
+// integer, float and text, by the kind of the column.
 type cell struct {
 	db.TableColumn
-	name    string // as the key of a JSON object
+	name    string // as a JSON key: quoted, with a colon
 	integer sql.NullInt64
 	float   sql.NullFloat64
 	text    sql.RawBytes // nil for NULL
 }
 
+// target returns where to scan the value.
 func (c *cell) target() any {
 	switch c.Kind {
 	case db.Integer:
@@ -129,7 +134,8 @@ func (c *cell) target() any {
 	return &c.text
 }
 
-// value is the cell as an argument of a statement.
+// value returns the value as an argument of a statement. It stays valid when the next row is
+// scanned.
 func (c *cell) value() any {
 	switch c.Kind {
 	case db.Integer:
@@ -140,8 +146,8 @@ func (c *cell) value() any {
 	return string(c.text)
 }
 
-// append appends the cell to an object, unless it is NULL. begun is where the members of the
-// object begin.
+// append appends the cell to a JSON object, unless it is NULL. begun is the offset of the
+// first member in b.
 func (c *cell) append(b []byte, begun int) ([]byte, error) {
 	if !c.integer.Valid && !c.float.Valid && c.text == nil {
 		return b, nil
@@ -169,8 +175,8 @@ func (c *cell) append(b []byte, begun int) ([]byte, error) {
 
 func appendFloat(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }
 
-// appendDocument appends a JSON text in the one form that all databases give: keys
-// sorted, no space, numbers with a fraction in their shortest form.
+// appendDocument appends a JSON text in a form that does not depend on the database: sorted
+// keys, no spaces, numbers with a fraction or an exponent in their shortest form.
 func appendDocument(b []byte, text []byte) ([]byte, error) {
 	read := json.NewDecoder(bytes.NewReader(text))
 	read.UseNumber()
@@ -181,6 +187,7 @@ func appendDocument(b []byte, text []byte) ([]byte, error) {
 	return appendValue(b, v), nil
 }
 
+// appendValue appends a decoded JSON value, as appendDocument does.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:

@@ -15,6 +15,6 @@ func TestAppendDocument(t *testing.T) {
 		}
 	}
 	if _, err := appendDocument(nil, []byte(`{"a":`)); err == nil {
-		t.Error("a part of a document is taken for the whole")
+		t.Error("a truncated document is accepted")
 	}
 }
