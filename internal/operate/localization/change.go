@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Limits for texts of administrators, all of which each process keeps in memory.
+// Limits for texts of administrators. Each process holds all of them in memory.
 const (
 	maxChanges = 1000    // in one request
 	maxTexts   = 10_000  // stored at a time
@@ -23,7 +23,7 @@ const (
 // maxNoted is the maximum number of tags of a change that the audit lists.
 const maxNoted = 20
 
-// Text is a text of an administrator, as clients see it.
+// Text is a text of an administrator in the form that clients read.
 type Text struct {
 	Tag      string `json:"tag"`
 	Language string `json:"language,omitempty"` // empty: every language
@@ -102,10 +102,11 @@ func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml 
 	return listed(set), nil
 }
 
-// applied returns the texts after the changes, in order, and the changes that have an effect.
-// An empty text removes a text. Errors: fault.Invalid above the limits.
+// applied returns the texts after the changes, ordered by tag and language, and the changes
+// that have an effect. A change with an empty text removes the text.
+// Errors: fault.Invalid above the limits.
 func applied(before, changes []localizer.Override) (after, changed []localizer.Override, err error) {
-	texts := make(map[localizer.Override]string, len(before)) // the keys have no text
+	texts := make(map[localizer.Override]string, len(before)) // by tag and language; Text of a key is empty
 	for _, o := range before {
 		texts[key(o)] = o.Text
 	}
@@ -137,6 +138,7 @@ func applied(before, changes []localizer.Override) (after, changed []localizer.O
 	return after, changed, err
 }
 
+// key returns the tag and the language of a text, as a key of a map.
 func key(o localizer.Override) localizer.Override {
 	o.Text = ""
 	return o

@@ -1,13 +1,13 @@
-// Package localization keeps the texts that administrators have set for tags. They are rows
-// of the table localization. Every process reads them again when it needs a text and their
-// generation has changed. The generation is the row 'localization' of the table sequence.
+// Package localization stores the texts that administrators set for tags. The texts are rows
+// of the table localization, and their generation is the row 'localization' of the table
+// sequence. A process that needs a text reads the rows again if the generation has changed.
 //
 //	s := localization.New(d, languages, localization.Options{})
 //	texts, err := s.With(localizer).In(ctx, "de-AT, en;q=0.5") // of one model
 //	body, err := s.Change(ctx, who, []byte(`{"tag": "a", "text": "b"}`), false)
 //
-// There is no polling: the generation is read at most every half second, and only when texts
-// are requested. So every process has a change within that time.
+// There is no polling. A process reads the generation only when a text is requested, and at
+// most every half second. A request therefore gets a change that is older than half a second.
 //
 // Spec: interface 4.10.
 package localization

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var words = localizer.New(meta.Default(), "Scrum")
 
-// clock is a time that moves only when the test moves it.
+// clock is a clock that moves only when the test calls add.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -40,7 +40,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// process is a service in one process.
+// process stands for one process with its own service and clock.
 type process struct {
 	*testing.T
 	*Service
@@ -74,9 +74,8 @@ func (p process) mustChange(body string) {
 	}
 }
 
-// TestEveryProcessHasWhatIsSet checks when processes have a new text: the process that sets
-// it at once, another when its texts are half a second old. Before that the other process
-// runs no statement.
+// TestEveryProcessHasWhatIsSet checks when a process uses a new text. The process that sets
+// the text uses it immediately. Another process uses it when its own texts are freshFor old.
 func TestEveryProcessHasWhatIsSet(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		here, there := newProcess(t, d), newProcess(t, d)
@@ -90,7 +89,7 @@ func TestEveryProcessHasWhatIsSet(t *testing.T) {
 			t.Errorf("here: %s", got)
 		}
 		if got := there.of("", "Defect"); got != "Defect" {
-			t.Errorf("there, asked for again too soon: %s", got)
+			t.Errorf("there, before freshFor has passed: %s", got)
 		}
 		there.clock.add(freshFor)
 		if got := there.of("", "Defect") + there.of("de", "Defect"); got != "BugWanze" {
@@ -104,8 +103,8 @@ func TestEveryProcessHasWhatIsSet(t *testing.T) {
 	})
 }
 
-// TestTextsAreWhatWasSent checks that tags are distinguished by case and accents, that texts
-// may have any characters, and that the list is sorted.
+// TestTextsAreWhatWasSent checks that tags that differ in case or accents are different tags,
+// that texts may have any characters, and that the list is sorted.
 func TestTextsAreWhatWasSent(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -170,22 +169,22 @@ func TestBounds(t *testing.T) {
 	}
 	one := []localizer.Override{{Tag: "more", Text: "1"}}
 	if _, _, err := applied(many, one); fault.KindOf(err) != fault.Invalid {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("one text above the limit: %v", err)
 	}
 	if after, changed, err := applied(many, []localizer.Override{{Tag: "t7"}, one[0], {Tag: "none"}, {Tag: "t8", Text: "1"}}); err != nil || len(after) != maxTexts || len(changed) != 2 {
-		t.Errorf("one for another: %d, %v, %v", len(after), changed, err)
+		t.Errorf("one text removed and one added: %d texts, changed %v, %v", len(after), changed, err)
 	}
 	var long []localizer.Override
 	for i := range maxBytes/localizer.MaxText + 1 {
 		long = append(long, localizer.Override{Tag: fmt.Sprint("t", i), Text: strings.Repeat("x", localizer.MaxText)})
 	}
 	if _, _, err := applied(nil, long); fault.KindOf(err) != fault.Invalid {
-		t.Errorf("too long: %v", err)
+		t.Errorf("texts above the total size: %v", err)
 	}
 }
 
-// TestChangesAreNoted checks that the audit records who changed which texts, and nothing when
-// nothing changed.
+// TestChangesAreNoted checks that the audit records which texts a request changed, and
+// records nothing for a request that changes nothing.
 func TestChangesAreNoted(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -200,8 +199,8 @@ func TestChangesAreNoted(t *testing.T) {
 	})
 }
 
-// TestOneReadsForAll checks that concurrent callers never get a text from before a change
-// that has ended.
+// TestOneReadsForAll checks that, after a change has returned, its process never gets the old
+// text, even while other goroutines read.
 func TestOneReadsForAll(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -226,7 +225,7 @@ func TestOneReadsForAll(t *testing.T) {
 			want := fmt.Sprint("text ", i)
 			p.mustChange(`{"tag": "a", "text": "` + want + `"}`)
 			if got := p.of("", "a"); got != want {
-				t.Errorf("%s after %s", got, want)
+				t.Errorf("the text is %s after it was set to %s", got, want)
 			}
 		}
 		close(stop)
@@ -234,12 +233,12 @@ func TestOneReadsForAll(t *testing.T) {
 	})
 }
 
-// TestNoDatabase checks that a request for a text fails while the database does not answer,
-// and that a wait ends with its context.
+// TestNoDatabase checks that a request for a text stops waiting for another read when its
+// context ends, and returns fault.Transient.
 func TestNoDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
-		p.reading <- struct{}{} // somebody reads, and does not come back
+		p.reading <- struct{}{} // as if another goroutine read and the database never answered
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := p.texts.In(ctx, ""); fault.KindOf(err) != fault.Transient {

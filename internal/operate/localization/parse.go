@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/localizer"
 )
 
-// parse reads the changes of a request. Shape: {"tag": "AssetType'Story", "text": "Item",
-// "language": "de"}, or a list of these. With the text null the tag's text is removed.
+// parse reads the changes of a request. If text is null, the text of the tag is removed.
+// Shape: {"tag": "AssetType'Story", "text": "Item", "language": "de"}, or a list of these.
 // Errors: fault.Invalid.
 func (s *Service) parse(body []byte, yaml bool) ([]localizer.Override, error) {
 	docs, err := doc.Parse(body, yaml)

@@ -16,18 +16,18 @@ const freshFor = 500 * time.Millisecond
 
 // Options are the optional parts of a Service.
 type Options struct {
-	Now func() time.Time // the process's clock, for freshFor
+	Now func() time.Time // the clock that freshFor is measured with; nil: time.Now
 }
 
 // Service reads and changes the texts of administrators. It is safe for concurrent use; New
 // returns one.
 type Service struct {
 	db        *db.DB
-	languages []string // for which texts may be set
+	languages []string // languages for which texts may be set
 	now       func() time.Time
 
 	known   atomic.Pointer[known]
-	reading chan struct{} // holds one element during a read
+	reading chan struct{} // has one element while a read runs
 }
 
 // known is the result of the last read.
@@ -37,7 +37,8 @@ type known struct {
 	at         time.Time            // when the generation was read
 }
 
-// New returns a service that has read nothing yet. Texts may be set for the languages.
+// New returns a service that has read nothing yet. languages are the languages for which
+// texts may be set.
 func New(d *db.DB, languages []string, o Options) *Service {
 	s := &Service{db: d, languages: languages, now: o.Now, reading: make(chan struct{}, 1)}
 	if s.now == nil {
@@ -46,10 +47,10 @@ func New(d *db.DB, languages []string, o Options) *Service {
 	return s
 }
 
-// present returns the texts that are set, at most freshFor old. Of concurrent calls only one
-// reads.
-// Errors: fault.Transient when the database does not answer.
-func (s *Service) present(ctx context.Context) (*known, error) {
+// current returns the texts of administrators as they were at most freshFor ago. Only one of
+// several concurrent calls reads the database; the others wait for it.
+// Errors: fault.Transient if the database does not answer, or if ctx ends while waiting.
+func (s *Service) current(ctx context.Context) (*known, error) {
 	if k := s.fresh(); k != nil {
 		return k, nil
 	}
@@ -65,6 +66,7 @@ func (s *Service) present(ctx context.Context) (*known, error) {
 	return s.read(ctx)
 }
 
+// fresh returns the result of the last read, or nil if it is older than freshFor.
 func (s *Service) fresh() *known {
 	if k := s.known.Load(); k != nil && s.now().Sub(k.at) < freshFor {
 		return k
@@ -87,14 +89,14 @@ func (s *Service) read(ctx context.Context) (*known, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the texts that are set: %w", err)
+		return nil, fmt.Errorf("read the texts of administrators: %w", err)
 	}
 	s.known.Store(&next)
 	return &next, nil
 }
 
-// forget makes the next call of present read the rows again. It waits for a running read,
-// which may return old rows.
+// forget makes the next call of current read the rows again. It waits for a running read,
+// because that read may store old rows.
 func (s *Service) forget(ctx context.Context) {
 	select {
 	case s.reading <- struct{}{}:
@@ -132,9 +134,9 @@ type combined struct {
 func (s *Service) With(base *localizer.Localizer) *Texts { return &Texts{s: s, base: base} }
 
 // In returns the texts in the best language for an Accept-Language header.
-// Errors: fault.Transient when the database does not answer.
+// Errors: fault.Transient if the database does not answer.
 func (t *Texts) In(ctx context.Context, accept string) (localizer.Texts, error) {
-	k, err := t.s.present(ctx)
+	k, err := t.s.current(ctx)
 	if err != nil {
 		return localizer.Texts{}, err
 	}

@@ -29,14 +29,14 @@ var stateNames = []string{never: "never", running: "running", done: "done", fail
 
 // Bounds of a check.
 const (
-	maxFindings = 1000             // that are stored
-	maxError    = 1000             // characters
-	leaseFor    = 20 * time.Second // without a renewal by its process
-	tellEvery   = 2 * time.Second
-	endLimit    = 5 * time.Second // to write how it ended
+	maxFindings = 1000             // number of findings that are stored
+	maxError    = 1000             // characters of the error
+	leaseFor    = 20 * time.Second // the lease expires after this time without renewal
+	tellEvery   = 2 * time.Second  // how often the progress is stored and the lease is renewed
+	endLimit    = 5 * time.Second  // time limit for storing the result
 )
 
-// theCheck is the id of the only row.
+// theCheck is the id of the only row of system_check.
 const theCheck int64 = 1
 
 // start is a check that this process has claimed.
@@ -51,24 +51,25 @@ type State struct {
 	State    string    `json:"state"`
 	Began    *string   `json:"began"`
 	Ended    *string   `json:"ended"`
-	By       string    `json:"by,omitempty"`
-	Step     string    `json:"step,omitempty"` // that runs
-	Done     int       `json:"done"`
-	Of       int       `json:"of"`
+	By       string    `json:"by,omitempty"`   // the member who started the check
+	Step     string    `json:"step,omitempty"` // the step that runs
+	Done     int       `json:"done"`           // number of steps that have ended
+	Of       int       `json:"of"`             // number of steps
 	Findings []Finding `json:"findings"`
 	Error    string    `json:"error,omitempty"`
 }
 
-// Finding is one inconsistency.
+// Finding is one inconsistency in the database.
 type Finding struct {
-	Check string `json:"check"`
+	Check string `json:"check"` // the step that found it
 	Table string `json:"table"`
-	ID    int64  `json:"id"`
-	Text  string `json:"text"`
+	ID    int64  `json:"id"`   // of the row; 0: the row has no id
+	Text  string `json:"text"` // the problem, and what to do about it
 }
 
 // Start starts a check of the whole database.
-// Errors: fault.Denied as Status; fault.Conflict while one runs.
+// Errors: fault.Denied as Status; fault.Conflict while a check runs; fault.Transient if an
+// earlier check of this process has not ended yet.
 func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	if err := mayRead(who); err != nil {
 		return State{}, err
@@ -88,7 +89,7 @@ func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	}
 	select {
 	case s.starts <- c:
-	default: // a check that has lost its row has not ended yet
+	default: // an earlier check of this process lost its lease and still runs
 		s.end(ctx, c, brokenOff, nil, nil)
 		return State{}, fault.Transientf(nil, "The check before is still ending; try again")
 	}
@@ -130,6 +131,7 @@ func (s *Service) state(ctx context.Context) (State, error) {
 	return st, err
 }
 
+// orNone returns an instant as text, or nil for 0.
 func orNone(micros int64) *string {
 	if micros == 0 {
 		return nil
@@ -138,8 +140,8 @@ func orNone(micros int64) *string {
 	return &at
 }
 
-// Run runs the checks that this process has started, one at a time, until ctx ends. A check
-// that is running or waiting then is broken off.
+// Run runs the checks that this process has started, one at a time, until ctx ends. It then
+// breaks off the check that runs or waits. Its error is always nil.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
@@ -156,13 +158,13 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// carryOut runs one check and stores how it ended.
+// carryOut runs one check and stores its result.
 func (s *Service) carryOut(ctx context.Context, c start) {
 	within, lost := context.WithCancelCause(db.WithMember(ctx, c.member))
 	defer lost(nil)
-	steps := make(chan check.Step, 1) // the last one
-	told := make(chan struct{})
-	go func() { defer close(told); s.tell(within, c, steps, lost) }()
+	steps := make(chan check.Step, 1) // has only the latest step
+	stored := make(chan struct{})
+	go func() { defer close(stored); s.storeProgress(within, c, steps, lost) }()
 	found, err := s.guarded(within, func(at check.Step) {
 		select {
 		case <-steps:
@@ -171,10 +173,10 @@ func (s *Service) carryOut(ctx context.Context, c start) {
 		steps <- at
 	})
 	close(steps)
-	<-told
+	<-stored
 	switch {
 	case errors.Is(context.Cause(within), lease.ErrLost):
-		s.o.Log.Warn("the check was given up: another process took it for dead")
+		s.o.Log.Warn("the check was stopped: its lease expired, and another check was started")
 	case ctx.Err() != nil:
 		s.end(ctx, c, brokenOff, found, nil)
 	case err != nil:
@@ -186,7 +188,7 @@ func (s *Service) carryOut(ctx context.Context, c start) {
 	}
 }
 
-// guarded runs the check and converts a panic to an error.
+// guarded runs the check and converts a panic into an error.
 func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []check.Finding, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,9 +198,9 @@ func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []che
 	return s.o.Check(ctx, at)
 }
 
-// tell writes the progress of a check and extends its lease until steps is closed. It calls
-// lost if another process has the row.
-func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lost context.CancelCauseFunc) {
+// storeProgress stores the progress of a check and renews its lease every tellEvery, until
+// steps is closed. It calls lost if another check has claimed the row.
+func (s *Service) storeProgress(ctx context.Context, c start, steps <-chan check.Step, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(s.tellEvery)
 	defer tick.Stop()
 	var at check.Step
@@ -209,7 +211,7 @@ func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lo
 				return
 			}
 			at = next
-			continue // written with the next tick, since steps may be many and short
+			continue // the next tick stores the step, because there may be many short steps
 		case <-tick.C:
 		case <-ctx.Done():
 			return
@@ -220,13 +222,13 @@ func (s *Service) tell(ctx context.Context, c start, steps <-chan check.Step, lo
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			s.o.Log.Debug("how far the check is could not be written", "err", err)
+			s.o.Log.Debug("the progress of the check was not stored", "err", err)
 		}
 	}
 }
 
-// store changes the row and extends its lease.
-// Errors: lease.ErrLost.
+// store changes the row and renews its lease.
+// Errors: lease.ErrLost if another check has claimed the row; those of the database.
 func (s *Service) store(ctx context.Context, c start, set string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseFor/2)
 	defer cancel()
@@ -234,7 +236,7 @@ func (s *Service) store(ctx context.Context, c start, set string, args ...any) e
 	return s.leases.Update(ctx, s.db, c.owner, []int64{theCheck}, set, append(args, leaseFor.Microseconds())...)
 }
 
-// end stores how a check ended. It also works after ctx has ended.
+// end stores the result of a check, even if ctx has ended. why is the error of a failed check.
 func (s *Service) end(ctx context.Context, c start, state int, found []check.Finding, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
@@ -247,11 +249,11 @@ func (s *Service) end(ctx context.Context, c start, state int, found []check.Fin
 		args = append(args, asText(found))
 	}
 	if err := s.store(ctx, c, set, args...); err != nil {
-		s.o.Log.Warn("how the check ended could not be written", "err", err)
+		s.o.Log.Warn("the result of the check was not stored", "err", err)
 	}
 }
 
-// asText returns findings as stored in the row.
+// asText returns the first maxFindings findings as the JSON that the row stores.
 func asText(found []check.Finding) string {
 	list := make([]Finding, min(len(found), maxFindings))
 	for i := range list {

@@ -1,18 +1,19 @@
 // Package system shows administrators the state of the installation: the processes and their
-// versions, the queued work, the slow queries. It also checks the database on request, and
-// changes settings at runtime.
+// versions, the queued work, and the slow queries. It also checks the database on request,
+// and changes settings at runtime.
 //
 //	status, err := s.Status(ctx, who)
-//	state, err := s.Start(ctx, who) // a check, which s.Run runs
-//	state, err := s.Check(ctx, who) // the last one, of any process
+//	state, err := s.Start(ctx, who) // starts a check, which s.Run runs
+//	state, err := s.Check(ctx, who) // returns the state of the last check of any process
 //	settings, err := s.ChangeSettings(ctx, who, body, false)
 //
-// The data comes from other packages through Options: they count the work in their own tables,
-// and processes write rows. Counts are bounded.
+// The functions in Options count the queued work; their counts are bounded. Package processes
+// reads the rows that each process writes about itself.
 //
-// A check is the only row of system_check, which its process holds under a lease. So the whole
-// installation runs one check at a time, and every process can read its progress. If a process
-// dies, its check is broken off when the lease expires.
+// The table system_check has one row, the state of the last check. The process that runs the
+// check holds this row under a lease. An installation therefore runs one check at a time, and
+// every process can read its progress. If the process dies, the check is broken off when the
+// lease expires.
 //
 // Spec: interface 4.16.
 package system

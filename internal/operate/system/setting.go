@@ -12,7 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Settings are what administrators set at runtime, as clients read them.
+// Settings are the settings that administrators change at runtime, in the form that clients
+// read.
 type Settings struct {
 	Type   string        `json:"_type"`
 	Story  catalog.Level `json:"StoryTrackingLevel"`
@@ -34,8 +35,8 @@ func settingsOf(t catalog.Tracking) Settings {
 	return Settings{Type: "Settings", Story: t.Story, Defect: t.Defect}
 }
 
-// ChangeSettings sets the settings that a body names, and returns all. yaml means that the
-// body is YAML.
+// ChangeSettings changes the settings that the body contains, and returns all settings. yaml
+// means that the body is YAML.
 // Errors: fault.Denied as Status; fault.Invalid.
 // Spec: interface 4.16.2.
 func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byte, yaml bool) (Settings, error) {
@@ -56,8 +57,8 @@ func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byt
 	return settingsOf(t), nil
 }
 
-// SetSettings sets levels by the names of their settings and records the member in the audit
-// trail. Member 0 is the command of an operator.
+// SetSettings changes settings, and records the member in the audit trail. to has the new
+// levels by the names of the settings. member is 0 for a command of an operator.
 // Errors: fault.Invalid for an unknown name or level.
 func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]string) (t catalog.Tracking, err error) {
 	for name, level := range to {
@@ -90,7 +91,7 @@ func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]stri
 	return t, nil
 }
 
-// parseSettings reads {"StoryTrackingLevel": "Off", …}; null is Mix.
+// parseSettings reads {"StoryTrackingLevel": "Off", …}; null means Mix.
 // Errors: fault.Invalid.
 func parseSettings(body []byte, yaml bool) (map[string]string, error) {
 	docs, err := doc.Parse(body, yaml)

@@ -14,35 +14,35 @@ import (
 	"github.com/alds-dev/alds/internal/store/processes"
 )
 
-// Options has the functions and values that a Service gets from others.
+// Options has the values and functions that a Service needs.
 type Options struct {
 	Version string // of this process
 	// Commit is the commit that this process was built from; empty: unknown.
 	Commit string
 	// CommitDate is the date of that commit; empty: unknown.
 	CommitDate string
-	// Process is the name of this process in the table of processes.
+	// Process is the id of this process in the table of processes.
 	Process    string
-	Dashboards string // their address; empty: unknown
+	Dashboards string // URL of the dashboards; empty: unknown
 	// Work returns the queued work in the database.
 	Work    func(ctx context.Context, q db.Querier) (Work, error)
-	Queue   func(ctx context.Context) (Tasks, error) // returns the tasks in the queue
+	Queue   func(ctx context.Context) (Tasks, error) // returns the numbers of tasks in the queue
 	Check   Checking
 	Changed func(ctx context.Context) // applies new settings to this process; may be nil
 	Log     *slog.Logger
 }
 
-// Checking checks the database. It calls at with its progress.
+// Checking checks the database and returns the findings. It calls at with its progress.
 type Checking func(ctx context.Context, at func(check.Step)) ([]check.Finding, error)
 
 // Service serves administrators. It is safe for concurrent use; create it with New.
 type Service struct {
 	db     *db.DB
 	o      Options
-	starts chan start // of checks, for Run
+	starts chan start // checks that Run has to run
 	leases *lease.Table[int64]
 
-	tellEvery time.Duration // tellEvery, shorter in tests
+	tellEvery time.Duration // the constant tellEvery; shorter in tests
 }
 
 // New returns a service for a database.
@@ -50,17 +50,20 @@ func New(d *db.DB, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{db: d, o: o, starts: make(chan start, 1), leases: lease.New[int64](d, "system_check", "", "state = 1"), tellEvery: tellEvery}
+	return &Service{
+		db: d, o: o, starts: make(chan start, 1), tellEvery: tellEvery,
+		leases: lease.New[int64](d, "system_check", "", "state = 1"),
+	}
 }
 
 // Work is the queued work in the database.
 type Work struct {
-	WaitingChanges   lease.Backlog // for their fan-out
-	SetAsideChanges  lease.Backlog
-	DueDeliveries    lease.Backlog
-	LaterDeliveries  lease.Backlog // for the time of their next attempt
-	AcceptedRequests lease.Backlog
-	Paused, Resting  int // subscriptions
+	WaitingChanges   lease.Backlog // changes that wait for fan-out
+	SetAsideChanges  lease.Backlog // changes whose fan-out failed too often
+	DueDeliveries    lease.Backlog // also those whose subscriptions are paused or resting
+	LaterDeliveries  lease.Backlog // deliveries that wait for the time of their next attempt
+	AcceptedRequests lease.Backlog // asynchronous requests that have not ended
+	Paused, Resting  int           // numbers of subscriptions
 }
 
 // Tasks has the numbers of tasks in the queue.
@@ -77,8 +80,8 @@ type Status struct {
 	Type        string      `json:"_type"`
 	Version     string      `json:"version"`
 	Commit      *string     `json:"commit"`     // of this process; null: unknown
-	CommitDate  *string     `json:"commitDate"` // likewise
-	Process     string      `json:"process"`    // that answers
+	CommitDate  *string     `json:"commitDate"` // null: unknown
+	Process     string      `json:"process"`    // the process that answers
 	At          string      `json:"at"`
 	Schema      Schema      `json:"schema"`
 	Database    Database    `json:"database"`
@@ -95,26 +98,28 @@ type Schema struct {
 	Expected int `json:"expected"`
 }
 
-// Database is the server with the data.
+// Database describes the database server.
 type Database struct {
-	Server string `json:"server"`
+	Server string `json:"server"` // name and version
 }
 
-// Process is a process as it was last seen.
+// Process is the last report of a process about itself.
 type Process struct {
 	ID      string `json:"id"`
 	Role    string `json:"role"`
 	Version string `json:"version"`
 	Host    string `json:"host"`
 	Started string `json:"started"`
-	Seen    string `json:"seen"`
+	Seen    string `json:"seen"` // time of the report
 	Alive   bool   `json:"alive"`
 }
 
-// Waiting is how much work waits, and since when.
+// Waiting is the amount of work that waits.
 type Waiting struct {
-	Count  int     `json:"count"`
-	More   bool    `json:"more"`
+	Count int  `json:"count"`
+	More  bool `json:"more"` // there is more than Count
+	// Oldest is when the oldest began to wait. For LaterDeliveries it is when the first is
+	// due. Null means that there is none.
 	Oldest *string `json:"oldest"`
 }
 
@@ -132,35 +137,38 @@ type WorkView struct {
 // Queue is the queue as clients read it. Without Redis its tasks are unknown.
 type Queue struct {
 	Reachable bool `json:"reachable"`
-	Depth     *int `json:"depth"` // all except archived tasks
+	Depth     *int `json:"depth"` // number of tasks without the archived tasks; null: unknown
 	*Tasks
 }
 
-// SlowQuery is a slow query of a process.
+// SlowQuery is a slow query of a process, with its slow runs.
 type SlowQuery struct {
-	At           string  `json:"at"` // when the slowest ended
+	At           string  `json:"at"` // when the slowest run ended
 	Process      string  `json:"process"`
-	Milliseconds float64 `json:"milliseconds"` // of the slowest
-	Rows         int     `json:"rows"`
-	Count        int     `json:"count"`
-	Total        float64 `json:"totalMilliseconds"`
+	Milliseconds float64 `json:"milliseconds"`      // of the slowest run
+	Rows         int     `json:"rows"`              // of the slowest run
+	Count        int     `json:"count"`             // number of slow runs
+	Total        float64 `json:"totalMilliseconds"` // of all slow runs
 	Query        string  `json:"query"`
-	Cut          bool    `json:"cut,omitempty"`
+	Cut          bool    `json:"cut,omitempty"` // Query is only the beginning of the query
 }
 
-// Link is a page that shows more.
+// Link is a link to a page with more information.
 type Link struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// queueLimit is how long Status waits for the queue.
+// queueLimit is how long Status waits for an answer of the queue.
 const queueLimit = 500 * time.Millisecond
 
 // Status returns the state of the installation.
-// Errors: fault.Denied for a member who does not administer the system.
+// Errors: fault.Denied for members who are not system administrators.
 func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
-	st := Status{Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate), Process: s.o.Process, Links: []Link{}}
+	st := Status{
+		Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate),
+		Process: s.o.Process, Links: []Link{},
+	}
 	if err := mayRead(who); err != nil {
 		return st, err
 	}
@@ -196,7 +204,8 @@ func mayRead(who auth.Actor) error {
 	return nil
 }
 
-// read reads the parts of the status that are rows. It may run twice.
+// read reads the parts of the status that are in the database. The transaction may be
+// repeated, so read may run twice.
 func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	var now int64
 	if err := tx.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now); err != nil {
@@ -209,7 +218,10 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	}
 	st.Processes = make([]Process, len(rows))
 	for i, r := range rows {
-		st.Processes[i] = Process{ID: r.ID, Role: r.Role, Version: r.Version, Host: r.Host, Started: instant(r.Started), Seen: instant(r.Seen), Alive: r.Alive}
+		st.Processes[i] = Process{
+			ID: r.ID, Role: r.Role, Version: r.Version, Host: r.Host,
+			Started: instant(r.Started), Seen: instant(r.Seen), Alive: r.Alive,
+		}
 	}
 	slow, err := processes.SlowQueries(ctx, tx, s.db.Dialect)
 	if err != nil {
@@ -231,7 +243,8 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	return err
 }
 
-// queue reads the tasks of the queue, which may be unavailable.
+// queue returns the numbers of tasks in the queue. If the queue does not answer within
+// queueLimit, Reachable is false.
 func (s *Service) queue(ctx context.Context) Queue {
 	ctx, cancel := context.WithTimeout(ctx, queueLimit)
 	defer cancel()

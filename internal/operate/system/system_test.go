@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// service returns a service whose check is fn.
+// service returns a service that runs fn as its check.
 func service(d *db.DB, fn Checking) *Service {
 	s := New(d, Options{
 		Version: "v1", Commit: "c129", Process: "p1", Check: fn,
@@ -59,7 +59,7 @@ func run(t *testing.T, s *Service) (stop func()) {
 	}
 }
 
-// await reads the check until it has a state.
+// await waits until the check has a state, and returns it.
 func await(t *testing.T, s *Service, state string) State {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -82,7 +82,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%+v %+v", st.Queue, st.Schema)
 		}
 		if st.Version != "v1" || *st.Commit != "c129" || st.CommitDate != nil {
-			t.Errorf("it was built from %v of %v", st.Commit, st.CommitDate)
+			t.Errorf("version %s, commit %v, date of the commit %v", st.Version, st.Commit, st.CommitDate)
 		}
 		if len(st.Links) != 0 || st.Processes == nil || st.SlowQueries == nil || !strings.ContainsAny(st.Database.Server, "0123456789") {
 			t.Errorf("%+v", st)
@@ -90,7 +90,7 @@ func TestStatus(t *testing.T) {
 		s.o.Queue = func(ctx context.Context) (Tasks, error) { <-ctx.Done(); return Tasks{}, ctx.Err() }
 		s.o.Dashboards = "https://x"
 		if st = must(s.Status(t.Context(), auth.System)); st.Queue.Reachable || st.Queue.Depth != nil || len(st.Links) != 1 {
-			t.Errorf("without a queue: %+v", st)
+			t.Errorf("while the queue does not answer: %+v", st)
 		}
 	})
 }
@@ -130,13 +130,13 @@ func TestACheckTellsHowFarItIs(t *testing.T) {
 		if got := must(s.Start(t.Context(), auth.System)); got.State != "running" || got.Began == nil || got.Of != check.Steps()+1 || got.By != "Member:20" {
 			t.Errorf("started: %+v", got)
 		}
-		other := service(d, nil) // in another process
+		other := service(d, nil) // stands for another process
 		if _, err := other.Start(t.Context(), auth.System); fault.KindOf(err) != fault.Conflict {
-			t.Errorf("a second one: %v", err)
+			t.Errorf("a second check at the same time: %v", err)
 		}
 		for got := (State{}); got.Step == ""; {
 			if got = must(other.Check(t.Context(), auth.System)); got.Step != "" && (got.Done != 99 || len(got.Findings) != 1) {
-				t.Errorf("on its way: %+v", got)
+				t.Errorf("while the check runs: %+v", got)
 			}
 		}
 		close(goOn)
@@ -166,7 +166,7 @@ func TestACheckEndsInOrder(t *testing.T) {
 		if got := await(t, s, c.state); c.why != "" && got.Error != c.why || strings.Contains(got.Error, "secret") || got.Error == "" {
 			t.Errorf("%+v", got)
 		}
-		must(s.Start(t.Context(), auth.System)) // once more
+		must(s.Start(t.Context(), auth.System)) // a failed check can be started again
 		await(t, s, c.state)
 		stop()
 	}
@@ -188,13 +188,13 @@ func TestAProcessThatStopsBreaksItsCheckOff(t *testing.T) {
 	})
 }
 
-// TestAProcessThatStopsBreaksOffWhatWaits checks that a check that has not begun is broken
-// off, too, when the process stops.
+// TestAProcessThatStopsBreaksOffWhatWaits checks that a check that has not begun is also
+// broken off when the process stops.
 func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	d := testdb.SQLite(t)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for range 20 { // Run may take either: that it has to stop, or the check
+	for range 20 { // Run chooses randomly whether it sees the end of ctx or the check first
 		reset(t, d)
 		s := service(d, func(ctx context.Context, _ func(check.Step)) ([]check.Finding, error) { return nil, ctx.Err() })
 		must(s.Start(t.Context(), auth.System))
@@ -207,8 +207,8 @@ func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	}
 }
 
-// TestADeadProcessLosesItsCheck checks that the lease of a killed process ends. A slow process
-// gives up its check if another one has begun one.
+// TestADeadProcessLosesItsCheck checks that a check whose lease has expired is broken off. If
+// its process is only slow, that process stops its check when another check was started.
 func TestADeadProcessLosesItsCheck(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		reset(t, d)
@@ -225,7 +225,7 @@ func TestADeadProcessLosesItsCheck(t *testing.T) {
 		}
 		other := service(d, func(context.Context, func(check.Step)) ([]check.Finding, error) { return nil, nil })
 		if got := must(other.Check(t.Context(), auth.System)); got.State != "broken off" || got.Ended == nil {
-			t.Errorf("after the lease: %+v", got)
+			t.Errorf("after the lease has expired: %+v", got)
 		}
 		must(other.Start(t.Context(), auth.System))
 		<-gaveUp
