@@ -57,7 +57,7 @@ func TestRepairCommand(t *testing.T) {
 			expect("nothing to do", "", "agrees with itself", "repair")
 			exec(`UPDATE asset SET name = 'altered by hand' WHERE id = 20`)
 			exec(`DELETE FROM sequence WHERE name = 'model'`)
-			expect("a check without a model", "1 findings", `the row "model" is missing; `+"`api repair` mends it", "check")
+			expect("a check without a model", "1 findings", `the row "model" is missing; `+"`api repair` fixes it", "check")
 			expect("a plan without a model", "nothing was changed; of 1 findings 1 can be repaired", `    INSERT INTO sequence (name, value, stamped_at) VALUES ("model", "1", "0")`, "repair")
 			exec(`INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES ('p', 'worker', 'v', 'h', 1, ` + d.Dialect.NowMicros + `, '[]')`)
 			refused := "nothing was changed; repair: these processes run, or were seen within the last minute: worker on h; stop them"

@@ -81,7 +81,9 @@ func (c *checker) attributes(ctx context.Context) error {
 		s := shapes[t]
 		for i, v := range slots {
 			if v != nil && !s.slots[i] {
-				if err := c.report("asset_version", id, "moment %d has %s, which no attribute of %s has", moment, c.all[i].Name, t.Name); err != nil {
+				err := c.report("asset_version", id, "moment %d has a value in the column %s, but no attribute of %s is stored there",
+					moment, c.all[i].Name, t.Name)
+				if err != nil {
 					return err
 				}
 			}
@@ -111,9 +113,9 @@ func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
 		a, ok := s.keys[key]
 		switch {
 		case !ok:
-			return fmt.Errorf("no attribute lies under %q", key)
+			return fmt.Errorf("no attribute has the key %q", key)
 		case v.Kind() != kindOf(a) && (kindOf(a) != 't' || v.Kind() != 'f'):
-			return fmt.Errorf("%s, a %s, is a JSON %s", a.Token(), a.Kind, v.Kind())
+			return fmt.Errorf("%s is a %s, but its value is a JSON %s", a.Token(), a.Kind, v.Kind())
 		}
 		given[key] = v.Kind() != '"' || v.String() != ""
 		return nil

@@ -42,7 +42,7 @@ func (f Finding) Told() string {
 
 // What to do with findings.
 const (
-	byRepair = "`api repair` mends it"
+	byRepair = "`api repair` fixes it"
 	restore  = "restore it from a backup"
 	setAgain = "set it again, or restore it from a backup"
 )
@@ -73,12 +73,12 @@ var rules = []rule{
 	{"contents", (*checker).contents, "store the content again, or restore it from a backup", false},
 	{"references", (*checker).references, setAgain, false},
 	{"states", (*checker).states, setAgain, false},
-	{"memberships", (*checker).memberships, "give the member its role again, or restore it from a backup", false},
-	{"number of links", (*checker).counted, "compare the asset with a backup, and set again what it lacks", false},
+	{"memberships", (*checker).memberships, "set the role of the member again, or restore it from a backup", false},
+	{"number of links", (*checker).counted, "compare the asset with a backup, and set again what is missing", false},
 	{"links", (*checker).links, setAgain, false},
 	{"required links", (*checker).requiredLinks, setAgain, false},
 	{"values", (*checker).values, setAgain, false},
-	{"cycles", (*checker).cycles, "give the asset another parent", true},
+	{"cycles", (*checker).cycles, "set another parent", true},
 	{"project tree", (*checker).projectTree, restore, false},
 	{"hidden projects", (*checker).hiddenProjects, restore, false},
 	{"followers", (*checker).followers, setAgain, false},
@@ -89,7 +89,7 @@ var rules = []rule{
 	{"sequences", (*checker).sequences, restore, false},
 	{"logins", (*checker).logins, "set the member's Username and Password again", false},
 	{"passwords", (*checker).passwords, "set it again: `api password --member NAME`", false},
-	{"payloads", (*checker).payloads, "nothing can be sent: receivers read the change from the feed or the assets", false},
+	{"payloads", (*checker).payloads, "it cannot be sent: its receiver can read the change from the feed or from the assets", false},
 }
 
 // ofSchema is how many rules need no model.

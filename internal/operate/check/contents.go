@@ -64,7 +64,8 @@ func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map
 				return nil
 			}
 			c.keep(lost, kept)
-			return c.report(table, id, "moment %d: %s is %.100s, which is not kept", moment, what, lost)
+			return c.report(table, id, "moment %d: %s refers to the content %.100s, which is missing, has another size or may be removed",
+				moment, what, lost)
 		}, `SELECT v.id, v.moment, `+expr+` FROM asset a JOIN `+table+` v ON v.id = a.id WHERE a.type = ? AND {a.id} AND v.type = a.type ORDER BY v.id, v.moment`, t.Code)
 	})
 }

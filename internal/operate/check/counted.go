@@ -62,9 +62,10 @@ func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32)
 		switch {
 		case linked == 0 && n > 0:
 			c.mend(`UPDATE asset_version SET linked = ? WHERE id = ? AND moment = ?`, min(n+1, maxCounted), id, moment)
-			return c.report("asset_version", id, "moment %d: %d links or values begin or end with it, which it does not say", moment, n)
+			return c.report("asset_version", id, "moment %d: %d links or values begin or end with this version, but it counts none", moment, n)
 		case linked > 1 && n != linked-1:
-			return c.report("asset_version", id, "moment %d: %d links or values begin or end with it, and %d are there", moment, linked-1, n)
+			return c.report("asset_version", id, "moment %d: this version counts %d links or values that begin or end with it, but there are %d",
+				moment, linked-1, n)
 		}
 		return nil
 	}, `SELECT id, moment, linked FROM asset_version WHERE {id} AND moment > ? AND moment <= ? ORDER BY id, moment`, behind, behind+int64(len(ends)))

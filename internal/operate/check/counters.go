@@ -32,7 +32,7 @@ func (c *checker) numbers(ctx context.Context) error {
 		digits, ok := strings.CutPrefix(number.String, t.NumberPrefix)
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if !ok || err != nil || len(digits) < 5 {
-			return c.report("asset", id, "its Number is %q, which is none of a %s", number.String, t.Name)
+			return c.report("asset", id, "its Number %q is not a valid Number of a %s", number.String, t.Name)
 		}
 		highest[t] = max(highest[t], n)
 		if seen[t] == nil {
@@ -58,7 +58,7 @@ func (c *checker) numbers(ctx context.Context) error {
 		if err := scan(&id, &number, &n); err != nil {
 			return err
 		}
-		return c.report("asset", id, "%d assets of its type have its Number %s", n, number)
+		return c.report("asset", id, "%d assets of its type have the Number %s", n, number)
 	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IN `+in+` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
 }
 
@@ -79,7 +79,7 @@ func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name)
 	if err == nil && (value.Int64 < n || !value.Valid) {
 		c.raise(name, value, n)
-		err = c.report("sequence", value.Int64, "%s stands at %d, in use is %d", name, value.Int64, n)
+		err = c.report("sequence", value.Int64, "the sequence %s is at %d, but %d is in use", name, value.Int64, n)
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
 		if err := scan(&id, &of); err != nil {
 			return err
 		}
-		return c.report("asset", id, "its %s are not those of its %s, %d", strings.Join(x.columns, ", "), x.from.Token(), of.Int64)
+		return c.report("asset", id, "its columns %s differ from those of its %s, which is %d", strings.Join(x.columns, ", "), x.from.Token(), of.Int64)
 	}, `SELECT a.id, p.id FROM asset a`+join+` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
 }
 
@@ -89,7 +89,7 @@ func (c *checker) ownScope(ctx context.Context) error {
 			if err := scan(&id, &scope); err != nil {
 				return err
 			}
-			return c.report("asset", id, "it is its own security scope, but scope_id is %d", scope.Int64)
+			return c.report("asset", id, "a project is its own security scope, but its scope_id is %d", scope.Int64)
 		}, `SELECT id, scope_id FROM asset WHERE type = ? AND {id} AND (scope_id IS NULL OR scope_id <> id) ORDER BY id`, t.Code)
 	})
 }
@@ -126,7 +126,7 @@ func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, code
 		}
 		c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
 			a.Place.Code, t.Code, lost.id, lost.status, lost.since, lost.until)
-		err := c.report("asset", lost.id, "it has no %s from moment %d on; its AssetState says %d", a.Token(), lost.since, lost.status)
+		err := c.report("asset", lost.id, "it has no %s from moment %d on, but its AssetState is that of the status %d", a.Token(), lost.since, lost.status)
 		lost = unrelated{}
 		return err
 	}
@@ -147,7 +147,7 @@ func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, code
 			return err
 		}
 		if code, ok := codes[of.Int64]; of.Valid && ok && code != state && state < 200 {
-			return c.report("asset", id, "AssetState at moment %d is %d, with its %s %d", moment, state, a.Token(), code)
+			return c.report("asset", id, "its AssetState at moment %d is %d, but that of its %s is %d", moment, state, a.Token(), code)
 		}
 		if !of.Valid && known && !c.seeds[id] {
 			lost = unrelated{id, moment, until, status}

@@ -49,7 +49,7 @@ func (c *checker) folded(ctx context.Context) error {
 			stored := objectOf(want)
 			c.mend(`UPDATE asset_version SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
 			c.mend(`UPDATE asset SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
-			return c.report("asset_version", id, "moment %d keeps folded forms of %q that are not those of %q",
+			return c.report("asset_version", id, "moment %d has wrong folded forms: stored are those of %q, expected are those of %q",
 				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
 		return nil
@@ -74,7 +74,7 @@ func (c *checker) comments(ctx context.Context) error {
 			} else {
 				c.mend(`UPDATE audit SET folded = ? WHERE id = ?`, want, id)
 			}
-			return c.report("audit", id, "its comment %.60q is kept as %.60q", comment.String, kept.String)
+			return c.report("audit", id, "its comment %.60q has the wrong folded form %.60q", comment.String, kept.String)
 		}
 		return nil
 	}, "SELECT id, comment, folded FROM audit WHERE {id} ORDER BY id")

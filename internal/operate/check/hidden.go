@@ -25,7 +25,7 @@ func (c *checker) hiddenProjects(ctx context.Context) error {
 		for _, s := range want {
 			c.mend(`INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_moment) VALUES (?, ?, ?, ?)`, p.b, p.a, s.since, s.until)
 		}
-		return c.report("scope_hidden", p.b, "since, until below %d are %v, by the versions and the tree %v", p.a, have, want)
+		return c.report("scope_hidden", p.b, "its spans (since, until) below %d are %v, but the versions and the project tree give %v", p.a, have, want)
 	}, `SELECT v.id AS a, t.descendant_id AS b, CASE WHEN t.since_moment > v.moment THEN t.since_moment ELSE v.moment END AS s,`+
 		` CASE WHEN t.until_moment < v.until_moment THEN t.until_moment ELSE v.until_moment END, 0 AS side`+
 		` FROM asset x JOIN asset_version v ON v.id = x.id JOIN scope_closure t ON t.ancestor_id = v.id AND t.since_moment < v.until_moment AND t.until_moment > v.moment`+

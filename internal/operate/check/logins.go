@@ -37,11 +37,12 @@ func (c *checker) logins(ctx context.Context) error {
 			return c.report("credential", id, "the login %q belongs to no member", login)
 		}
 		if has := textsIn(attrs)[name.Place.Column]; has != login {
-			return c.report("credential", id, "the login is %q, the member's Username %q", login, has)
+			return c.report("credential", id, "the login is %q, but the member's Username is %q", login, has)
 		}
 		if folded != folding.Of(login) {
 			c.mend(`UPDATE credential SET folded = ? WHERE member_id = ?`, folding.Of(login), id)
-			return c.report("credential", id, "the login %q is kept as %q: nobody can use it until the member's Username is changed", login, folded)
+			return c.report("credential", id, "the login %q has the wrong folded form %q: nobody can log in with it until the member's Username is changed",
+				login, folded)
 		}
 		return nil
 	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id WHERE {c.member_id} ORDER BY c.member_id`)
@@ -101,7 +102,8 @@ func (c *checker) passwords(ctx context.Context) error {
 		case !hash.Valid && set.Valid && set.Int64 < version+recreated && named.Int64 > set.Int64:
 			// The Username was cleared, and with it the login and its password, and set again.
 		case !hash.Valid && set.Valid && set.Int64 >= version-recreated:
-			return c.report("credential", id, "the password of the login %q is gone, which was set at %s", login, time.UnixMicro(set.Int64).UTC().Format(time.RFC3339))
+			return c.report("credential", id, "the password of the login %q is missing, but was set at %s",
+				login, time.UnixMicro(set.Int64).UTC().Format(time.RFC3339))
 		}
 		return nil
 	}, `SELECT c.member_id, c.username, c.version, c.password_hash, `+lastChange("Password")+`, `+lastChange("Username")+` FROM credential c WHERE {c.member_id} ORDER BY c.member_id`)

@@ -43,14 +43,14 @@ func (c *checker) ranks(ctx context.Context) error {
 			return nil
 		}
 		if rank < 1 || rank > maxRank {
-			return c.report("asset", id, "its rank %d is none from 1 to %d", rank, maxRank)
+			return c.report("asset", id, "its rank %d is not from 1 to %d", rank, maxRank)
 		}
 		if rank != last {
 			last = rank
 			clear(spaces)
 		}
 		if other, taken := spaces[t.RankSpace]; taken {
-			return c.report("asset", id, "it has the rank of %d, %d", other, rank)
+			return c.report("asset", id, "it has the same rank as the asset %d: %d", other, rank)
 		}
 		spaces[t.RankSpace], highest[t.RankSpace] = id, rank
 		return nil
@@ -68,7 +68,7 @@ func (c *checker) ranks(ctx context.Context) error {
 		if err := scan(&id, &moment, &rank); err != nil {
 			return err
 		}
-		return c.report("asset_version", id, "its rank at moment %d, %d, is none from 1 to %d", moment, rank, maxRank)
+		return c.report("asset_version", id, "its rank at moment %d is %d, and not from 1 to %d", moment, rank, maxRank)
 	}, `SELECT id, moment, order_key FROM asset_version WHERE {id} AND (order_key < 1 OR order_key > ?) ORDER BY id, moment`, maxRank)
 }
 
@@ -79,7 +79,7 @@ func (c *checker) unranked(ctx context.Context, t *meta.Type) error {
 		if err := scan(&id); err != nil || c.seeds[id] {
 			return err
 		}
-		return c.report("asset", id, "a %s without a rank", t.Name)
+		return c.report("asset", id, "it is a %s and has no rank", t.Name)
 	}, `SELECT id FROM asset WHERE type = ? AND {id} AND order_key IS NULL ORDER BY id`, t.Code)
 }
 
@@ -100,7 +100,7 @@ func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) er
 			to = 1<<30 + (highest-1<<30)*8
 		}
 		c.mend(`UPDATE sequence SET value = ? WHERE name = ?`, (to+31)/32*32, name)
-		return c.report("sequence", value.Int64, "%s goes on with %d, in use is %d", name, next, highest)
+		return c.report("sequence", value.Int64, "the next rank of the sequence %s is %d, but %d is in use", name, next, highest)
 	}
 	return nil
 }

@@ -50,13 +50,13 @@ func (c *checker) reference(table string, id, moment int64, what string, a *meta
 	t := c.concrete(int(code.Int32))
 	switch {
 	case !code.Valid:
-		return c.report(table, id, "%s at moment %d is %d, which does not exist", what, moment, to)
+		return c.report(table, id, "%s at moment %d refers to %d, which does not exist", what, moment, to)
 	case a == nil || t == nil || a.Takes(t):
 		return nil
 	case a.Targets != nil:
-		return c.report(table, id, "%s at moment %d is %d, a %s, to which it does not lead", what, moment, to, t.Name)
+		return c.report(table, id, "%s at moment %d refers to %d, a %s, which the attribute does not allow", what, moment, to, t.Name)
 	}
-	return c.report(table, id, "%s at moment %d is %d, a %s instead of a %s", what, moment, to, t.Name, a.Related.Name)
+	return c.report(table, id, "%s at moment %d refers to %d, a %s instead of a %s", what, moment, to, t.Name, a.Related.Name)
 }
 
 // edge is a row of asset_link, or of asset_value with a value instead of to.
@@ -91,13 +91,14 @@ func (c *checker) links(ctx context.Context) error {
 		if l.sameRow(last) && l.since < last.until {
 			c.mendDouble(last, l)
 			last.until = max(last.until, l.until)
-			return c.report("asset_link", l.from, "relation %d to %d: since %d overlaps since %d", l.code, l.to, l.since, last.since)
+			return c.report("asset_link", l.from, "relation %d to %d exists twice at the same time: since %d and since %d",
+				l.code, l.to, last.since, l.since)
 		}
 		if a != nil && !a.Multi {
 			mine := span{since: l.since, until: l.until}
 			for _, s := range ones {
 				if s.overlaps(mine) {
-					return c.report("asset_link", l.from, "%s has two values at once at moment %d", a.Token(), max(s.since, l.since))
+					return c.report("asset_link", l.from, "%s has two values at moment %d", a.Token(), max(s.since, l.since))
 				}
 			}
 			ones = append(ones, mine)
@@ -150,11 +151,11 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	case a == nil:
 		return c.report(table, l.from, "type %d has no relation %d", l.fromType, l.code)
 	case !l.fromCode.Valid:
-		return c.report(table, l.from, "%s comes from %d, which does not exist", a.Token(), l.from)
+		return c.report(table, l.from, "%s belongs to the asset %d, which does not exist", a.Token(), l.from)
 	case int(l.fromCode.Int32) != l.fromType:
 		c.mend(`UPDATE asset_link SET from_type = ? WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`,
 			l.fromCode.Int32, l.code, l.fromType, l.from, l.to, l.since)
-		return c.report(table, l.from, "%s: from_type is %d, the asset's type %d", a.Token(), l.fromType, l.fromCode.Int32)
+		return c.report(table, l.from, "%s: from_type is %d, but the asset's type is %d", a.Token(), l.fromType, l.fromCode.Int32)
 	}
 	if err := c.reference(table, l.from, l.since, a.Token(), a, l.to, l.toCode); err != nil {
 		return err
@@ -166,11 +167,11 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 	switch {
 	case e.until <= e.since:
-		return c.report(table, e.from, "%s began at %d and ended at %d", a.Token(), e.since, e.until)
+		return c.report(table, e.from, "%s began at moment %d, but ended at moment %d", a.Token(), e.since, e.until)
 	case !e.began:
-		return c.report(table, e.from, "%s: no version tells of its beginning at %d", a.Token(), e.since)
+		return c.report(table, e.from, "%s began at moment %d, at which its assets have no version", a.Token(), e.since)
 	case !e.ended:
-		return c.report(table, e.from, "%s: no version tells of its end at %d", a.Token(), e.until)
+		return c.report(table, e.from, "%s ended at moment %d, at which its assets have no version", a.Token(), e.until)
 	}
 	return nil
 }
@@ -217,13 +218,14 @@ func (c *checker) values(ctx context.Context) error {
 		case a == nil:
 			return c.report("asset_value", v.from, "type %d has no multi-value attribute %d", v.fromType, v.code)
 		case int(v.fromCode.Int32) != v.fromType || !v.fromCode.Valid:
-			return c.report("asset_value", v.from, "%s: from_type is %d, the asset's type %d", a.Token(), v.fromType, v.fromCode.Int32)
+			return c.report("asset_value", v.from, "%s: from_type is %d, but the asset's type is %d", a.Token(), v.fromType, v.fromCode.Int32)
 		case v.folded != folding.Of(v.value):
 			c.mend(`UPDATE asset_value SET folded = ? WHERE attribute = ? AND from_type = ? AND from_id = ? AND folded = ? AND since_moment = ?`,
 				folding.Of(v.value), v.code, v.fromType, v.from, v.folded, v.since)
-			return c.report("asset_value", v.from, "%s %q is kept as %q", a.Token(), v.value, v.folded)
+			return c.report("asset_value", v.from, "%s %q has the wrong folded form %q", a.Token(), v.value, v.folded)
 		case v.sameRow(last) && v.since < last.until:
-			return c.report("asset_value", v.from, "%s %q: since %d overlaps since %d", a.Token(), v.value, v.since, last.since)
+			return c.report("asset_value", v.from, "%s %q exists twice at the same time: since %d and since %d",
+				a.Token(), v.value, last.since, v.since)
 		}
 		return c.spanOf("asset_value", v, a)
 	}, `SELECT l.attribute, l.from_type, l.from_id, l.value, l.folded, l.since_moment, l.until_moment, f.type,`+

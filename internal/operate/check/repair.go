@@ -210,7 +210,8 @@ func (r Repair) alter(ctx context.Context, d *db.DB, found []Finding) error {
 			}
 		}
 		if isGuards {
-			return errors.New("the table process was missing and is there again: run this once more in twenty seconds, when processes that run have written into it")
+			return errors.New("the table process was missing and has been created: run this command again in twenty seconds, " +
+				"when running processes have written into the table")
 		}
 	}
 	return nil

@@ -220,7 +220,7 @@ func shows(t *testing.T, d *db.DB, c damage) {
 	damaged := contents(t, d)
 	found, err := check.Plan(t.Context(), d, present)
 	if err != nil || !slices.ContainsFunc(found, func(f check.Finding) bool {
-		return len(f.Mends()) > 0 && strings.Contains(f.String(), "`api repair` mends it")
+		return len(f.Mends()) > 0 && strings.Contains(f.String(), "`api repair` fixes it")
 	}) {
 		t.Fatalf("%s: the plan has nothing to mend: %v %v", c.why, found, err)
 	}

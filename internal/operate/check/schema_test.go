@@ -150,7 +150,7 @@ func TestTablesAreMadeAgain(t *testing.T) {
 		}
 		var mended []check.Finding
 		left, err := mending(&mended).Do(t.Context(), d, present)
-		if err == nil || !strings.Contains(err.Error(), "processes that run") {
+		if err == nil || !strings.Contains(err.Error(), "running processes") {
 			t.Fatalf("%v mended, %v left: %v", mended, left, err)
 		}
 		if left, err = mending(&mended).Do(t.Context(), d, present); err != nil || len(left) > 0 {

@@ -41,7 +41,7 @@ func (c *checker) stamps(ctx context.Context) error {
 	}
 	for _, d := range s.moments {
 		c.mend(`INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, d.moment, d.at)
-		if err := c.report("asset_version", d.id, "moment %d is stamped with no instant", d.moment); err != nil {
+		if err := c.report("asset_version", d.id, "no stamp covers moment %d", d.moment); err != nil {
 			return err
 		}
 	}
@@ -59,12 +59,12 @@ func (c *checker) stamp(s stamp, d dated) error {
 			if m.at >= s.before.at {
 				c.mend(`UPDATE moment_stamp SET at = ? WHERE last_moment = ?`, m.at, d.moment)
 			}
-			return c.report(table, d.moment, "it is stamped with %d, its version is of %d", d.at, m.at)
+			return c.report(table, d.moment, "its instant is %d, but that of its version is %d", d.at, m.at)
 		}
 		if m.at >= s.before.at {
 			c.mend(`INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, m.moment, m.at)
 		}
-		if err := c.report(table, d.moment, "no stamp before it says that moment %d is of %d", m.moment, m.at); err != nil {
+		if err := c.report(table, d.moment, "it covers moment %d, but the instant of that version is %d", m.moment, m.at); err != nil {
 			return err
 		}
 	}
@@ -74,5 +74,5 @@ func (c *checker) stamp(s stamp, d dated) error {
 	if len(s.moments) == 0 {
 		c.mend(`DELETE FROM moment_stamp WHERE last_moment = ?`, d.moment)
 	}
-	return c.report(table, d.moment, "it is stamped before moment %d", s.before.moment)
+	return c.report(table, d.moment, "its instant is before that of moment %d", s.before.moment)
 }

@@ -35,7 +35,7 @@ func (c *checker) lostTexts(ctx context.Context, table, column string) error {
 			c.mend(`INSERT INTO asset_text (asset_id, hash, text) SELECT id, ?, ? FROM asset WHERE id = ?`+
 				` AND NOT EXISTS (SELECT 1 FROM asset_text x WHERE x.asset_id = asset.id AND x.hash = ?)`, of, present.String, id, of)
 		}
-		return c.report(table, id, "moment %d: the text of its %s is gone", moment, column)
+		return c.report(table, id, "moment %d: the text of its %s is missing", moment, column)
 	}, `SELECT v.id, v.moment, v.`+hash+`, a.`+column+` FROM `+table+` v LEFT JOIN asset_text x ON x.asset_id = v.id AND x.hash = v.`+hash+
 		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL AND {v.id} ORDER BY v.id, v.moment`)
 }
@@ -61,9 +61,9 @@ func (c *checker) storedTexts(ctx context.Context) error {
 		switch {
 		case unused:
 			c.mend(`DELETE FROM asset_text WHERE asset_id = ? AND hash = ?`, id, hash)
-			return c.report("asset_text", id, "no version has its text %.60q", text)
+			return c.report("asset_text", id, "no version refers to its text %.60q", text)
 		case !bytes.Equal(hash, db.TextHash(text)):
-			return c.report("asset_text", id, "%.60q is not the text of its hash", text)
+			return c.report("asset_text", id, "its text %.60q does not match its hash", text)
 		}
 		return nil
 	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`)) FROM asset_text x WHERE {x.asset_id} ORDER BY x.asset_id, x.hash`)

@@ -63,7 +63,7 @@ func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
 			at, more = up[at]
 		}
 		if more && path[at] {
-			if err := c.report("asset", at, "it stands above itself by %s", a.Token()); err != nil {
+			if err := c.report("asset", at, "it is its own ancestor by %s", a.Token()); err != nil {
 				return err
 			}
 		}
@@ -120,16 +120,16 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 		c.mend(`DELETE FROM scope_closure WHERE ancestor_id = ? AND descendant_id = ?`, p.a, p.b)
 		c.mendTree(p, want)
 		if !disjoint {
-			return c.report(table, p.b, "spans below %d overlap", p.a)
+			return c.report(table, p.b, "its spans below %d overlap", p.a)
 		}
-		return c.report(table, p.b, "below %d: since, until, depth are %v, by the projects' versions %v", p.a, got, want)
+		return c.report(table, p.b, "its spans (since, until, depth) below %d are %v, but the versions of the projects give %v", p.a, got, want)
 	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure WHERE {ancestor_id} ORDER BY ancestor_id, descendant_id, since_moment`)
 	if err != nil {
 		return err
 	}
 	for p, spans := range h.want {
 		c.mendTree(p, spans)
-		if err := c.report(table, p.b, "no row says that it is below %d: %v", p.a, spans); err != nil {
+		if err := c.report(table, p.b, "the rows for its spans (since, until, depth) below %d are missing: %v", p.a, spans); err != nil {
 			return err
 		}
 	}
@@ -261,13 +261,14 @@ func (c *checker) memberships(ctx context.Context) error {
 		switch {
 		case !disjoint:
 			c.mendRoles(p, sides[1])
-			return c.report("scope_member", p.a, "member %d has two roles at once", p.b)
+			return c.report("scope_member", p.a, "member %d has two roles at the same time", p.b)
 		case !slices.Equal(behind(from, links), behind(from, rows)):
 			for _, s := range lacking(rows, links) {
 				c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
 					members.Place.Code, t.Code, p.a, p.b, s.since, s.until)
 			}
-			return c.report("scope_member", p.a, "since, until of member %d are %v, of the relation %v", p.b, rows, links)
+			return c.report("scope_member", p.a, "the spans (since, until) of the roles of member %d are %v, but those of its links are %v",
+				p.b, rows, links)
 		}
 		return nil
 	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link WHERE relation = ? AND from_type IN `+in+` AND {from_id}`+
@@ -281,7 +282,7 @@ func (c *checker) memberships(ctx context.Context) error {
 		if err := scan(&scope, &member, &to); err != nil {
 			return err
 		}
-		return c.report("scope_member", scope, "the role of member %d is %d, which is no role, or is_owner is no truth", member, to)
+		return c.report("scope_member", scope, "the role of member %d is %d, which is not a role, or its is_owner is not 0 or 1", member, to)
 	}, `SELECT m.scope_id, m.member_id, m.role_id FROM scope_member m LEFT JOIN asset r ON r.id = m.role_id`+
 		` WHERE {m.scope_id} AND (r.id IS NULL OR r.type <> ? OR m.is_owner NOT IN (0, 1)) ORDER BY m.scope_id, m.member_id`, role.Code)
 }

@@ -79,16 +79,16 @@ func (c *checker) current(ctx context.Context) error {
 			c.mendCurrent(id, moment, last, string(values[5]) == string(values[3]))
 		}
 		if !until.Valid {
-			return c.report("asset", id, "it has no version of its moment %d", moment)
+			return c.report("asset", id, "it has no version at its moment %d", moment)
 		}
 		if until.Int64 != forever {
-			return c.report("asset", id, "the version of its moment %d is not the current one, it ended at %d", moment, until.Int64)
+			return c.report("asset", id, "the version at its moment %d is not current: it ended at moment %d", moment, until.Int64)
 		}
 		for i := 1; i < n; i++ {
 			a, v := values[i], values[n+i-1]
 			if !sameText(columns[i], a, v) {
 				c.mendAsset(id, moment)
-				return c.report("asset", id, "%s is %.60q, in its current version %.60q", columns[i], a, v)
+				return c.report("asset", id, "%s is %.60q, but %.60q in its current version", columns[i], a, v)
 			}
 		}
 		return nil
@@ -150,7 +150,7 @@ func (c *checker) versions(ctx context.Context) error {
 	}
 	end := func() error {
 		if last != (version{}) && last.until != forever {
-			return c.report("asset_version", last.id, "its last version ended at %d and none follows", last.until)
+			return c.report("asset_version", last.id, "its last version ended at moment %d, and no version follows", last.until)
 		}
 		return nil
 	}
@@ -174,7 +174,7 @@ func (c *checker) versions(ctx context.Context) error {
 			}
 			if !asset.Valid {
 				c.mend(c.insertAsset()+`v.id = ? AND v.until_moment = ?`, v.id, forever)
-				if err := c.report("asset_version", v.id, "there is no such asset"); err != nil {
+				if err := c.report("asset_version", v.id, "the asset of this version is missing"); err != nil {
 					return err
 				}
 			}
@@ -230,24 +230,24 @@ func (c *checker) version(last, v version, first bool) error {
 	const table = "asset_version"
 	switch {
 	case c.concrete(v.code) == nil:
-		return c.report(table, v.id, "type %d at moment %d is none that has assets", v.code, v.moment)
+		return c.report(table, v.id, "its type %d at moment %d does not exist or is abstract", v.code, v.moment)
 	case v.state < 0 || v.state > 255:
-		return c.report(table, v.id, "AssetState %d at moment %d", v.state, v.moment)
+		return c.report(table, v.id, "its AssetState %d at moment %d is not from 0 to 255", v.state, v.moment)
 	case first && v.createdMoment != v.moment:
-		return c.report(table, v.id, "its first version is of moment %d, but it was created at %d", v.moment, v.createdMoment)
+		return c.report(table, v.id, "its first version is of moment %d, but it was created at moment %d", v.moment, v.createdMoment)
 	case first:
 		return nil
 	case last.until != v.moment:
 		if last.until > v.moment || last.until <= last.moment {
 			c.mendEnd(last, v.moment)
 		}
-		return c.report(table, v.id, "the version of moment %d ended at %d, the next one is of %d", last.moment, last.until, v.moment)
+		return c.report(table, v.id, "the version of moment %d ended at moment %d, but the next version began at moment %d", last.moment, last.until, v.moment)
 	case last.code != v.code:
 		return c.report(table, v.id, "its type changed from %d to %d at moment %d", last.code, v.code, v.moment)
 	case last.createdMoment != v.createdMoment || last.createdAt != v.createdAt || last.createdBy != v.createdBy:
-		return c.report(table, v.id, "who created it, and when, changed at moment %d", v.moment)
+		return c.report(table, v.id, "its creator or its time of creation changed at moment %d", v.moment)
 	case last.changedAt > v.changedAt:
-		return c.report(table, v.id, "moment %d was changed before moment %d", v.moment, last.moment)
+		return c.report(table, v.id, "the time of change of moment %d is before that of moment %d", v.moment, last.moment)
 	}
 	return nil
 }
@@ -276,9 +276,9 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		case !first.Valid:
 			return c.report("asset_version", id, "the audit %d of moment %d does not exist", audit, moment)
 		case moment < first.Int64 || moment > last.Int64:
-			return c.report("asset_version", id, "moment %d is not within its audit %d, which has %d to %d", moment, audit, first.Int64, last.Int64)
+			return c.report("asset_version", id, "moment %d is not in its audit %d, which has the moments %d to %d", moment, audit, first.Int64, last.Int64)
 		}
-		return c.report("asset_version", id, "moment %d was changed by %d, its audit %d is of %d", moment, by, audit, actor.Int64)
+		return c.report("asset_version", id, "moment %d was changed by member %d, but its audit %d is of member %d", moment, by, audit, actor.Int64)
 	}, `SELECT v.id, v.moment, v.audit_id, v.changed_by, a.first_moment, a.last_moment, a.actor_id FROM asset_version v`+
 		` LEFT JOIN audit a ON a.id = v.audit_id`+
 		` WHERE {v.id} AND (a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment))`+
@@ -297,7 +297,7 @@ func (c *checker) endsOfAudit(ctx context.Context) error {
 		if err := scan(&id, &first, &last, &fanned); err != nil {
 			return err
 		}
-		return c.report("audit", id, "its moments %d to %d are not all its versions', or its fan-out is not within them: %d", first, last, fanned)
+		return c.report("audit", id, "its moments %d to %d do not match its versions, or its fan-out at moment %d is after them", first, last, fanned)
 	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a WHERE {a.id} AND (a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
 		` OR a.first_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
 		` OR a.last_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id)) ORDER BY a.id`, since, since)

@@ -176,7 +176,9 @@ func TestTargetsOfRelations(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := check.Run(t.Context(), w.d, model)
-		if err != nil || !slices.ContainsFunc(found, func(f check.Finding) bool { return strings.Contains(f.Text, "a Theme, to which it does not lead") }) {
+		if err != nil || !slices.ContainsFunc(found, func(f check.Finding) bool {
+			return strings.Contains(f.Text, "a Theme, which the attribute does not allow")
+		}) {
 			t.Error(found, err)
 		}
 	})
