@@ -13,15 +13,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// shape is where a row holds the attributes of a type.
+// shape says where a row stores the attributes of a type.
 type shape struct {
-	slots    []bool                // columns that may have a value
-	keys     map[string]*meta.Attr // of the JSON
-	required []*meta.Attr          // in columns or in the JSON
+	slots    []bool                // by column: whether it may have a value
+	keys     map[string]*meta.Attr // attributes in the JSON, by key
+	required []*meta.Attr          // required attributes in columns or in the JSON
 }
 
-// definitionCode is the code of what administrators have added, which no request can
-// name.
+// definitionCode is the code of a custom attribute in its definition. The model has no such
+// attribute, so no request can use it.
 var definitionCode = &meta.Attr{Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt, Place: meta.Place{Kind: meta.InAttrs, Column: "Code"}}
 
 func (c *checker) shapes() map[*meta.Type]*shape {
@@ -40,7 +40,7 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 			default:
 				continue
 			}
-			if a.Required && !a.Custom { // there may be older assets than a custom attribute
+			if a.Required && !a.Custom { // assets that are older than a custom attribute may lack it
 				s.required = append(s.required, a)
 			}
 		}
@@ -53,8 +53,8 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 	return all
 }
 
-// attributes expects every version to have values only where its type has
-// attributes, of the right kind, and those that its type requires.
+// attributes expects every version to have only values of attributes of its type, to have
+// them in the right kind, and to have the required attributes.
 func (c *checker) attributes(ctx context.Context) error {
 	shapes := c.shapes()
 	names := []string{"id", "moment", "type"}
@@ -76,7 +76,7 @@ func (c *checker) attributes(ctx context.Context) error {
 		}
 		t := c.concrete(code)
 		if t == nil {
-			return nil // reported by versions
+			return nil // the check versions reports it
 		}
 		s := shapes[t]
 		for i, v := range slots {
@@ -105,8 +105,8 @@ func (c *checker) attributes(ctx context.Context) error {
 	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
 }
 
-// readAttrs reads the JSON of a row and returns which keys have a value.
-// Errors: what is wrong with the JSON.
+// readAttrs reads the JSON of a row and returns which keys have a value that is not empty.
+// Errors: invalid JSON, an unknown key, or a value of the wrong kind.
 func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
 	given = map[string]bool{}
 	err = value.Members(text, func(key string, v jsontext.Token) error {
@@ -123,7 +123,7 @@ func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
 	return given, err
 }
 
-// kindOf is the JSON kind of an attribute's values; 't' for both booleans.
+// kindOf returns the JSON kind of an attribute's values. It returns 't' for both booleans.
 func kindOf(a *meta.Attr) jsontext.Kind {
 	switch value.FormOf(a.Kind) {
 	case value.Bool:

@@ -10,29 +10,29 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// forever is the until_moment of a current row.
+// forever is the until_moment of rows that have not ended.
 const forever = db.Forever
 
-// MaxFindings is how many findings one check reports before it stops.
+// MaxFindings is the maximum number of findings of one check.
 const MaxFindings = 20
 
 // Finding is one inconsistency.
 type Finding struct {
-	Check string // the rule that is broken
+	Check string // the name of the rule that found it
 	Table string
-	ID    int64  // stored id of the row: an asset, an audit; 0 where a row has none
-	Text  string // what is expected and what is found
-	Do    string // what to do with it
+	ID    int64  // stored id of the row, such as of an asset or an audit; 0: the row has no id
+	Text  string // the problem
+	Do    string // what to do about it; empty: nothing
 
-	mend []Statement // that make it true; none where nothing can be derived
+	mend []Statement // the statements that fix it; nil: it cannot be fixed from other rows
 }
 
-// String is the finding as one line.
+// String returns the finding as one line.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s %d: %s", f.Check, f.Table, f.ID, f.Told())
 }
 
-// Told is what is found, and what to do with it.
+// Told returns Text and Do, with a semicolon between them.
 func (f Finding) Told() string {
 	if f.Do == "" {
 		return f.Text
@@ -40,23 +40,23 @@ func (f Finding) Told() string {
 	return f.Text + "; " + f.Do
 }
 
-// What to do with findings.
+// What to do about findings.
 const (
 	byRepair = "`api repair` fixes it"
 	restore  = "restore it from a backup"
 	setAgain = "set it again, or restore it from a backup"
 )
 
-// rule is one check, and what to do with those of its findings that have no mend.
+// rule is one check.
 type rule struct {
 	name   string
 	run    func(*checker, context.Context) error
-	do     string
-	source bool // others are derived from what it checks
+	do     string // what to do about findings that a repair cannot fix
+	source bool   // other rows are derived from the rows that it checks
 }
 
-// rules are all of them, in the order in which they run: what others build on comes
-// first. The first ofSchema need no model.
+// rules are all checks in the order in which they run. A check comes after the checks that it
+// depends on. The first ofSchema checks need no model.
 var rules = []rule{
 	{"tables", (*checker).tables, "restore the database from a backup", true},
 	{"keys", (*checker).keys, "", false},
@@ -92,34 +92,35 @@ var rules = []rule{
 	{"payloads", (*checker).payloads, "it cannot be sent: its receiver can read the change from the feed or from the assets", false},
 }
 
-// ofSchema is how many rules need no model.
+// ofSchema is the number of rules that need no model.
 const ofSchema = 3
 
-// Step is how far a run is.
+// Step is the progress of a run.
 type Step struct {
-	Name  string // of the check that begins; empty: all are done
-	Done  int    // checks
-	Found []Finding
+	Name  string    // the check that begins; empty: all checks have ended
+	Done  int       // number of checks that have ended
+	Found []Finding // findings so far
 }
 
-// Steps is how many checks there are.
+// Steps returns the number of checks.
 func Steps() int { return len(rules) }
 
-// Run reads the whole database in one snapshot and returns the inconsistencies, at
-// most MaxFindings of each check. Where tables or columns are missing it ends with
-// those.
-// Errors: only that the database could not be read.
+// Run reads the whole database in one snapshot and returns the inconsistencies, at most
+// MaxFindings of each check. If tables or columns are missing, it returns only these findings.
+// Errors: the database cannot be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	return snapshot(ctx, d, m, false, func(Step) {})
 }
 
-// Follow is Run for a database that an installation uses: well-known members have their
-// logins as well, and somebody can log in. It calls at before each check and at the end.
+// Follow is Run for the database of an installation. It also expects that well-known members
+// have logins and that at least one login has a password. It calls at before each check and at
+// the end.
 func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Finding, error) {
 	return snapshot(ctx, d, m, true, at)
 }
 
-// snapshot runs all checks in one snapshot.
+// snapshot runs all checks in one snapshot. installed: the database is that of an
+// installation, as for Follow.
 func snapshot(ctx context.Context, d *db.DB, m *meta.Model, installed bool, at func(Step)) ([]Finding, error) {
 	var found []Finding
 	err := d.ReadLong(ctx, func(tx *db.Tx) (err error) {
@@ -131,8 +132,8 @@ func snapshot(ctx context.Context, d *db.DB, m *meta.Model, installed bool, at f
 	return found, err
 }
 
-// Schema returns the tables, columns and rows of migrations that are missing. Without them
-// no model can be read.
+// Schema returns findings for missing tables, missing columns and missing rows of migrations.
+// Without these rows the model cannot be read.
 func Schema(ctx context.Context, d *db.DB) (found []Finding, err error) {
 	err = d.ReadLong(ctx, func(tx *db.Tx) error {
 		found, err = walk(ctx, newChecker(tx, &meta.Model{}), rules[:ofSchema], func(Step) {})
@@ -141,7 +142,7 @@ func Schema(ctx context.Context, d *db.DB) (found []Finding, err error) {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Check == "keys" }), err
 }
 
-// walk runs rules in order, and no further one when tables are missing.
+// walk runs rules in order. It stops after the first rule if that rule has findings.
 func walk(ctx context.Context, c *checker, some []rule, at func(Step)) ([]Finding, error) {
 	for i, r := range some {
 		at(Step{Name: r.name, Done: i, Found: c.found})
@@ -160,25 +161,25 @@ func walk(ctx context.Context, c *checker, some []rule, at func(Step)) ([]Findin
 type checker struct {
 	tx    *db.Tx
 	m     *meta.Model
-	all   []meta.Column  // those that no attribute lies in included
-	seeds map[int64]bool // well-known assets, which may lack required values
+	all   []meta.Column  // all columns of attributes, also the unused columns
+	seeds map[int64]bool // stored ids of the well-known assets, which may lack required values
 
-	installed bool // well-known members have logins; they get them after their assets
+	installed bool // expect logins of well-known members, which are created after their assets
 
-	portion int              // rows that one statement reads
-	known   map[string][]any // by key: where its parts end
-	used    []int            // codes of the types that have assets; nil: not known yet
+	portion int              // number of rows that one statement reads
+	known   map[string][]any // the ends of the parts of a key, by the printed key
+	used    []int            // codes of the types that have assets; nil: not read yet
 
-	rule  rule // that runs
-	left  int  // findings it may still report
-	bytes int  // of the texts that mend those it has reported
+	rule  rule // the rule that runs
+	left  int  // how many more findings the rule may report
+	bytes int  // size of the texts in the statements of the rule's findings
 	found []Finding
-	mends []Statement // of the next finding
+	mends []Statement // the statements that fix the next finding
 
-	built *built // what the migrations of this build make; nil until it is needed
+	built *built // the schema that the migrations of this build create; nil: not computed yet
 
-	mending bool            // findings with a mend are wanted: of the others only the first are kept
-	skip    map[string]bool // findings whose mend did not help
+	mending bool            // for a repair: keep statements, and only the first findings without statements
+	skip    map[string]bool // keys of findings whose statements have run before and did not help
 }
 
 func newChecker(tx *db.Tx, m *meta.Model) *checker {
@@ -189,7 +190,7 @@ func newChecker(tx *db.Tx, m *meta.Model) *checker {
 	return c
 }
 
-// do runs one rule.
+// do runs one rule and appends its findings to found.
 func (c *checker) do(ctx context.Context, r rule) error {
 	c.rule, c.left, c.mends, c.bytes = r, MaxFindings, nil, 0
 	if c.mending {
@@ -201,21 +202,20 @@ func (c *checker) do(ctx context.Context, r rule) error {
 	return nil
 }
 
-// errEnough ends a check that has reported enough.
+// errEnough ends a check that has reported its maximum number of findings.
 var errEnough = errors.New("enough findings")
 
-// mend adds a statement that mends, with those before it, the next finding.
+// mend adds a statement to those that fix the next finding.
 func (c *checker) mend(query string, args ...any) {
 	c.mends = append(c.mends, Statement{SQL: query, Args: args})
 }
 
-// report adds a finding. Its error ends the check.
+// report adds a finding. The caller returns its error, which ends the check.
 func (c *checker) report(table string, id int64, format string, args ...any) error {
 	return c.reportWith(c.rule.do, table, id, format, args...)
 }
 
-// reportWith is report for a finding with which something else is to be done than with
-// those of its rule.
+// reportWith is report with another text for Finding.Do than that of the rule.
 func (c *checker) reportWith(do, table string, id int64, format string, args ...any) error {
 	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: do, mend: c.mends}
 	c.mends = nil
@@ -240,7 +240,7 @@ func (c *checker) reportWith(do, table string, id int64, format string, args ...
 	return nil
 }
 
-// bytes returns how many bytes the texts have that mend a finding.
+// bytes returns the total size of the texts in the statements that fix a finding.
 func (f *Finding) bytes() (n int) {
 	for _, s := range f.mend {
 		for _, a := range s.Args {
@@ -252,7 +252,7 @@ func (f *Finding) bytes() (n int) {
 	return n
 }
 
-// row scans the current row.
+// row scans the columns of the current row.
 type row func(into ...any) error
 
 // each calls fn for every row of a query, one at a time.
@@ -260,7 +260,7 @@ func (c *checker) each(ctx context.Context, fn func(scan row) error, query strin
 	return db.Each(ctx, c.tx, query, args, func(r db.Scanner) error { return fn(r.Scan) })
 }
 
-// concrete returns the type with a code, nil for an unknown or abstract one.
+// concrete returns the type with a code, or nil if the type is unknown or abstract.
 func (c *checker) concrete(code int) *meta.Type {
 	t, ok := c.m.TypeByCode(code)
 	if !ok || t.Abstract {
@@ -269,7 +269,7 @@ func (c *checker) concrete(code int) *meta.Type {
 	return t
 }
 
-// typesInUse calls fn for every type that has assets.
+// typesInUse calls fn for every type that has assets, except abstract types.
 func (c *checker) typesInUse(ctx context.Context, fn func(t *meta.Type) error) error {
 	if c.used == nil {
 		var err error
@@ -285,7 +285,7 @@ func (c *checker) typesInUse(ctx context.Context, fn func(t *meta.Type) error) e
 	})
 }
 
-// types calls fn for every type that may have assets.
+// types calls fn for every type that is not abstract.
 func (c *checker) types(fn func(t *meta.Type) error) error {
 	for _, t := range c.m.Types {
 		if t.Abstract {

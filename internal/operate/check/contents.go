@@ -16,10 +16,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// contents expects every content that a version refers to to be there, with its
-// size, and to be kept. Its bytes are verified by package blob.
+// contents expects that every content to which an asset or version refers exists, has the
+// size in the reference, and is marked as kept. Package blob verifies the bytes.
 func (c *checker) contents(ctx context.Context) error {
-	kept := map[string]bool{} // by reference; false: it may be removed
+	kept := map[string]bool{} // by reference: whether the content is kept; by hash: false for every content
 	err := c.eachIn(ctx, key{table: "blob_content", column: "id"}, func(scan row) error {
 		var hash string
 		var size int64
@@ -41,6 +41,7 @@ func (c *checker) contents(ctx context.Context) error {
 	return c.contentsOf(ctx, "asset_version", db.OfVersion("v", "attrs"), shapes, kept)
 }
 
+// contentsOf checks the references in a table. expr selects the attributes of its row v.
 func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map[*meta.Type]*shape, kept map[string]bool) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		keys := shapes[t].keys
@@ -54,7 +55,7 @@ func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map
 				return err
 			}
 			what, lost := "", ""
-			_ = value.Members(attrs, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
+			_ = value.Members(attrs, func(key string, v jsontext.Token) error { // the check attributes reports invalid JSON
 				if a, ok := keys[key]; ok && a.Kind == meta.Blob && v.Kind() == '"' && v.String() != "" && !kept[v.String()] {
 					what, lost = a.Token(), v.String()
 				}
@@ -70,7 +71,7 @@ func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map
 	})
 }
 
-// keep mends a content that is there, with another size or not to be kept.
+// keep fixes a content that exists, but has another size or is not marked as kept.
 func (c *checker) keep(reference string, known map[string]bool) {
 	hash, size, ok := strings.Cut(strings.TrimPrefix(reference, "sha256:"), ":")
 	if _, there := known[hash]; !ok || !there {

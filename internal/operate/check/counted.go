@@ -5,25 +5,26 @@ import (
 	"database/sql"
 )
 
-// maxCounted is the greatest value of the column linked of a version.
+// maxCounted is the greatest value of asset_version.linked.
 const maxCounted = 1<<15 - 1
 
-// window is of how many moments the links are counted at once: 4 bytes each.
+// window is the number of moments whose links are counted in one pass. Each moment needs 4
+// bytes of memory.
 const window = 1 << 24
 
-// counted expects as many links and values to begin or end with a version as it says in
-// linked: 0 for none, n+1 for n. 1 says that there are some, and not how many: so it is
-// with versions of earlier releases, with those of well-known assets, and where a custom
-// attribute was removed.
+// counted compares the number of links and values that begin or end with a version with its
+// column linked. The column is 0 for none and n+1 for n links and values. The value 1 means
+// an unknown number. It is used for versions of earlier releases, for well-known assets, and
+// after a custom attribute was removed.
 func (c *checker) counted(ctx context.Context) error {
-	for behind := int64(0); ; { // moment 0 is that of well-known assets
+	for behind := int64(0); ; { // well-known assets have moment 0 and are not checked
 		var first, last sql.NullInt64
 		err := c.each(ctx, func(scan row) error { return scan(&first, &last) }, `SELECT MIN(moment), MAX(moment) FROM asset_version WHERE moment > ?`, behind)
 		if err != nil || !first.Valid {
 			return err
 		}
 		behind = first.Int64 - 1
-		ends := make([]int32, min(window, last.Int64-behind)) // of the moments behind that one
+		ends := make([]int32, min(window, last.Int64-behind)) // counts of the moments behind+1, behind+2, …
 		for _, e := range [...]edges{links, values} {
 			if err := c.countEnds(ctx, e, behind, ends); err != nil {
 				return err
@@ -36,7 +37,7 @@ func (c *checker) counted(ctx context.Context) error {
 	}
 }
 
-// countEnds counts the edges that begin or end at the moments behind one.
+// countEnds adds to ends how many edges begin or end at each moment after behind.
 func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []int32) error {
 	return c.eachEdge(ctx, e, func(scan row) error {
 		var since, until int64
@@ -50,8 +51,8 @@ func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []i
 	}, `SELECT since_moment, until_moment FROM `+e.table+` WHERE {from_id} AND `+e.column+` = ? AND from_type = ?`)
 }
 
-// compareCounts compares them with what the versions of those moments say. What belongs to no
-// version is reported by links.
+// compareCounts compares ends with the column linked of the versions of these moments. The
+// checks links and values report links and values that begin or end without a version.
 func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32) error {
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, linked int64

@@ -10,10 +10,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
+// token returns the Oid of a well-known asset.
 func token(i meta.Instance) string { return i.Type.Name + ":" + strconv.FormatInt(i.ID, 10) }
 
-// numbers expects every asset of a type with Numbers to have one of the right
-// form, unique in its type and not above its sequence.
+// numbers expects every asset of a type with Numbers to have a Number in the right form. The
+// Number must be unique in its type and must not exceed the sequence of the type.
 func (c *checker) numbers(ctx context.Context) error {
 	highest := map[*meta.Type]int64{}
 	seen := map[*meta.Type]numbers{}
@@ -62,10 +63,11 @@ func (c *checker) numbers(ctx context.Context) error {
 	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IN `+in+` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
 }
 
-// numbers is a set of numbers, of which most that follow each other are in it.
+// numbers is a set of numbers as bits, in words of 64 numbers. It is small if most numbers of
+// a range are in the set.
 type numbers map[int64]uint64
 
-// add adds a number. It reports whether it was there.
+// add adds a number. It reports whether the set had the number already.
 func (s numbers) add(n int64) (was bool) {
 	word, bit := n>>6, uint64(1)<<(n&63)
 	was = s[word]&bit != 0
@@ -84,7 +86,7 @@ func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	return err
 }
 
-// raise mends a sequence that is behind, or not there.
+// raise fixes a sequence that is too low or missing.
 func (c *checker) raise(name string, value sql.NullInt64, to int64) {
 	if value.Valid {
 		c.mend(`UPDATE sequence SET value = ? WHERE name = ?`, to, name)
@@ -93,15 +95,15 @@ func (c *checker) raise(name string, value sql.NullInt64, to int64) {
 	c.mend(`INSERT INTO sequence (name, value, stamped_at) VALUES (?, ?, 0)`, name, to)
 }
 
-// firstID is what the sequences of ids and moments begin with: what is below is of
-// well-known assets.
+// firstID is the first value of the sequences of ids and moments. Lower ids and moments are
+// those of well-known assets.
 const firstID = 1000
 
-// sequences expects the counters to be at or above the highest value in use.
+// sequences expects every sequence to be at or above the highest value in use.
 func (c *checker) sequences(ctx context.Context) error {
 	for _, s := range [...]struct {
 		name, use string
-		inParts   bool // there is no key of it
+		inParts   bool // no index has the column, so the table is read in parts
 	}{
 		{"id", `SELECT MAX(id) FROM asset`, false},
 		{"audit", `SELECT MAX(id) FROM audit`, false},

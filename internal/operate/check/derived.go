@@ -9,20 +9,20 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// copied is what assets of a type copy from the one that a relation names.
+// copied are columns whose values assets of a type copy from a related asset.
 type copied struct {
-	from    *meta.Attr
+	from    *meta.Attr // the relation to that asset
 	columns []string
 }
 
-// copies tells what a type copies: the scope of what it is secured by, and the
-// attributes it follows.
+// copies returns what assets of a type copy: the scope of the asset that secures them, and
+// the attributes that follow another asset.
 func (c *checker) copies(t *meta.Type) []copied {
 	var all []copied
 	add := func(relation, column string) {
 		a, ok := t.Attr(relation)
 		if !ok || a.Place.Kind == meta.InColumn && a.Place.Column == column {
-			return // its own scope: nothing is copied
+			return // the asset has the scope itself, so nothing is copied
 		}
 		i := slices.IndexFunc(all, func(x copied) bool { return x.from == a })
 		if i < 0 {
@@ -43,8 +43,8 @@ func (c *checker) copies(t *meta.Type) []copied {
 	return all
 }
 
-// followers expects the values that an asset copies from another to be that one's
-// current ones.
+// followers expects the values that an asset copies from another asset to be the current
+// values of that asset.
 func (c *checker) followers(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		for _, x := range c.copies(t) {
@@ -77,7 +77,7 @@ func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
 	}, `SELECT a.id, p.id FROM asset a`+join+` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
 }
 
-// ownScope expects projects to be their own security scope.
+// ownScope expects every project to be its own security scope.
 func (c *checker) ownScope(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		if !t.Secured.Self {
@@ -94,8 +94,8 @@ func (c *checker) ownScope(ctx context.Context) error {
 	})
 }
 
-// states expects the AssetState of assets that are not deleted to be that of their
-// status attribute, in all versions.
+// states expects the AssetState of every version to match its status attribute, unless the
+// asset is deleted in that version.
 func (c *checker) states(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		a, ok := t.Attr(t.StateFrom.Attribute)
@@ -109,15 +109,18 @@ func (c *checker) states(ctx context.Context) error {
 			}
 		}
 		if len(statuses) != len(codes) {
-			clear(statuses) // a state does not say which status it is
+			clear(statuses) // several statuses have the same state, so a state does not determine a status
 		}
 		return c.statesOf(ctx, t, a, codes, statuses)
 	})
 }
 
-// unrelated is a range of versions of an asset without a status, which their state tells.
+// unrelated is a range of versions of an asset without a link to a status. status is the
+// status that their AssetState determines.
 type unrelated struct{ id, since, until, status int64 }
 
+// statesOf checks the versions of a type. a is its status attribute. codes has the state of
+// each status, and statuses the status of each state if it is unique.
 func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, codes map[int64]int, statuses map[int]int64) error {
 	var lost unrelated
 	end := func() error {

@@ -1,20 +1,23 @@
-// Package check reads a whole database and reports inconsistencies: of its schema, of
-// versions, links, values, the project tree, memberships, counters, audits and logins. It
-// trusts only the model and the migrations. What can be derived from other rows it mends.
+// Package check reads a whole database and reports inconsistencies in the schema, versions,
+// links, values, the project tree, memberships, counters, audits and logins. It assumes that
+// only the model and the migrations are correct. A repair fixes rows that can be derived from
+// other rows.
 //
 //	findings, err := check.Run(ctx, d, model)
 //	left, err := check.Repair{Guard: …, Record: …, Mended: …}.Do(ctx, d, readModel)
 //
-// Everything is read in one snapshot, row after row, so a running service does
-// not disturb it. Only the project tree and the inner nodes of the other trees
-// are held in memory. Each check is a function of its own; rules lists them, in the order
-// in which one builds on another, with what to do about a finding.
+// Run reads row by row in one snapshot, so a running service does not disturb it. It keeps
+// few things in memory: the project tree, the inner nodes of the other trees, and values that
+// a check compares, such as Numbers and hashes of contents. Each check is a function. The list
+// rules has all checks, and what to do about their findings. A check comes after the checks
+// that it depends on.
 //
-// A finding holds the statements that mend it, where there are any: what is shown is what
-// is run. A repair finds a batch again, mends it in one transaction, and goes on until the
-// check is quiet; what it cannot mend it leaves, and ends where that is something others
-// are derived from. It takes no locks of the write engine: nothing else may write.
+// A finding has the statements that fix it, if it can be fixed. A repair shows the same
+// statements that it runs. It finds a batch of findings, fixes it in one transaction, and
+// repeats this until the check finds nothing more that it can fix. If findings are left in
+// rows that other rows are derived from, the repair ends. It takes no locks of the write
+// engine, so nothing else may write at the same time.
 //
-// Run never writes, and nothing here shares code with the write engine: the rules are
-// written a second time on purpose.
+// Run never writes. This package shares no code with the write engine: it implements the
+// rules independently, so that it also finds errors of the write engine.
 package check

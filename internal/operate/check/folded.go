@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// folded expects each version to have the folded forms of its texts that need one,
-// and no other. Those of assets are compared with their current versions.
+// folded expects each version to have the folded forms of its texts that need one, and no
+// others. The check of current versions compares the folded forms of assets.
 func (c *checker) folded(ctx context.Context) error {
 	var names []string
 	query := "SELECT v.id, v.moment, " + db.OfVersions("v", []string{"attrs", "folded"})
@@ -56,7 +56,8 @@ func (c *checker) folded(ctx context.Context) error {
 	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")
 }
 
-// comments expects the same of the comments of audits.
+// comments expects each audit to have the folded form of its comment, if the comment needs
+// one.
 func (c *checker) comments(ctx context.Context) error {
 	return c.eachIn(ctx, byAudit, func(scan row) error {
 		var id int64
@@ -80,7 +81,7 @@ func (c *checker) comments(ctx context.Context) error {
 	}, "SELECT id, comment, folded FROM audit WHERE {id} ORDER BY id")
 }
 
-// objectOf returns texts by their keys as a stored JSON object, nil for none.
+// objectOf returns texts by their keys as a stored JSON object, or nil if there are no texts.
 func objectOf(texts map[string]string) any {
 	var members []string
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
@@ -92,8 +93,8 @@ func objectOf(texts map[string]string) any {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// textsIn returns the texts of a stored JSON object by their keys. What is no such
-// object is reported by the check of attributes.
+// textsIn returns the texts of a stored JSON object by their keys. The check attributes
+// reports invalid JSON.
 func textsIn(object []byte) map[string]string {
 	all := map[string]string{}
 	_ = value.Members(object, func(key string, v jsontext.Token) error {

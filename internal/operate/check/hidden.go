@@ -7,15 +7,15 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// hiddenProjects expects scope_hidden to hold, for every moment, the projects that
-// are deleted or below a deleted one by the versions and the tree.
+// hiddenProjects expects scope_hidden to have, for every moment, the projects that are deleted
+// or below a deleted project, according to the versions and the project tree.
 func (c *checker) hiddenProjects(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
 		return nil
 	}
 	return c.eachPair(ctx, ofType(t.Code), func(p pair, spans []span) error {
-		sides := bySide(spans) // by the versions and the tree, by scope_hidden
+		sides := bySide(spans) // 0: from the versions and the tree; 1: from scope_hidden
 		want, _ := joined(sides[0])
 		have, disjoint := joined(sides[1])
 		if disjoint && slices.Equal(want, have) {

@@ -15,7 +15,8 @@ import (
 
 var byLogin = key{table: "credential", column: "member_id"}
 
-// logins expects the names people log in with to be their Usernames.
+// logins expects every login to have the Username of a member, and every member with a
+// Username to have a login.
 func (c *checker) logins(ctx context.Context) error {
 	member, ok := c.m.Type("Member")
 	if !ok {
@@ -65,11 +66,11 @@ func (c *checker) logins(ctx context.Context) error {
 		member.Code, meta.StateDeleted)
 }
 
-// recreated is how much later than the first change of a login its credential may say
-// that it was made, in microseconds: two clocks tell.
+// recreated is the tolerance in microseconds between the creation of a credential and the
+// audit event of the same change, because the two times come from different clocks.
 const recreated = int64(time.Minute / time.Microsecond)
 
-// shellWord returns a text as one word of a command line.
+// shellWord returns a text as one word of a shell command, quoted if necessary.
 func shellWord(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("@._-", r)
@@ -79,9 +80,10 @@ func shellWord(text string) string {
 	return text
 }
 
-// passwords expects the passwords of logins to be hashes, members whose password was set to
-// have one, and somebody to have one. What was set is in the audit that people read, as far as that is kept;
-// a version of a credential begins with the instant when it was made.
+// passwords expects every stored password to be a hash, and every login whose password was set
+// to have one. In an installation it also expects at least one login with a password. The
+// audit trail, as far as it is kept, has the times when passwords were set. The version of a
+// credential is at first the instant of its creation in microseconds.
 func (c *checker) passwords(ctx context.Context) error {
 	logins, usable, before := 0, 0, len(c.found)
 	err := c.eachIn(ctx, byLogin, func(scan row) error {
@@ -100,7 +102,7 @@ func (c *checker) passwords(ctx context.Context) error {
 		case hash.Valid && !isHash(hash.String):
 			return c.report("credential", id, "the password of the login %q cannot be read", login)
 		case !hash.Valid && set.Valid && set.Int64 < version+recreated && named.Int64 > set.Int64:
-			// The Username was cleared, and with it the login and its password, and set again.
+			// The Username was cleared, which removed the login and its password, and then set again.
 		case !hash.Valid && set.Valid && set.Int64 >= version-recreated:
 			return c.report("credential", id, "the password of the login %q is missing, but was set at %s",
 				login, time.UnixMicro(set.Int64).UTC().Format(time.RFC3339))
@@ -113,13 +115,14 @@ func (c *checker) passwords(ctx context.Context) error {
 	return c.report("credential", 0, "no login has a password: nobody can log in")
 }
 
-// lastChange selects when a part of credential c without a password was set last.
+// lastChange is an SQL expression: the last time, in UTC microseconds, at which a part of
+// credential c was set. It is NULL if c has a password.
 func lastChange(of string) string {
 	return `CASE WHEN c.password_hash IS NULL THEN (SELECT MAX(t.at) FROM audit_trail t` +
 		` WHERE t.member_id = c.member_id AND t.kind = 'LoginChanged' AND t.detail LIKE '%"` + of + `"%') END`
 }
 
-// isHash reports whether a text has the form of a password's hash: the names of its
+// isHash reports whether a text has the form of a password hash: the algorithm with its
 // parameters, the salt and the hash.
 func isHash(text string) bool {
 	parts := strings.Split(text, "$")

@@ -7,24 +7,23 @@ import (
 	"strings"
 )
 
-// portion is about how many rows of a table one statement reads, each of which may have
-// texts of a MiB. A database is read in parts, since a server ends a statement that takes as
-// long as the database is large.
+// portion is about how many rows of a table one statement reads. A row may have texts of a
+// MiB. A table is read in parts, because a server ends long statements.
 const portion = 1000
 
-// key is a column by which the rows of a table are read in parts, or those for which a
-// condition holds. There is a key of the columns that the condition compares and of this
-// one.
+// key says by which column the rows of a table are read in parts. The table needs an index on
+// the columns that where compares, followed by this column.
 type key struct {
 	table, column string
-	where         string // such as "type = ?"; empty: all rows
+	where         string // condition of the rows that are read, such as "type = ?"; empty: all rows
 	args          []any  // of where
 }
 
-// part is a range of the values of a column: above one and up to another, nil for no bound.
+// part is a range of the values of a column: greater than above, up to and including upTo. A
+// nil bound is no bound.
 type part struct{ above, upTo any }
 
-// of is the condition that a column lies in the part, and its arguments.
+// of returns the condition that the value of a column is in the part, and its arguments.
 func (p part) of(column string) (string, []any) {
 	switch {
 	case p.above == nil && p.upTo == nil:
@@ -37,7 +36,7 @@ func (p part) of(column string) (string, []any) {
 	return "(" + column + " > ? AND " + column + " <= ?)", []any{p.above, p.upTo}
 }
 
-// parts calls fn for one part of a table after the other, in the order of the column.
+// parts calls fn for each part of a table, in the order of the column.
 func (c *checker) parts(ctx context.Context, k key, fn func(p part) error) error {
 	ends, err := c.ends(ctx, k)
 	if err != nil {
@@ -53,8 +52,8 @@ func (c *checker) parts(ctx context.Context, k key, fn func(p part) error) error
 	return nil
 }
 
-// ends returns where the parts of a table end, but the last one. The snapshot is one, so that
-// several checks have the same.
+// ends returns the value at which each part of a table ends, except the last part, which has
+// no upper bound. All checks read the same snapshot, so they share these values.
 func (c *checker) ends(ctx context.Context, k key) ([]any, error) {
 	name := fmt.Sprint(k)
 	if all, known := c.known[name]; known {
@@ -86,9 +85,9 @@ func (c *checker) ends(ctx context.Context, k key) ([]any, error) {
 	}
 }
 
-// eachIn is each for a query that reads the rows of a key, part by part: {v.id} in it stands
-// for the condition that v.id lies in the part. A query that sorts by the column first has
-// its rows in order over all parts.
+// eachIn runs a query for each part of a key, and calls fn for every row. In the query, {v.id}
+// stands for the condition that v.id is in the part. If the query sorts by this column first,
+// the rows of all parts are in order.
 func (c *checker) eachIn(ctx context.Context, k key, fn func(scan row) error, query string, args ...any) error {
 	return c.parts(ctx, k, func(p part) error {
 		text, all := p.put(query, args)
@@ -96,7 +95,8 @@ func (c *checker) eachIn(ctx context.Context, k key, fn func(scan row) error, qu
 	})
 }
 
-// put replaces {column} in a query by the condition that the column lies in the part.
+// put replaces each {column} in a query by the condition that the column is in the part. It
+// returns the arguments in the order of their placeholders.
 func (p part) put(query string, args []any) (string, []any) {
 	var b strings.Builder
 	var all []any
@@ -119,7 +119,7 @@ func (p part) put(query string, args []any) (string, []any) {
 	}
 }
 
-// The keys that many checks read by.
+// The keys that several checks use.
 var (
 	byAsset   = key{table: "asset", column: "id"}
 	byVersion = key{table: "asset_version", column: "id"}
@@ -127,15 +127,15 @@ var (
 	byAudit   = key{table: "audit", column: "id"}
 )
 
-// ofType is byAsset for the assets of a type.
+// ofType is byAsset with only the assets of a type.
 func ofType(code int) key {
 	return key{"asset", "id", "type = ?", []any{code}}
 }
 
-// edges are the rows of asset_link or asset_value, or those with one code.
+// edges are all rows of asset_link or asset_value, or only the rows with one code.
 type edges struct {
 	table, column string // column has the code of the relation or attribute
-	code          int    // 0: all
+	code          int    // the code of the rows; 0: all rows
 }
 
 var (
@@ -143,12 +143,12 @@ var (
 	values = edges{table: "asset_value", column: "attribute"}
 )
 
-// of are the edges with a code.
+// of returns the edges with a code.
 func (e edges) of(code int) edges { return edges{e.table, e.column, code} }
 
-// eachEdge is eachIn for all edges, in the order of their primary key. The query has the
-// condition {from_id}, behind which it compares the code and from_type with values that are
-// none of its args.
+// eachEdge is eachIn for edges, in the order of their primary key. The query has the condition
+// {from_id}. After it, the query compares the code and from_type with two placeholders, whose
+// values eachEdge adds to args.
 func (c *checker) eachEdge(ctx context.Context, e edges, fn func(scan row) error, query string, args ...any) error {
 	codes, err := []int{e.code}, error(nil)
 	if e.code == 0 {
@@ -172,13 +172,14 @@ func (c *checker) eachEdge(ctx context.Context, e edges, fn func(scan row) error
 	return nil
 }
 
-// fromTypes returns the types that edges with a code come from.
+// fromTypes returns the codes of from_type of the edges with a code.
 func (c *checker) fromTypes(ctx context.Context, e edges, code int) ([]int, error) {
 	return c.distinct(ctx, e.table, "from_type", e.column+" = ?", code)
 }
 
-// distinct returns the few values of a column, in order, of the rows for which a condition
-// holds. Each is one step in a key of the columns that the condition compares and of this one.
+// distinct returns the distinct values of a column, in order, of the rows that meet a
+// condition. It runs one statement for each value, so there must be few values, and an index
+// on the columns of the condition followed by this column.
 func (c *checker) distinct(ctx context.Context, table, column, where string, args ...any) (all []int, err error) {
 	for more := ""; ; more = " AND " + column + " > ?" {
 		var next *int

@@ -2,7 +2,7 @@ package check
 
 import "context"
 
-// payloads expects the payloads that deliveries share to be there.
+// payloads expects that every payload to which a delivery refers exists.
 func (c *checker) payloads(ctx context.Context) error {
 	return c.eachIn(ctx, key{table: "webhook_delivery", column: "id"}, func(scan row) error {
 		var audit int64

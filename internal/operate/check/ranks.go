@@ -10,8 +10,8 @@ import (
 // maxRank is the highest rank.
 const maxRank = 1<<31 - 1
 
-// ranks expects every ranked asset to have a rank from 1 to maxRank, unique in its
-// rank space, and versions to have ranks in that range.
+// ranks expects every asset of a ranked type to have a rank from 1 to maxRank that is unique
+// in its rank space. It expects the ranks of versions to be in that range.
 func (c *checker) ranks(ctx context.Context) error {
 	ranked := map[*meta.Type]bool{}
 	_ = c.types(func(t *meta.Type) error {
@@ -31,7 +31,7 @@ func (c *checker) ranks(ctx context.Context) error {
 	}
 	var last int64
 	highest := map[string]int64{}
-	spaces := map[string]int64{} // assets with the rank last
+	spaces := map[string]int64{} // by rank space: the asset with the rank last
 	err = c.eachIn(ctx, key{table: "asset", column: "order_key", where: "order_key IS NOT NULL"}, func(scan row) error {
 		var id, rank int64
 		var code int
@@ -83,7 +83,7 @@ func (c *checker) unranked(ctx context.Context, t *meta.Type) error {
 	}, `SELECT id FROM asset WHERE type = ? AND {id} AND order_key IS NULL ORDER BY id`, t.Code)
 }
 
-// ranksAhead expects the next rank of a sequence to be above the highest in use. A
+// ranksAhead expects the next rank of a sequence to be above the highest rank in use. A
 // sequence has no row before its first use.
 func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) error {
 	var value sql.NullInt64
@@ -91,7 +91,7 @@ func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) er
 		return err
 	}
 	next := value.Int64 + 32
-	if next > 1<<30 { // every fourth number from here on
+	if next > 1<<30 { // above 1<<30, the distance of new ranks is 4 and not 32
 		next = 1<<30 + (next-1<<30)/8
 	}
 	if value.Valid && next <= highest {

@@ -9,8 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// references expects every id in a column to be that of an asset of the type
-// that the attribute names.
+// references expects every id in a column to be that of an asset that the attribute allows.
 func (c *checker) references(ctx context.Context) error {
 	for slot, col := range c.m.Columns {
 		if col.Kind != meta.Ref {
@@ -46,6 +45,9 @@ func (c *checker) references(ctx context.Context) error {
 	return nil
 }
 
+// reference checks that an attribute allows the asset to which a row refers. what is the name
+// of the column or attribute. a is nil for an unknown attribute. code is the type of the asset
+// to, NULL if that asset does not exist.
 func (c *checker) reference(table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32) error {
 	t := c.concrete(int(code.Int32))
 	switch {
@@ -59,22 +61,23 @@ func (c *checker) reference(table string, id, moment int64, what string, a *meta
 	return c.report(table, id, "%s at moment %d refers to %d, a %s instead of a %s", what, moment, to, t.Name, a.Related.Name)
 }
 
-// edge is a row of asset_link, or of asset_value with a value instead of to.
+// edge is a row of asset_link with to, or a row of asset_value with value and folded.
 type edge struct {
 	code, fromType int
 	from, to       int64
 	value, folded  string
 	since, until   int64
-	fromCode       sql.NullInt32
-	toCode         sql.NullInt32
-	began, ended   bool // there is a version at since, at until
+	fromCode       sql.NullInt32 // type of the asset from; NULL: it does not exist
+	toCode         sql.NullInt32 // type of the asset to; NULL: it does not exist
+	began, ended   bool          // an asset of the edge has a version at since, at until
 }
 
-// links expects both ends of a link to exist and to have the right types, versions
-// at its beginning and its end, and to-one relations to have one link at a time.
+// links expects both assets of a link to exist and to have the right types. One of them must
+// have a version at the moment when the link begins, and at the moment when it ends. A to-one
+// relation must have at most one link at a time.
 func (c *checker) links(ctx context.Context) error {
 	var last edge
-	var ones []span // of the to-one relation of last.from
+	var ones []span // spans so far of the links of a to-one relation of last.from
 	return c.eachEdge(ctx, links, func(scan row) error {
 		var l edge
 		err := scan(&l.code, &l.fromType, &l.from, &l.to, &l.since, &l.until, &l.fromCode, &l.toCode, &l.began, &l.ended)
@@ -112,8 +115,8 @@ func (c *checker) links(ctx context.Context) error {
 		` WHERE {l.from_id} AND l.relation = ? AND l.from_type = ? ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
 }
 
-// mendDouble makes one link of two at once, from the first beginning to the last end. Of
-// versions that say how many links began or ended with them, those concerned no longer do.
+// mendDouble replaces two equal links that overlap by one link, from the earlier beginning to
+// the later end. It sets the number of links of the affected versions to unknown.
 func (c *checker) mendDouble(first, second edge) {
 	const row = ` WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`
 	c.mend(`DELETE FROM asset_link`+row, second.code, second.fromType, second.from, second.to, second.since)
@@ -124,11 +127,13 @@ func (c *checker) mendDouble(first, second edge) {
 		second.from, second.to, second.since, min(first.until, second.until))
 }
 
+// sameRow reports whether two edges have the same assets and value, whatever their spans.
 func (e edge) sameRow(o edge) bool {
 	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && e.folded == o.folded
 }
 
-// linkAttr returns the attribute of a link on the type that has it.
+// linkAttr returns the attribute of a link on the type of the asset from. It returns nil if
+// the type has no such attribute.
 func (c *checker) linkAttr(l edge) *meta.Attr {
 	fwd, ok := c.m.LinkByCode(l.code)
 	t := c.concrete(l.fromType)
@@ -145,6 +150,8 @@ func (c *checker) linkAttr(l edge) *meta.Attr {
 	return t.Kept[i]
 }
 
+// link checks the types of the assets of a link, and its span. a is nil if the type has no
+// such attribute.
 func (c *checker) link(l edge, a *meta.Attr) error {
 	const table = "asset_link"
 	switch {
@@ -163,7 +170,7 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	return c.spanOf(table, l, a)
 }
 
-// spanOf checks that an edge has a duration, and versions at its ends.
+// spanOf checks that an edge ends after it begins, and that there are versions at both moments.
 func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 	switch {
 	case e.until <= e.since:
@@ -176,7 +183,8 @@ func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 	return nil
 }
 
-// requiredLinks expects required relations in asset_link to have a value.
+// requiredLinks expects every asset to have a current link for each required relation that is
+// stored in asset_link.
 func (c *checker) requiredLinks(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		for _, a := range t.Attrs {
@@ -202,8 +210,9 @@ func (c *checker) requiredLinks(ctx context.Context) error {
 	})
 }
 
-// values expects the values of multi-value scalars to belong to assets that have
-// the attribute, with versions at their ends, and to be unique.
+// values expects the values of multi-value scalars to belong to assets that have the
+// attribute. The asset must have versions at the moments when a value begins and ends. Equal
+// values of an asset must not overlap.
 func (c *checker) values(ctx context.Context) error {
 	var last edge
 	return c.eachEdge(ctx, values, func(scan row) error {
@@ -235,6 +244,7 @@ func (c *checker) values(ctx context.Context) error {
 		` WHERE {l.from_id} AND l.attribute = ? AND l.from_type = ? ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
 }
 
+// valueAttr returns the attribute of a value on the type of its asset, or nil.
 func (c *checker) valueAttr(v edge) *meta.Attr {
 	if t := c.concrete(v.fromType); t != nil {
 		for _, a := range t.Attrs {

@@ -10,25 +10,24 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// batch is how many findings are mended in one transaction, and batchBytes about how many
-// bytes their texts have.
+// Bounds of the findings that one transaction fixes.
 const (
-	batch      = 200
-	batchBytes = 32 << 20
+	batch      = 200      // number of findings
+	batchBytes = 32 << 20 // a batch ends when the texts in its statements exceed this size in bytes
 )
 
-// Statement is a statement that mends a finding, or a part of it.
+// Statement is one of the statements that fix a finding.
 type Statement struct {
 	SQL    string
 	Args   []any
-	Alters bool // a table; it is no part of a transaction
+	Alters bool // it creates or alters a table, so it runs outside a transaction
 }
 
-// shown is how many characters of a value String shows.
+// shown is how many characters of a text String shows.
 const shown = 60
 
-// String is the statement with its values, long ones cut, as an operator reads it; it is
-// not to be run.
+// String returns the statement with its values for an operator to read. Long texts are
+// shortened, so the result must not be run.
 func (s Statement) String() string {
 	var b strings.Builder
 	at := 0
@@ -50,29 +49,31 @@ func (s Statement) String() string {
 	return b.String()
 }
 
-// Mends are the statements that mend a finding; none where nothing can be derived.
+// Mends returns the statements that fix a finding. It returns none if the finding cannot be
+// fixed from other rows, or if it is from Run or Follow.
 func (f Finding) Mends() []Statement { return f.mend }
 
-// key tells findings apart.
+// key identifies a finding.
 func (f Finding) key() string { return fmt.Sprint(f.Check, f.Table, f.ID, f.Text) }
 
-// Repair is how a database is mended.
+// Repair fixes a database.
 type Repair struct {
-	// Guard is called in each transaction, before it changes anything; its error ends
-	// the repair.
+	// Guard is called before each transaction changes anything, and before a table is
+	// altered. Its error ends the repair.
 	Guard func(ctx context.Context, q db.Querier) error
-	// Record notes in the transaction how many findings of a check it mends.
+	// Record stores, in the same transaction, how many findings of a check it fixes.
 	Record func(ctx context.Context, tx *db.Tx, check string, findings int) error
-	// Mended is called for each finding that has been mended.
+	// Mended is called for each fixed finding after its transaction is committed.
 	Mended func(f Finding)
 }
 
-// Model reads the present model, which needs the schema.
+// Model reads the current model. It is called after the rules that check the schema.
 type Model func(ctx context.Context) (*meta.Model, error)
 
-// Plan returns the findings, at most batch of each check that can be mended; Mends of each
-// is what Do would do. It ends where Do would need to have mended rows that others are
-// derived from: what is found then may be more, or less.
+// Plan returns the findings with the statements that Do would run, and changes nothing. Of
+// each check it returns at most batch findings that can be fixed. It ends after a check with
+// findings in rows that other rows are derived from: the later checks depend on that repair.
+// Errors: those of the database and of m.
 func Plan(ctx context.Context, d *db.DB, m Model) (found []Finding, err error) {
 	_, err = each(ctx, d, m, func(r rule, x *repairing) (left []Finding, err error) {
 		some, err := x.findings(ctx, r)
@@ -82,16 +83,16 @@ func Plan(ctx context.Context, d *db.DB, m Model) (found []Finding, err error) {
 	return found, err
 }
 
-// repairing is what the rules of a repair share.
+// repairing is the state that the rules of a repair share.
 type repairing struct {
 	db    *db.DB
 	model *meta.Model
-	tried map[string]bool // findings whose mend has run; they count as such without one
+	tried map[string]bool // keys of findings whose statements have run; found again, they cannot be fixed
 	built *built
 }
 
-// each calls fn for every rule, and no further one where rows that others are derived from
-// have findings that fn has left.
+// each calls fn for every rule, and collects the findings that fn returns. It ends after a
+// rule with such findings if other rows are derived from the rows that it checks.
 func each(ctx context.Context, d *db.DB, m Model, fn func(r rule, x *repairing) (left []Finding, err error)) (left []Finding, err error) {
 	x := &repairing{db: d, model: &meta.Model{}, tried: map[string]bool{}}
 	for i, r := range rules {
@@ -121,19 +122,18 @@ func (x *repairing) findings(ctx context.Context, r rule) (found []Finding, err 
 	return found, err
 }
 
-// Do mends what can be derived, check by check, and returns the findings that are left.
-// Each transaction mends at most batch findings, and each finding is found again in a
-// snapshot before: a repair that was broken off goes on when it runs again. Where rows
-// that others are derived from cannot be mended it ends there, since what is derived from
-// damaged rows is damaged.
+// Do fixes findings check by check, and returns the findings that are left. Each transaction
+// fixes at most batch findings, which a new snapshot has found before. An interrupted repair
+// therefore continues when it runs again. Do ends if it cannot fix rows that other rows are
+// derived from, because rows derived from damaged rows would be damaged.
 //
-// Nothing else may write meanwhile: Guard tells.
-// Errors: those of the database, of Guard and of Record.
+// Nothing else may write at the same time. Guard checks this.
+// Errors: those of the database, of m, of Guard and of Record.
 func (r Repair) Do(ctx context.Context, d *db.DB, m Model) (left []Finding, err error) {
 	return each(ctx, d, m, func(one rule, x *repairing) ([]Finding, error) { return r.rule(ctx, x, one) })
 }
 
-// rule mends the findings of one rule and returns those that are left.
+// rule fixes the findings of one rule and returns those that are left.
 func (r Repair) rule(ctx context.Context, x *repairing, one rule) (left []Finding, err error) {
 	for {
 		found, err := x.findings(ctx, one)
@@ -158,8 +158,8 @@ func (r Repair) rule(ctx context.Context, x *repairing, one rule) (left []Findin
 	}
 }
 
-// mend runs the statements of findings in one transaction. Those that alter tables come
-// before it, one by one.
+// mend runs the statements of findings in one transaction. Statements that alter tables run
+// before the transaction, one by one.
 func (r Repair) mend(ctx context.Context, d *db.DB, name string, found []Finding) error {
 	if err := r.alter(ctx, d, found); err != nil {
 		return err
@@ -189,13 +189,13 @@ func (r Repair) mend(ctx context.Context, d *db.DB, name string, found []Finding
 	return nil
 }
 
-// tableOfProcesses is what Guard reads.
+// tableOfProcesses is the table that Guard reads.
 const tableOfProcesses = "process"
 
 // alter runs the statements of findings that alter tables.
 func (r Repair) alter(ctx context.Context, d *db.DB, found []Finding) error {
 	for _, f := range found {
-		isGuards := f.Table == tableOfProcesses && f.Check == rules[0].name
+		isGuards := f.Table == tableOfProcesses && f.Check == rules[0].name // Guard cannot run without this table
 		for _, s := range f.mend {
 			if !s.Alters {
 				continue

@@ -9,11 +9,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// refilled are tables that hold what can be computed, or nothing that lasts: where one is
-// missing it is made again, and the rules behind fill it.
+// refilled are the tables whose rows can be computed or are temporary. A repair creates such a
+// table if it is missing; the later rules fill it.
 var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "process", "session", "system_check"}
 
-// tables expects the tables and columns that the migrations of this build make.
+// tables expects the tables and columns that the migrations of this build create.
 func (c *checker) tables(ctx context.Context) error {
 	have, err := db.Tables(ctx, c.tx, c.tx.Dialect())
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *checker) tables(ctx context.Context) error {
 	return nil
 }
 
-// missing reports a table that is missing.
+// missing reports a missing table.
 func (c *checker) missing(t db.Table) error {
 	if slices.Contains(refilled, t.Name) {
 		statement, err := db.MakeTable(c.tx.Dialect(), t.Name)
@@ -52,14 +52,14 @@ func (c *checker) missing(t db.Table) error {
 	return c.report(t.Name, 0, "the table is missing")
 }
 
-// mendLockCount gives a table the column of its locks, which came with a later migration
-// than the table, and of which any value will do.
+// mendLockCount adds the column that counts locks to a table. A later migration adds this
+// column. Any value is valid.
 func (c *checker) mendLockCount(table string) {
 	const column = " ADD COLUMN " + db.LockCount + " BIGINT NOT NULL DEFAULT 0"
 	c.mends = append(c.mends, Statement{SQL: "ALTER TABLE " + c.tx.Dialect().Quote(table) + column, Alters: true})
 }
 
-// columnsOf expects a table to have the columns of another.
+// columnsOf expects the table have to have the columns of the table want.
 func (c *checker) columnsOf(want, have db.Table) error {
 	for _, column := range want.Names() {
 		if !slices.Contains(have.Names(), column) {
@@ -74,8 +74,9 @@ func (c *checker) columnsOf(want, have db.Table) error {
 	return nil
 }
 
-// keys expects the keys that the migrations of this build make. Others may be there too;
-// a newer release may need none of these.
+// keys expects the keys that the migrations of this build create. More keys are allowed. If a
+// newer release has migrated the database, keys checks nothing, because that release may have
+// removed keys.
 func (c *checker) keys(ctx context.Context) error {
 	if newer, err := c.isNewer(ctx); err != nil || newer {
 		return err
@@ -115,14 +116,14 @@ func (c *checker) isNewer(ctx context.Context) (bool, error) {
 	return last.Int64 > int64(mine), err
 }
 
-// built is what the migrations of this build make.
+// built is the schema that the migrations of this build create.
 type built struct {
 	tables []db.Table
 	keys   map[string][]db.Key // by table
-	rows   [][][]string        // of migratedRows
+	rows   [][][]string        // for each table of migratedRows its rows, each with its values
 }
 
-// migratedRows are where migrations insert rows that everything else builds upon; the
+// migratedRows are the tables in which migrations insert rows that the service needs. The
 // first column is the key.
 var migratedRows = []struct {
 	table   string
@@ -133,7 +134,7 @@ var migratedRows = []struct {
 	{"sequence", []string{"name", "value", "stamped_at"}},
 }
 
-// expected is what the migrations of this build make.
+// expected returns the schema that the migrations of this build create.
 func (c *checker) expected(ctx context.Context) (*built, error) {
 	if c.built != nil {
 		return c.built, nil
@@ -165,14 +166,15 @@ func (c *checker) expected(ctx context.Context) (*built, error) {
 	return c.built, err
 }
 
-// counting are sequences whose value the rows tell: sequences mends them.
+// counting are the sequences whose values can be computed from other rows. The check sequences
+// reports and fixes them.
 var counting = []string{"id", "audit", "moment", "webhook", "feed"}
 
-// given are rows that nothing else tells: sequences of codes, which may have been those
-// of deleted attributes, and how far history was removed.
+// given lists the rows that cannot be derived from other rows: the sequences of codes, which
+// deleted attributes may have used, and how far history was removed.
 var given = []string{"custom type", "custom relation", "horizon", "horizon feed", "pruned"}
 
-// migrated expects the rows that migrations insert and everything else builds upon.
+// migrated expects the rows that migrations insert and the service needs.
 func (c *checker) migrated(ctx context.Context) error {
 	want, err := c.expected(ctx)
 	if err != nil {

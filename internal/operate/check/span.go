@@ -6,19 +6,17 @@ import (
 	"slices"
 )
 
-// span is a range of moments. what is the depth in a tree, or the side of a
-// comparison.
+// span is a range of moments: from since, before until.
 type span struct {
 	since, until int64
-	what         int
+	what         int // the depth in a tree, or the side of a comparison: 0 or 1
 }
 
-// pair is the ids of two projects, one above the other, or of a project and a
-// member.
+// pair has the ids of a project and of a project below it, or of a project and a member.
 type pair struct{ a, b int64 }
 
-// eachPair calls fn for each pair with its spans. The query selects a, b, since,
-// until, what of the rows of a key, as in eachIn, whose column is a, and orders by the pair.
+// eachPair calls fn for each pair with its spans. The query selects a, b, since, until and
+// what, and sorts by a and b. It reads parts of k as in eachIn; a is the column of k.
 func (c *checker) eachPair(ctx context.Context, k key, fn func(p pair, spans []span) error, query string, args ...any) error {
 	var at pair
 	var spans []span
@@ -43,7 +41,7 @@ func (c *checker) eachPair(ctx context.Context, k key, fn func(p pair, spans []s
 	return err
 }
 
-// bySide separates the spans of the sides 0 and 1.
+// bySide separates the spans of the sides 0 and 1, and sets their what to 0.
 func bySide(spans []span) (sides [2][]span) {
 	for _, s := range spans {
 		side := s.what
@@ -53,7 +51,8 @@ func bySide(spans []span) (sides [2][]span) {
 	return sides
 }
 
-// lacking returns the spans of all that some lack; none where those have others.
+// lacking returns the spans that are in all and not in some. It returns none if some has a
+// span that is not in all.
 func lacking(all, some []span) []span {
 	for _, s := range some {
 		if !slices.Contains(all, s) {
@@ -63,7 +62,7 @@ func lacking(all, some []span) []span {
 	return slices.DeleteFunc(slices.Clone(all), func(s span) bool { return slices.Contains(some, s) })
 }
 
-// behind returns what spans hold from a moment on.
+// behind returns the parts of spans from a moment on.
 func behind(moment int64, spans []span) (out []span) {
 	for _, s := range spans {
 		if s.until > moment {
@@ -75,7 +74,7 @@ func behind(moment int64, spans []span) (out []span) {
 
 func (s span) overlaps(o span) bool { return s.since < o.until && o.since < s.until }
 
-// union sorts spans and joins those that touch or overlap.
+// union sorts spans and joins spans that touch or overlap.
 func union(all []span) (out []span) {
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.since, b.since) })
 	for _, s := range all {
@@ -88,8 +87,8 @@ func union(all []span) (out []span) {
 	return out
 }
 
-// joined sorts spans and joins those that touch and have the same what. It reports
-// false when two overlap.
+// joined sorts spans and joins spans that touch and have the same what. It returns false if
+// two spans overlap.
 func joined(all []span) ([]span, bool) {
 	slices.SortFunc(all, func(a, b span) int {
 		if a.since < b.since {

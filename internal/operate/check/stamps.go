@@ -2,18 +2,20 @@ package check
 
 import "context"
 
-// stamp is a row of moment_stamp, and what the versions of its moments say.
+// stamp is the range of moments that the next row of moment_stamp covers.
 type stamp struct {
-	moments []dated // of the versions since the stamp before, by moment
-	before  dated   // the last moment of the stamp before, and its instant
+	moments []dated // moments of versions since the previous row, the last of each run with the same instant
+	before  dated   // the previous row: its last moment and its instant
 }
 
-// dated is a moment with its instant, in UTC microseconds.
+// dated is a moment with its instant in UTC microseconds. id is the asset that has a version
+// at the moment, or 0 for a row of moment_stamp.
 type dated struct{ id, moment, at int64 }
 
-// stamps expects every moment to have a time, later moments later ones, and versions to
-// be of the instant that their moment is stamped with; those of an import may have
-// another.
+// stamps expects every moment of a version to be covered by a row of moment_stamp. That row
+// has the last moment and the instant of a range of moments. Later rows must not have earlier
+// instants. The version must have changed at that instant, except the first version of an
+// imported asset.
 func (c *checker) stamps(ctx context.Context) error {
 	var s stamp
 	err := c.eachIn(ctx, byMoment, func(scan row) error {
@@ -48,7 +50,7 @@ func (c *checker) stamps(ctx context.Context) error {
 	return nil
 }
 
-// stamp checks one stamp: d is its last moment and its instant.
+// stamp checks one row of moment_stamp. d has its last moment and its instant.
 func (c *checker) stamp(s stamp, d dated) error {
 	const table = "moment_stamp"
 	for _, m := range s.moments {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// texts expects every text that lies apart to be there once, by its hash, and to be that
-// of a version.
+// texts expects every text to which a row refers by hash to exist in asset_text. It expects
+// every text there to match its hash and to belong to a version.
 func (c *checker) texts(ctx context.Context) error {
 	for _, column := range db.LongTexts {
 		for _, table := range []string{"asset_version", "asset"} {
@@ -21,27 +21,27 @@ func (c *checker) texts(ctx context.Context) error {
 	return c.storedTexts(ctx)
 }
 
-// lostTexts reports hashes without a text. The present one stands in its asset, too.
+// lostTexts reports hashes without a text. The row of the asset also has the text of the
+// current version, so a lost text of that version can be restored.
 func (c *checker) lostTexts(ctx context.Context, table, column string) error {
 	hash := db.HashColumn(column)
 	return c.eachIn(ctx, key{table: table, column: "id"}, func(scan row) error {
 		var id, moment int64
 		var of []byte
-		var present sql.NullString
-		if err := scan(&id, &moment, &of, &present); err != nil {
+		var current sql.NullString
+		if err := scan(&id, &moment, &of, &current); err != nil {
 			return err
 		}
-		if present.Valid && bytes.Equal(of, db.TextHash(present.String)) {
+		if current.Valid && bytes.Equal(of, db.TextHash(current.String)) {
 			c.mend(`INSERT INTO asset_text (asset_id, hash, text) SELECT id, ?, ? FROM asset WHERE id = ?`+
-				` AND NOT EXISTS (SELECT 1 FROM asset_text x WHERE x.asset_id = asset.id AND x.hash = ?)`, of, present.String, id, of)
+				` AND NOT EXISTS (SELECT 1 FROM asset_text x WHERE x.asset_id = asset.id AND x.hash = ?)`, of, current.String, id, of)
 		}
 		return c.report(table, id, "moment %d: the text of its %s is missing", moment, column)
 	}, `SELECT v.id, v.moment, v.`+hash+`, a.`+column+` FROM `+table+` v LEFT JOIN asset_text x ON x.asset_id = v.id AND x.hash = v.`+hash+
 		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL AND {v.id} ORDER BY v.id, v.moment`)
 }
 
-// storedTexts reports texts that are not those of their hashes, and those that nothing
-// refers to.
+// storedTexts reports texts that do not match their hashes, and texts to which no row refers.
 func (c *checker) storedTexts(ctx context.Context) error {
 	of := " WHERE a.id = x.asset_id AND ("
 	for i, hash := range db.HashColumns() {

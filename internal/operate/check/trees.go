@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// cycles expects no asset to be its own ancestor in any tree.
+// cycles expects that no asset is its own ancestor in any tree.
 func (c *checker) cycles(ctx context.Context) error {
 	type tree struct {
 		kind meta.PlaceKind
@@ -26,7 +26,7 @@ func (c *checker) cycles(ctx context.Context) error {
 		return nil
 	})
 	for t, a := range trees {
-		up := map[int64]int64{} // of inner nodes: a cycle has no others
+		up := map[int64]int64{} // the parent of each inner node; leaves cannot be in a cycle
 		node := func(scan row) error {
 			var id, above int64
 			err := scan(&id, &above)
@@ -74,8 +74,8 @@ func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
 	return nil
 }
 
-// projectTree expects scope_closure to be the closure of the projects' parents, at
-// every moment.
+// projectTree expects scope_closure to be, at every moment, the transitive closure of the
+// parents of the projects.
 func (c *checker) projectTree(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
@@ -108,6 +108,7 @@ func (c *checker) projectTree(ctx context.Context) error {
 	return c.compareTree(ctx, h)
 }
 
+// compareTree compares scope_closure with the spans that h has computed.
 func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 	const table = "scope_closure"
 	err := c.eachPair(ctx, key{table: table, column: "ancestor_id"}, func(p pair, spans []span) error {
@@ -136,7 +137,7 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 	return nil
 }
 
-// mendTree adds the rows of a pair.
+// mendTree adds statements that insert the rows of a pair.
 func (c *checker) mendTree(p pair, spans []span) {
 	for _, s := range spans {
 		c.mend(`INSERT INTO scope_closure (ancestor_id, descendant_id, since_moment, until_moment, depth) VALUES (?, ?, ?, ?, ?)`, p.a, p.b, s.since, s.until, s.what)
@@ -146,14 +147,15 @@ func (c *checker) mendTree(p pair, spans []span) {
 // treeHistory computes the spans of the closure from the parents, moment by moment.
 type treeHistory struct {
 	moment int64
-	up     map[int64]int64
-	below  map[int64]map[int64]bool
-	moved  []int64                 // projects whose parent changed at moment
-	above  map[int64]map[int64]int // ancestors and their distance, before moment
-	want   map[pair][]span
+	up     map[int64]int64          // the parent of each project
+	below  map[int64]map[int64]bool // the children of each project
+	moved  []int64                  // projects whose parent changed at moment
+	above  map[int64]map[int64]int  // by project: its ancestors and their distance, before moment
+	want   map[pair][]span          // the result
 }
 
-// set sets the parent of a project from a moment on.
+// set sets the parent of a project from a moment on; nil: it has none. Calls must be in the
+// order of moments.
 func (h *treeHistory) set(id, moment int64, parent *int64) {
 	if moment != h.moment {
 		h.apply()
@@ -177,7 +179,7 @@ func (h *treeHistory) set(id, moment int64, parent *int64) {
 	h.moved = append(h.moved, id)
 }
 
-// apply updates the spans of the projects that moved and of all below them.
+// apply updates the spans of the projects that moved, and of all projects below them.
 func (h *treeHistory) apply() {
 	seen := map[int64]bool{}
 	for todo := h.moved; len(todo) > 0; todo = todo[1:] {
@@ -192,7 +194,8 @@ func (h *treeHistory) apply() {
 	h.moved = nil
 }
 
-// ancestors returns the distances of a project's ancestors, itself at 0.
+// ancestors returns the ancestors of a project with their distances. It includes the project
+// itself, with the distance 0.
 func (h *treeHistory) ancestors(id int64) map[int64]int {
 	all := map[int64]int{id: 0}
 	for at, ok := h.up[id]; ok; at, ok = h.up[at] {
@@ -204,8 +207,8 @@ func (h *treeHistory) ancestors(id int64) map[int64]int {
 	return all
 }
 
-// replace ends the spans of former ancestors of a project and begins those of new
-// ones.
+// replace ends the spans of a project below its former ancestors, and begins the spans below
+// its new ancestors.
 func (h *treeHistory) replace(id int64, now map[int64]int) {
 	for above, depth := range h.above[id] {
 		if d, still := now[above]; !still || d != depth {
@@ -222,7 +225,7 @@ func (h *treeHistory) replace(id int64, now map[int64]int) {
 	h.above[id] = now
 }
 
-// mendRoles ends each role of a member in a project where the next one begins.
+// mendRoles ends each role of a member in a project at the moment when the next role begins.
 func (c *checker) mendRoles(p pair, roles []span) {
 	for i := 1; i < len(roles); i++ {
 		if next := roles[i].since; roles[i-1].until > next {
@@ -233,8 +236,9 @@ func (c *checker) mendRoles(p pair, roles []span) {
 
 var byScope = key{table: "scope_member", column: "scope_id"}
 
-// memberships expects scope_member to agree, at every moment of which history is kept,
-// with the relation of projects to their members, and its roles to be roles.
+// memberships expects scope_member to match the links from projects to their members at every
+// moment whose history is kept. It expects the roles in scope_member to be assets of the type
+// Role, and is_owner to be 0 or 1.
 func (c *checker) memberships(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
@@ -249,14 +253,14 @@ func (c *checker) memberships(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	types, err := c.fromTypes(ctx, links, members.Place.Code) // a wrong one is reported by links
+	types, err := c.fromTypes(ctx, links, members.Place.Code) // the check links reports wrong types
 	if err != nil {
 		return err
 	}
 	in, args := db.InArgs(append(types, t.Code))
 	err = c.eachPair(ctx, byScope, func(p pair, spans []span) error {
-		sides := bySide(spans)   // by link, by scope_member
-		links := union(sides[0]) // of two at once rule links tells
+		sides := bySide(spans)   // 0: from links; 1: from scope_member
+		links := union(sides[0]) // the check links reports links that overlap
 		rows, disjoint := joined(sides[1])
 		switch {
 		case !disjoint:

@@ -15,12 +15,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// fixed are the columns of every asset, whatever its type.
+// fixed are the columns that every asset has, whatever its type.
 var fixed = []string{
 	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
 }
 
-// columns are all columns that asset and asset_version share.
+// columns returns all columns that asset and asset_version share.
 func (c *checker) columns() []string {
 	all := append([]string(nil), fixed...)
 	for _, col := range c.all {
@@ -29,12 +29,14 @@ func (c *checker) columns() []string {
 	return append(append(all, "attrs", "folded"), db.HashColumns()...)
 }
 
+// prefixed returns a list of columns, each with a prefix, for SQL.
 func prefixed(prefix string, columns []string) string {
 	return prefix + strings.Join(columns, ", "+prefix)
 }
 
-// sameText reports whether a column of an asset is as in its version. A document that
-// lies apart is there as it was sent, and in the asset as the database writes it.
+// sameText reports whether a column has the same value in an asset and in its version. It
+// compares JSON documents by their members: asset_text has a document as it was written, but
+// the database may normalize the document in the row of the asset.
 func sameText(column string, a, v []byte) bool {
 	if (a == nil) != (v == nil) || bytes.Equal(a, v) || column != "attrs" && column != "folded" {
 		return (a == nil) == (v == nil) && bytes.Equal(a, v)
@@ -42,21 +44,22 @@ func sameText(column string, a, v []byte) bool {
 	return maps.Equal(canonical(a), canonical(v))
 }
 
-// canonical are the members of a document, each in one form.
+// canonical returns the members of a document by their keys, each value in its canonical form.
 func canonical(document []byte) map[string]string {
 	all := map[string]string{}
-	_ = value.Members(document, func(key string, v jsontext.Token) error { // attributes reports what is no JSON
+	_ = value.Members(document, func(key string, v jsontext.Token) error { // the check attributes reports invalid JSON
 		all[key] = value.Canonical(v)
 		return nil
 	})
 	return all
 }
 
-// latest are the moment and the end of an asset's last version, where they are asked for.
+// latest has the moment and the end of an asset's last version. Both are NULL if the version at
+// the asset's moment is current.
 type latest struct{ moment, until sql.NullInt64 }
 
-// current compares every asset with the version of its moment, column by
-// column, and expects that version to be the current one.
+// current compares every asset, column by column, with the version at its moment. It expects
+// that version to be current.
 func (c *checker) current(ctx context.Context) error {
 	columns := c.columns()
 	n := len(columns)
@@ -98,7 +101,8 @@ func (c *checker) current(ctx context.Context) error {
 		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment WHERE {a.id} ORDER BY a.id`, forever, forever)
 }
 
-// mendCurrent mends an asset whose version is not there, or not the current one.
+// mendCurrent fixes an asset whose version at its moment is missing or has ended. isFirst: the
+// asset's moment is that of its creation.
 func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
 	switch {
 	case !last.moment.Valid && isFirst, last.until.Valid && last.until.Int64 == moment:
@@ -110,19 +114,21 @@ func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
 	}
 }
 
-// mendAsset makes an asset what one of its versions is.
+// mendAsset replaces an asset by its version of a moment.
 func (c *checker) mendAsset(id, moment int64) {
 	c.mend(`DELETE FROM asset WHERE id = ?`, id)
 	c.mend(c.insertAsset()+`v.id = ? AND v.moment = ?`, id, moment)
 }
 
-// insertAsset is the statement that makes an asset of a version, up to which.
+// insertAsset returns a statement that creates an asset from its version v. The caller appends
+// the condition that selects the version.
 func (c *checker) insertAsset() string {
 	columns := c.columns()
 	return `INSERT INTO asset (` + strings.Join(columns, ", ") + `) SELECT ` + db.OfVersions("v", columns) + ` FROM asset_version v WHERE `
 }
 
-// mendVersion makes the current version of an asset from what it is.
+// mendVersion creates the current version of an asset from the asset. The number of links is
+// set to none; of a well-known asset with links it is set to unknown.
 func (c *checker) mendVersion(id int64) {
 	columns := c.columns()
 	c.mend(`INSERT INTO asset_version (`+strings.Join(columns, ", ")+`, until_moment, linked) SELECT `+db.ForVersion(columns)+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
@@ -131,7 +137,7 @@ func (c *checker) mendVersion(id int64) {
 	}
 }
 
-// version is what versions compares of a row of asset_version.
+// version has the columns of asset_version that the check versions compares.
 type version struct {
 	id, moment, until                   int64
 	code, state                         int
@@ -139,8 +145,8 @@ type version struct {
 	changedAt                           int64
 }
 
-// versions expects the versions of an asset to follow each other without a gap or
-// an overlap, the last one to be current, and immutable columns not to change.
+// versions expects the versions of an asset to follow each other without gaps and overlaps.
+// The last version must be current, and immutable columns must not change.
 func (c *checker) versions(ctx context.Context) error {
 	var last version
 	var gaps [][2]version
@@ -163,7 +169,7 @@ func (c *checker) versions(ctx context.Context) error {
 		}
 		first := v.id != last.id || last == (version{})
 		if first && v.moment <= since {
-			v.createdMoment = v.moment // those before may be gone
+			v.createdMoment = v.moment // earlier versions may have been removed
 		}
 		if !first && last.createdMoment != v.createdMoment && last.moment <= since {
 			last.createdMoment = v.createdMoment
@@ -206,8 +212,9 @@ func (c *checker) versions(ctx context.Context) error {
 	return err
 }
 
-// gap reports that a version ended before the next one began. Moments belong to one
-// version: where its end is that of another asset's, no version is lost.
+// gap reports that a version ended before the next version began. If another asset has a
+// version at the moment of the end, then no version of this asset is lost, because a moment
+// belongs to one version. In that case only the end is wrong and can be fixed.
 func (c *checker) gap(ctx context.Context, last, v version) error {
 	var other sql.NullInt64
 	err := c.each(ctx, func(scan row) error { return scan(&other) }, `SELECT MAX(id) FROM asset_version WHERE moment = ?`, last.until)
@@ -220,12 +227,12 @@ func (c *checker) gap(ctx context.Context, last, v version) error {
 	return c.version(last, v, false)
 }
 
-// mendEnd gives a version another end.
+// mendEnd changes the end of a version.
 func (c *checker) mendEnd(v version, until int64) {
 	c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, v.id, v.moment)
 }
 
-// version checks one version against the one before it.
+// version checks a version, and compares it with the previous version unless it is the first.
 func (c *checker) version(last, v version, first bool) error {
 	const table = "asset_version"
 	switch {
@@ -252,7 +259,7 @@ func (c *checker) version(last, v version, first bool) error {
 	return nil
 }
 
-// moments expects every moment but the first of all to belong to one version.
+// moments expects every moment except 0 to belong to one version.
 func (c *checker) moments(ctx context.Context) error {
 	return c.eachIn(ctx, byMoment, func(scan row) error {
 		var id, moment, n int64
@@ -263,8 +270,8 @@ func (c *checker) moments(ctx context.Context) error {
 	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 AND {moment} GROUP BY moment HAVING COUNT(*) > 1`)
 }
 
-// auditOfVersion expects every version to have an audit with its moment and its
-// author; those of an import may have another author.
+// auditOfVersion expects every version to have an audit that includes its moment and has the
+// same author. The first version of an imported asset may have another author.
 func (c *checker) auditOfVersion(ctx context.Context) error {
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, audit, by int64
@@ -285,8 +292,8 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		` ORDER BY v.id, v.moment`)
 }
 
-// endsOfAudit expects the first and the last moment of an audit to be versions of
-// it, and its fan-out to be between them.
+// endsOfAudit expects versions of an audit at its first and its last moment. Its fan-out must
+// not be after the last moment.
 func (c *checker) endsOfAudit(ctx context.Context) error {
 	since, err := c.kept(ctx)
 	if err != nil {
