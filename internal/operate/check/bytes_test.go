@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Findings are mended in batches of so many bytes; a check that mends nothing holds no texts.
+// A batch of a repair ends when its texts exceed batchBytes. A check outside a repair keeps no
+// statements, so it has no such bound.
 func TestFindingsAreBoundedByBytes(t *testing.T) {
 	text := strings.Repeat("x", batchBytes/2)
 	for _, mending := range []bool{true, false} {
@@ -15,11 +16,11 @@ func TestFindingsAreBoundedByBytes(t *testing.T) {
 			c.mend("UPDATE asset SET name = ? WHERE id = ?", text, n)
 			err := c.report("asset", int64(n), "wrong")
 			if ended := errors.Is(err, errEnough); ended != (mending && n >= 2) {
-				t.Errorf("mending is %v: after %d findings it ends: %v", mending, n+1, ended)
+				t.Errorf("in a repair: %v; the check ends after %d findings: %v", mending, n+1, ended)
 			}
 		}
 		if has := len(c.found[0].Mends()) > 0; has != mending {
-			t.Errorf("mending is %v, and the findings have their texts: %v", mending, has)
+			t.Errorf("in a repair: %v; the findings have statements: %v", mending, has)
 		}
 	}
 }

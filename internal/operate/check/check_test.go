@@ -23,10 +23,10 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var model = meta.Default()
 
-// logins keeps usernames without passwords.
+// logins stores usernames without passwords.
 type logins struct{ asset.Credentials }
 
-// Seal keeps nothing of a password.
+// Seal drops the password.
 func (logins) Seal(context.Context, string) (string, error) { return "", nil }
 
 func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *string) error {
@@ -37,7 +37,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	return err
 }
 
-// history makes some of everything that is checked. Its ids are 1001 to 1012.
+// history has requests that create rows for every check, on assets with the ids 1001 to 1012.
 var history = []string{
 	`[{"@p": {"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}},
 	  {"AssetType": "Scope", "Name": "Q", "Parent": "@p", "BeginDate": "2026-01-01"},
@@ -81,90 +81,90 @@ func build(t *testing.T, d *db.DB) {
 	}
 }
 
-// damage is a statement, and what the checker must say about it: a check, a table and an
-// id.
+// damage is a statement that damages a database. want is the beginning of a finding that
+// the checker must report: the check, the table and the id.
 type damage struct {
 	why, sql, want string
-	mended         bool // by a repair
+	mended         bool // a repair fixes it
 }
 
-// all are all damages.
+// all returns the damages of corruptions and of more.
 func all() []damage { return slices.Concat(corruptions, more) }
 
-// corruptions are damages of what history makes.
+// corruptions are damages of the rows that history creates.
 var corruptions = []damage{
 	{"an asset that differs from its current version", `UPDATE asset SET name = 's' WHERE id = 1005`, "current version: asset 1005", true},
-	{"an asset that differs in case alone", `UPDATE asset SET attrs = '{"Reference":"R"}' WHERE id = 1005`, "current version: asset 1005", true},
+	{"an asset that differs only in case", `UPDATE asset SET attrs = '{"Reference":"R"}' WHERE id = 1005`, "current version: asset 1005", true},
 	{"an asset without a version", `DELETE FROM asset_version WHERE id = 1011`, "current version: asset 1011", true},
 	{"an asset whose current version has ended", `UPDATE asset_version SET until_moment = moment + 1 WHERE id = 1011`, "current version: asset 1011", true},
 	{"versions without their asset", `DELETE FROM asset WHERE id = 1011`, "versions: asset_version 1011", true},
 	{"a gap between versions", `UPDATE asset_version SET until_moment = until_moment - 1 WHERE id = 1005 AND moment = created_moment`, "versions: asset_version 1005", true},
-	{"a version missing in the middle", `DELETE FROM asset_version WHERE id = 1005 AND moment > created_moment AND until_moment < 1100`, "versions: asset_version 1005", false},
+	{"a missing version between two others", `DELETE FROM asset_version WHERE id = 1005 AND moment > created_moment AND until_moment < 1100`, "versions: asset_version 1005", false},
 	{"a first version missing", `DELETE FROM asset_version WHERE id = 1005 AND moment = created_moment`, "versions: asset_version 1005", false},
 	{"a last version that ended", `UPDATE asset_version SET until_moment = 5000 WHERE id = 1011`, "versions: asset_version 1011", false},
 	{"a creator that changed", `UPDATE asset_version SET created_by = 1007 WHERE id = 1005 AND moment > created_moment`, "versions: asset_version 1005", false},
 	{"a type that changed", `UPDATE asset_version SET type = 5 WHERE id = 1005 AND moment > created_moment`, "versions: asset_version 1005", false},
-	{"a type that nothing has", `UPDATE asset_version SET type = 999 WHERE id = 1011`, "versions: asset_version 1011", false},
+	{"a type that does not exist", `UPDATE asset_version SET type = 999 WHERE id = 1011`, "versions: asset_version 1011", false},
 	{"a state out of range", `UPDATE asset_version SET state = 256 WHERE id = 1011`, "versions: asset_version 1011", false},
 	{"changes in the wrong order", `UPDATE asset_version SET changed_at = 1 WHERE id = 1005 AND moment > created_moment`, "versions: asset_version 1005", false},
 	{"a moment used twice", `UPDATE asset_version SET moment = (SELECT moment FROM (SELECT moment FROM asset_version WHERE id = 1011) x) WHERE id = 1009`, "moments: asset_version 1009", false},
 	{"a version without an audit", `UPDATE asset_version SET audit_id = 999 WHERE id = 1011`, "audit of a version: asset_version 1011", false},
 	{"a moment outside of its audit", `UPDATE asset_version SET audit_id = 2 WHERE id = 1011`, "audit of a version: asset_version 1011", false},
 	{"an author who is not the audit's", `UPDATE asset_version SET changed_by = 1007 WHERE id = 1011`, "audit of a version: asset_version 1011", false},
-	{"an audit that claims a moment nobody has", `UPDATE audit SET last_moment = last_moment + 100 WHERE id = 2`, "ends of an audit: audit 2", false},
-	{"a fan-out beyond the audit", `UPDATE audit SET fan_moment = 99999 WHERE id = 1`, "ends of an audit: audit 1", false},
+	{"an audit whose last moment no version has", `UPDATE audit SET last_moment = last_moment + 100 WHERE id = 2`, "ends of an audit: audit 2", false},
+	{"a fan-out after the end of the audit", `UPDATE audit SET fan_moment = 99999 WHERE id = 1`, "ends of an audit: audit 1", false},
 	{"a column that the type does not have", `UPDATE asset_version SET end_date = 1 WHERE id = 1011`, "attributes: asset_version 1011", false},
 	{"a required name missing", `UPDATE asset_version SET name = NULL WHERE id = 1011`, "attributes: asset_version 1011", false},
 	{"a required name empty", `UPDATE asset_version SET name = '' WHERE id = 1011`, "attributes: asset_version 1011", false},
 	{"a required attribute in the JSON missing", `UPDATE asset_version SET attrs = '{"Personal":false}' WHERE id = 1008`, "attributes: asset_version 1008", false},
-	{"a column that no attribute lies in", `UPDATE asset_version SET custom_text_7 = 'x' WHERE id = 1011`, "attributes: asset_version 1011", false},
+	{"a value in a column that no attribute uses", `UPDATE asset_version SET custom_text_7 = 'x' WHERE id = 1011`, "attributes: asset_version 1011", false},
 	{"a custom column that differs from its current version", `UPDATE asset SET custom_number_8 = 1 WHERE id = 1011`, "current version: asset 1011", true},
 	{"a key that no attribute has", `UPDATE asset_version SET attrs = '{"Nonsense":"x"}' WHERE id = 1011`, "attributes: asset_version 1011", false},
 	{"a value of the wrong JSON type", `UPDATE asset_version SET attrs = '{"Reference":1}' WHERE id = 1011`, "attributes: asset_version 1011", false},
 	{"a null in the JSON", `UPDATE asset_version SET attrs = '{"Reference":null}' WHERE id = 1011`, "attributes: asset_version 1011", false},
-	{"a content that is not there", `DELETE FROM blob_content`, "contents: asset_version 1012", false},
+	{"a missing content", `DELETE FROM blob_content`, "contents: asset_version 1012", false},
 	{"a content of another size", `UPDATE blob_content SET size = 2`, "contents: asset 1012", true},
 	{"a content that may be removed", `UPDATE blob_content SET kept = 0`, "contents: asset_version 1012", true},
 	{"a reference to nothing", `UPDATE asset_version SET team_id = 4711 WHERE id = 1011`, "references: asset_version 1011", false},
 	{"a reference to a wrong type", `UPDATE asset_version SET super_id = 1005 WHERE id = 1011`, "references: asset_version 1011", false},
-	{"a scope that is none", `UPDATE asset_version SET scope_id = 20 WHERE id = 1011`, "references: asset_version 1011", false},
+	{"a scope that is not a project", `UPDATE asset_version SET scope_id = 20 WHERE id = 1011`, "references: asset_version 1011", false},
 	{"a link to nothing", `UPDATE asset_link SET to_id = 4711 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011", false},
 	{"a link to a wrong type", `UPDATE asset_link SET to_id = 20 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011", false},
 	{"a link from nothing", `UPDATE asset_link SET from_id = 4711 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 4711", false},
 	{"a link with another type than its asset", `UPDATE asset_link SET from_type = 5 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005", true},
 	{"a relation that the type does not have", `UPDATE asset_link SET relation = 18 WHERE from_id = 1011 AND relation = 5`, "links: asset_link 1011", false},
 	{"two values of a to-one relation", `INSERT INTO asset_link VALUES (4, 4, 1005, 1011, 1010, 9223372036854775807)`, "links: asset_link 1005", false},
-	{"a link that is there twice", `UPDATE asset_link SET until_moment = 9223372036854775807 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005", true},
+	{"a link that exists twice", `UPDATE asset_link SET until_moment = 9223372036854775807 WHERE from_id = 1005 AND relation = 1`, "links: asset_link 1005", true},
 	{"a link that ended before it began", `UPDATE asset_link SET until_moment = since_moment WHERE from_id = 1011`, "links: asset_link 1011", false},
-	{"a link that no version tells of", `UPDATE asset_version SET linked = 0 WHERE id = 1011`, "number of links: asset_version 1011", true},
+	{"a version that does not count its link", `UPDATE asset_version SET linked = 0 WHERE id = 1011`, "number of links: asset_version 1011", true},
 	{"a required relation without a value", `DELETE FROM asset_link WHERE from_id = 1008 AND relation = 81`, "required links: asset 1008", false},
-	{"a tag of an asset that is not there", `UPDATE asset_value SET from_id = 4711`, "values: asset_value 4711", false},
-	{"a tag of an attribute that is not there", `UPDATE asset_value SET attribute = 9`, "values: asset_value 1005", false},
-	{"a tag that is there twice", `UPDATE asset_value SET until_moment = 9223372036854775807`, "values: asset_value 1005", false},
-	{"a tag that no version tells of", `UPDATE asset_value SET since_moment = since_moment + 1 WHERE value = 'b'`, "values: asset_value 1005", false},
-	{"a tag that is found under another", `UPDATE asset_value SET folded = 'c' WHERE value = 'b'`, "values: asset_value 1005", true},
+	{"a tag of an asset that does not exist", `UPDATE asset_value SET from_id = 4711`, "values: asset_value 4711", false},
+	{"a tag of an attribute that does not exist", `UPDATE asset_value SET attribute = 9`, "values: asset_value 1005", false},
+	{"a tag that exists twice", `UPDATE asset_value SET until_moment = 9223372036854775807`, "values: asset_value 1005", false},
+	{"a tag that begins at a moment without a version", `UPDATE asset_value SET since_moment = since_moment + 1 WHERE value = 'b'`, "values: asset_value 1005", false},
+	{"a tag with a wrong folded form", `UPDATE asset_value SET folded = 'c' WHERE value = 'b'`, "values: asset_value 1005", true},
 	{"a folded form that is missing", `UPDATE asset_version SET folded = NULL WHERE id = 1008`, "folded texts: asset_version 1008", true},
 	{"a folded form of another text", `UPDATE asset_version SET folded = '{"Content":"ä"}' WHERE id = 1008`, "folded texts: asset_version 1008", true},
-	{"a folded form of a text without need", `UPDATE asset_version SET folded = '{"name":"s2"}' WHERE id = 1011`, "folded texts: asset_version 1011", true},
-	{"a comment that is found under another", `UPDATE audit SET folded = 'x' WHERE id = 1`, "folded comments: audit 1", true},
+	{"a folded form that a text does not need", `UPDATE asset_version SET folded = '{"name":"s2"}' WHERE id = 1011`, "folded texts: asset_version 1011", true},
+	{"a comment with a wrong folded form", `UPDATE audit SET folded = 'x' WHERE id = 1`, "folded comments: audit 1", true},
 	{"a circle of two epics", `UPDATE asset SET super_id = 1004 WHERE id = 1003`, "cycles: asset 1003", true},
 	{"an epic that is its own parent", `UPDATE asset SET super_id = 1003 WHERE id = 1003`, "cycles: asset 1003", true},
 	{"a missing row of the project tree", `DELETE FROM scope_closure WHERE ancestor_id = 0 AND descendant_id = 1001`, "project tree: scope_closure 1001", true},
-	{"a row of the project tree too many", `INSERT INTO scope_closure VALUES (1002, 1001, 1001, 9223372036854775807, 1)`, "project tree: scope_closure 1001", true},
+	{"an additional row of the project tree", `INSERT INTO scope_closure VALUES (1002, 1001, 1001, 9223372036854775807, 1)`, "project tree: scope_closure 1001", true},
 	{"a wrong depth in the project tree", `UPDATE scope_closure SET depth = 7 WHERE ancestor_id = 0 AND descendant_id = 1001`, "project tree: scope_closure 1001", true},
-	{"a wrong past of the project tree", `UPDATE scope_closure SET until_moment = until_moment + 1 WHERE ancestor_id = 1001 AND descendant_id = 1002 AND until_moment < 9999`, "project tree: scope_closure 1002", true},
+	{"a wrong span of the past in the project tree", `UPDATE scope_closure SET until_moment = until_moment + 1 WHERE ancestor_id = 1001 AND descendant_id = 1002 AND until_moment < 9999`, "project tree: scope_closure 1002", true},
 	{"a member without a role", `DELETE FROM scope_member WHERE scope_id = 1001`, "memberships: scope_member 1001", false},
 	{"a role without a membership", `UPDATE scope_member SET until_moment = 9223372036854775807 WHERE scope_id = 1002 AND role_id = -992`, "memberships: scope_member 1002", false},
-	{"a role that is none", `UPDATE scope_member SET role_id = 20 WHERE scope_id = 1001`, "memberships: scope_member 1001", false},
+	{"a role that is not a role", `UPDATE scope_member SET role_id = 20 WHERE scope_id = 1001`, "memberships: scope_member 1001", false},
 	{"a task in another project than its story", `UPDATE asset SET scope_id = 0 WHERE id = 1006`, "followers: asset 1006", true},
 	{"a note in another project than its asset", `UPDATE asset SET scope_id = 0 WHERE id = 1008`, "followers: asset 1008", true},
 	{"a task in another team than its story", `UPDATE asset SET team_id = 1 WHERE id = 1006`, "followers: asset 1006", true},
-	{"a project hidden that is not", `INSERT INTO scope_hidden VALUES (1001, 1001, 1001, 9223372036854775807)`, "hidden projects: scope_hidden 1001", true},
+	{"a project that is wrongly hidden", `INSERT INTO scope_hidden VALUES (1001, 1001, 1001, 9223372036854775807)`, "hidden projects: scope_hidden 1001", true},
 	{"a project hidden twice", `INSERT INTO scope_hidden SELECT scope_id, by_id, since_moment + 1, until_moment FROM scope_hidden WHERE until_moment > 99999`, "hidden projects: scope_hidden 1002", true},
 	{"a deleted project not hidden", `DELETE FROM scope_hidden WHERE until_moment > 99999`, "hidden projects: scope_hidden 1002", true},
-	{"a wrong past of a hidden project", `UPDATE scope_hidden SET until_moment = until_moment + 1 WHERE by_id = 1001 AND scope_id = 1002`, "hidden projects: scope_hidden 1002", true},
+	{"a wrong span of the past of a hidden project", `UPDATE scope_hidden SET until_moment = until_moment + 1 WHERE by_id = 1001 AND scope_id = 1002`, "hidden projects: scope_hidden 1002", true},
 	{"a project in another project's scope", `UPDATE asset SET scope_id = 0 WHERE id = 1001`, "own scope: asset 1001", true},
-	{"a state that the attribute does not say", `UPDATE asset_version SET state = 128 WHERE id = 1010 AND until_moment > 9999`, "states: asset 1010", false},
+	{"a state that does not match the status", `UPDATE asset_version SET state = 128 WHERE id = 1010 AND until_moment > 9999`, "states: asset 1010", false},
 	{"a Number twice", `UPDATE asset SET number = 'S-01001' WHERE id = 1011`, "numbers: asset 1005", true},
 	{"a Number of another type", `UPDATE asset SET number = 'D-01001' WHERE id = 1011`, "numbers: asset 1011", true},
 	{"no Number", `UPDATE asset SET number = NULL WHERE id = 1011`, "numbers: asset 1011", true},
@@ -174,27 +174,28 @@ var corruptions = []damage{
 	{"a rank beyond 32 bits", `UPDATE asset SET order_key = 2147483648 WHERE id = 1011`, "ranks: asset 1011", true},
 	{"a rank below the first", `UPDATE asset SET order_key = 0 WHERE id = 1011`, "ranks: asset 1011", true},
 	{"a rank of the past beyond 32 bits", `UPDATE asset_version SET order_key = 2147483648 WHERE id = 1011`, "ranks: asset_version 1011", false},
-	{"a rank that will be given again", `UPDATE sequence SET value = 32 WHERE name = 'rank:PrimaryWorkitem'`, "ranks: sequence 32", true},
-	{"ids that will be given again", `UPDATE sequence SET value = 1010 WHERE name = 'id'`, "sequences: sequence 1010", true},
-	{"audits that will be given again", `UPDATE sequence SET value = 1 WHERE name = 'audit'`, "sequences: sequence 1", true},
-	{"moments that will be given again", `UPDATE sequence SET value = 1005 WHERE name = 'moment'`, "sequences: sequence 1005", true},
-	{"a position of the feed that will be given again", `UPDATE sequence SET value = 1 WHERE name = 'feed'`, "sequences: sequence 1", true},
-	{"a generation from the future", `UPDATE sequence SET value = 1 WHERE name = 'webhook'`, "sequences: sequence 1", true},
+	{"a rank that would be assigned again", `UPDATE sequence SET value = 32 WHERE name = 'rank:PrimaryWorkitem'`, "ranks: sequence 32", true},
+	{"ids that would be assigned again", `UPDATE sequence SET value = 1010 WHERE name = 'id'`, "sequences: sequence 1010", true},
+	{"audits that would be assigned again", `UPDATE sequence SET value = 1 WHERE name = 'audit'`, "sequences: sequence 1", true},
+	{"moments that would be assigned again", `UPDATE sequence SET value = 1005 WHERE name = 'moment'`, "sequences: sequence 1005", true},
+	{"a position of the feed that would be assigned again", `UPDATE sequence SET value = 1 WHERE name = 'feed'`, "sequences: sequence 1", true},
+	{"a generation above its sequence", `UPDATE sequence SET value = 1 WHERE name = 'webhook'`, "sequences: sequence 1", true},
 	{"stamps that go backwards", `INSERT INTO moment_stamp VALUES (999999, 1)`, "moment stamps: moment_stamp 999999", true},
 	{"moments without a stamp", `DELETE FROM moment_stamp`, "moment stamps: asset_version 1001", true},
 	{"a login under another name", `UPDATE credential SET username = 'other' WHERE member_id = 1007`, "logins: credential 1007", false},
-	{"a login that is found under another name", `UPDATE credential SET folded = 'other' WHERE member_id = 1007`, "logins: credential 1007", true},
-	{"a login of nobody", `UPDATE credential SET member_id = 4711 WHERE member_id = 1007`, "logins: credential 4711", false},
+	{"a login with a wrong folded form", `UPDATE credential SET folded = 'other' WHERE member_id = 1007`, "logins: credential 1007", true},
+	{"a login of a member who does not exist", `UPDATE credential SET member_id = 4711 WHERE member_id = 1007`, "logins: credential 4711", false},
 }
 
-// ruleOf is the name of the check that finds a damage.
+// ruleOf returns the name of the check that finds a damage.
 func (c damage) ruleOf() string {
 	name, _, _ := strings.Cut(c.want, ":")
 	return name
 }
 
-// TestCorruptions makes each kind of damage and expects it to be found, and
-// nothing where there is none. The short form runs the check that finds it alone.
+// TestCorruptions runs each damage in a transaction, expects the checks to find it, and rolls
+// back. In a database without damage it expects no findings. The short form runs only the
+// check that finds the damage.
 func TestCorruptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -211,21 +212,21 @@ func TestCorruptions(t *testing.T) {
 				t.Errorf("%s: want %s, got:\n%s", c.why, c.want, found)
 			}
 			if at := strings.Index(found, c.want); at >= 0 && !c.mended && strings.Contains(strings.SplitN(found[at:], "\n", 2)[0], "`api repair`") {
-				t.Errorf("%s: a repair would mend it:\n%s", c.why, found)
+				t.Errorf("%s: the finding says that a repair fixes it:\n%s", c.why, found)
 			}
 		}
 	})
 }
 
-// TestPrunedMemberships: of a membership that ended before history is kept, the link may
-// be gone, and that of one which goes on may not.
+// TestPrunedMemberships expects no finding if the link of a membership is missing that ended
+// before the horizon. A missing link of a membership that ended later or continues is found.
 func TestPrunedMemberships(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
 		const ended = `DELETE FROM asset_link WHERE relation = 34 AND until_moment < 99999`
 		for _, c := range []struct {
 			sql   string
-			moved string // the horizon
+			moved string // SQL: the new horizon
 			found bool
 		}{
 			{ended, `(SELECT MAX(until_moment) FROM scope_member WHERE until_moment < 99999)`, false},
@@ -244,7 +245,7 @@ func TestPrunedMemberships(t *testing.T) {
 				found := must(check.RunIn(t.Context(), tx, model))
 				is := func(f check.Finding) bool { return strings.HasPrefix(f.String(), "memberships: ") }
 				if slices.ContainsFunc(found, is) != c.found {
-					t.Errorf("%s, horizon %s: found %v, want %v", c.sql, c.moved, !c.found, c.found)
+					t.Errorf("%s, horizon %s: found: %v, want %v", c.sql, c.moved, !c.found, c.found)
 				}
 				return errUndo
 			})
@@ -255,11 +256,11 @@ func TestPrunedMemberships(t *testing.T) {
 	})
 }
 
-// TestALoginMadeAnew: where a Username was cleared and set again within a minute, the
-// password of before has gone with it, and none is missed.
+// TestALoginMadeAnew clears a Username and sets it again within a minute. That removes the
+// password, so the check must not report a missing password.
 func TestALoginMadeAnew(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		fill(t, d) // a password is set at 1000000
+		fill(t, d) // sets a password at the instant 1000000
 		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000007, 2, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
 		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000009, 3, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
 		if found := damagedFor(t, d, `UPDATE credential SET password_hash = NULL, version = 1000008 WHERE member_id = 1007`, "passwords"); found != "" {
@@ -268,8 +269,8 @@ func TestALoginMadeAnew(t *testing.T) {
 	})
 }
 
-// A database with custom attributes is sound: retired ones keep what they have, and
-// required ones are not required of assets that were there before.
+// A database with custom attributes has no findings. Retired attributes keep their values. A
+// required attribute is not required of assets that are older.
 func TestCustomAttributes(t *testing.T) {
 	extended := func(required, retired bool) *meta.Model {
 		m, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{
@@ -297,12 +298,13 @@ func TestCustomAttributes(t *testing.T) {
 			}
 		}
 		if found := must(check.Run(t.Context(), d, model)); len(found) == 0 {
-			t.Error("values of attributes that are not there are not found")
+			t.Error("values of attributes that do not exist are not found")
 		}
 	})
 }
 
-// TestBounded damages everything at once.
+// TestBounded damages all versions with one statement, and expects at most MaxFindings
+// findings of one check.
 func TestBounded(t *testing.T) {
 	d := testdb.SQLite(t)
 	build(t, d)
@@ -321,13 +323,13 @@ func must(found []check.Finding, err error) []check.Finding {
 
 var errUndo = errors.New("undo")
 
-// damaged returns the findings after a statement that is undone.
+// damaged runs a statement in a transaction, returns the findings, and rolls back.
 func damaged(t *testing.T, d *db.DB, statement string) string {
 	t.Helper()
 	return damagedFor(t, d, statement, "")
 }
 
-// damagedFor is damaged for the findings of one rule, or of all without a name.
+// damagedFor is damaged with the findings of one rule only. An empty name means all rules.
 func damagedFor(t *testing.T, d *db.DB, statement, rule string) string {
 	t.Helper()
 	var b strings.Builder
@@ -353,7 +355,7 @@ func damagedFor(t *testing.T, d *db.DB, statement, rule string) string {
 		for _, f := range found {
 			fmt.Fprintln(&b, f)
 			if f.Do == "" {
-				t.Errorf("nothing says what to do: %s", f)
+				t.Errorf("the finding does not say what to do: %s", f)
 			}
 		}
 		return errUndo

@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// known is what the migrations make, which no test changes.
+// known returns the schema that the migrations create. All tests share it.
 var known = sync.OnceValues(func() (*built, error) { return new(checker).expected(context.Background()) })
 
 // sharing returns a checker that does not run the migrations again.
@@ -19,21 +19,21 @@ func sharing(tx *db.Tx, m *meta.Model) *checker {
 		panic(err)
 	}
 	c := newChecker(tx, m)
-	c.built, c.portion = b, 50 // so that what a check compares lies in several parts
+	c.built, c.portion = b, 50 // a small portion, so that checks read several parts
 	return c
 }
 
-// RunIn is Run inside a transaction that the test rolls back.
+// RunIn is Run in the transaction of a test.
 func RunIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
 	return walk(ctx, sharing(tx, m), rules, func(Step) {})
 }
 
-// RunRule is RunIn of one rule.
+// RunRule is RunIn with one rule only.
 func RunRule(ctx context.Context, tx *db.Tx, m *meta.Model, name string) ([]Finding, error) {
 	some := slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.name != name })
 	c := sharing(tx, m)
 	if tx.Dialect().Name == "sqlite" {
-		c.portion = 2 // statements cost little
+		c.portion = 2 // statements are cheap in SQLite
 	}
 	return walk(ctx, c, some, func(Step) {})
 }

@@ -14,9 +14,8 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// A database whose projects were deleted, and whose timeboxes were undeleted as
-// active, before there were rules for either is sound after its migrations, each
-// of which may run twice.
+// Earlier releases had no table scope_hidden, and undeleted closed timeboxes as active. The
+// migrations fix the data of these releases, also if each migration runs twice.
 func TestMigratedFromBefore(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -34,7 +33,7 @@ func TestMigratedFromBefore(t *testing.T) {
 		exec(t, d, `UPDATE asset SET state = 64 WHERE id = 1010`)
 		exec(t, d, `UPDATE asset_version SET state = 64 WHERE id = 1010 AND moment > (SELECT m FROM (SELECT MAX(moment) AS m FROM asset_version WHERE id = 1010 AND state = 255) x)`)
 		if n := len(must(check.Run(t.Context(), d, model))); n < 2 {
-			t.Fatalf("%d findings in what was filled before", n)
+			t.Fatalf("%d findings in the data of an earlier release, want at least 2", n)
 		}
 		steps, err := schema.Migrations(d.Dialect.Name)
 		if err != nil {
@@ -67,7 +66,8 @@ func exec(t *testing.T, d *db.DB, statement string) {
 	}
 }
 
-// hidden are the rows of scope_hidden, those that meet as one.
+// hidden returns the rows of scope_hidden. It joins rows of the same projects whose spans
+// touch.
 func hidden(t *testing.T, d *db.DB) []int64 {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `SELECT by_id, scope_id, since_moment, until_moment FROM scope_hidden ORDER BY 1, 2, 3`)

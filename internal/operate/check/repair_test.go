@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// others are rows of tables that the history does not fill.
+// others are statements that add rows to the tables that history does not fill.
 var others = []string{
 	`UPDATE audit SET feed = 3, generation = 3 WHERE id = 1`,
 	`UPDATE sequence SET value = 3 WHERE name IN ('feed', 'webhook')`,
@@ -46,38 +46,38 @@ func fill(t *testing.T, d *db.DB) {
 	}
 }
 
-// unfound are damages that no check can find, with the reason.
+// unfound are damages that no check can find. why is the reason.
 var unfound = []struct{ why, sql string }{
-	{"nothing refers to a token, but for who sends it", `DELETE FROM access_token`},
-	{"a restore that has ended leaves no row", `DELETE FROM unfinished_restore`},
-	{"no release writes sessions there", `DELETE FROM session`},
-	{"an accepted request is known to its client alone", `DELETE FROM bulk_request`},
+	{"no row refers to an access token", `DELETE FROM access_token`},
+	{"a restore that has finished leaves no row", `DELETE FROM unfinished_restore`},
+	{"no release writes to the table session", `DELETE FROM session`},
+	{"no row refers to an accepted request", `DELETE FROM bulk_request`},
 	{"a subscription may have been deleted: its deliveries are dropped when they are due", `DELETE FROM webhook_subscription`},
 	{"deliveries are removed when they have ended", `DELETE FROM webhook_delivery`},
 	{"receipts are removed when there are many", `DELETE FROM webhook_receipt`},
-	{"the next start writes it again", `DELETE FROM secret_check`},
+	{"the next start writes the row again", `DELETE FROM secret_check`},
 	{"events are removed when they are old", `DELETE FROM audit_trail`},
 	{"a purge that has ended leaves no row", `DELETE FROM definition_purge`},
 	{"texts may have been removed", `DELETE FROM localization`},
 	{"a setting that nobody has set has no row", `DELETE FROM setting`},
-	{"a process may have ended; one that runs writes its row again within ten seconds", `DELETE FROM process`},
-	{"the parts of contents are read by package blob, whose findings `check` prints too", `DELETE FROM blob_part`},
-	{"what a version of the past says stands nowhere else", `UPDATE asset_version SET description = 'x' WHERE id = 1005 AND moment = created_moment`},
-	{"versions do not say which links began with them, only how many", `UPDATE asset_link SET to_id = 1003 WHERE from_id = 1011 AND relation = 5`},
-	{"which role a member had stands nowhere else", `UPDATE scope_member SET role_id = -999 WHERE scope_id = 1001`},
-	{"versions of well-known assets do not say how many links they have", `DELETE FROM asset_link WHERE since_moment = 0 AND relation <> 34`},
-	{"the rows of write_lock are made when they are locked", `INSERT INTO write_lock (slot, lock_count) VALUES (999, 1)`},
-	{"how many writes there are of a member counts for those who wait for them alone", `INSERT INTO member_write (member_id, slot, writes) VALUES (20, 999, 1)`},
-	{"a password is known to nobody", `UPDATE credential SET password_hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2k'`},
+	{"a process may have ended; a running process writes its row again within ten seconds", `DELETE FROM process`},
+	{"package blob checks the parts of contents; `api check` also prints its findings", `DELETE FROM blob_part`},
+	{"no other row has the values of a past version", `UPDATE asset_version SET description = 'x' WHERE id = 1005 AND moment = created_moment`},
+	{"versions only have the number of their links", `UPDATE asset_link SET to_id = 1003 WHERE from_id = 1011 AND relation = 5`},
+	{"no other row has the role of a member", `UPDATE scope_member SET role_id = -999 WHERE scope_id = 1001`},
+	{"versions of well-known assets do not have the number of their links", `DELETE FROM asset_link WHERE since_moment = 0 AND relation <> 34`},
+	{"rows of write_lock are created when they are locked", `INSERT INTO write_lock (slot, lock_count) VALUES (999, 1)`},
+	{"the number of a member's writes depends on no other row", `INSERT INTO member_write (member_id, slot, writes) VALUES (20, 999, 1)`},
+	{"no other row has the hash of a password", `UPDATE credential SET password_hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2k'`},
 }
 
-// more are damages of corruptions' kind, to rows that fill makes.
+// more are further damages, of the rows that fill creates.
 var more = []damage{
 	{"one of several links that began together", `DELETE FROM asset_link WHERE from_id = 1005 AND relation = 1 AND until_moment > 99999`, "number of links: asset_version 1005", false},
 	{"a link that has ended", `DELETE FROM asset_link WHERE from_id = 1005 AND relation = 1 AND until_moment < 99999`, "number of links: asset_version 1005", false},
 	{"all links of an asset", `DELETE FROM asset_link WHERE from_id = 1011`, "number of links: asset_version 1011", false},
 	{"a tag that is gone", `DELETE FROM asset_value WHERE value = 'b'`, "number of links: asset_version 1005", false},
-	{"a link too many", `INSERT INTO asset_link VALUES (5, 4, 1011, 1011, 1011, 9223372036854775807)`, "number of links: asset_version 1011", false},
+	{"an additional link", `INSERT INTO asset_link VALUES (5, 4, 1011, 1011, 1011, 9223372036854775807)`, "number of links: asset_version 1011", false},
 	{"a member's link to a project", `DELETE FROM asset_link WHERE from_id = 1001 AND relation = 34`, "memberships: scope_member 1001", true},
 	{"a former member's link to a project", `DELETE FROM asset_link WHERE from_id = 1002 AND relation = 34`, "memberships: scope_member 1002", true},
 	{"the status that a timebox has", `DELETE FROM asset_link WHERE from_id = 1010 AND relation = 39 AND until_moment > 99999`, "states: asset 1010", true},
@@ -87,7 +87,7 @@ var more = []damage{
 	{"a sequence of Numbers", `DELETE FROM sequence WHERE name = 'number:Story'`, "numbers: sequence 0", true},
 	{"the generation of the model", `DELETE FROM sequence WHERE name = 'model'`, "rows of migrations: sequence 0", true},
 	{"the codes of custom attributes", `DELETE FROM sequence WHERE name = 'custom type'`, "rows of migrations: sequence 0", false},
-	{"from when on history is kept", `DELETE FROM sequence WHERE name = 'horizon'`, "rows of migrations: sequence 0", false},
+	{"the moment from which on history is kept", `DELETE FROM sequence WHERE name = 'horizon'`, "rows of migrations: sequence 0", false},
 	{"a lock", `DELETE FROM tree_lock WHERE name = 'Scope'`, "rows of migrations: tree_lock 0", true},
 	{"the row of checks", `DELETE FROM system_check`, "rows of migrations: system_check 0", true},
 	{"a stamp of the past", `DELETE FROM moment_stamp WHERE last_moment = (SELECT m FROM (SELECT MIN(last_moment) AS m FROM moment_stamp) x)`, "moment stamps: moment_stamp", true},
@@ -97,9 +97,9 @@ var more = []damage{
 	{"a password that is empty", `UPDATE credential SET password_hash = '' WHERE member_id = 1007`, "passwords: credential 1007", false},
 	{"a password that is cut", `UPDATE credential SET password_hash = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$' WHERE member_id = 1007`, "passwords: credential 1007", false},
 	{"a payload", `DELETE FROM webhook_payload`, "payloads: webhook_delivery 1", false},
-	{"two names that changed places", `UPDATE asset SET name = CASE id WHEN 1005 THEN 'S2' ELSE 'S!' END WHERE id IN (1005, 1011)`, "current version: asset 1005", true},
-	{"an asset of another moment", `UPDATE asset SET moment = moment + 5000 WHERE id = 1005`, "current version: asset 1005", true},
-	{"an end of a version beyond the next", `UPDATE asset_version SET until_moment = until_moment + 5000 WHERE id = 1005 AND moment = created_moment`, "versions: asset_version 1005", true},
+	{"two names that were exchanged", `UPDATE asset SET name = CASE id WHEN 1005 THEN 'S2' ELSE 'S!' END WHERE id IN (1005, 1011)`, "current version: asset 1005", true},
+	{"an asset with a moment that has no version", `UPDATE asset SET moment = moment + 5000 WHERE id = 1005`, "current version: asset 1005", true},
+	{"a version that ends after the next version begins", `UPDATE asset_version SET until_moment = until_moment + 5000 WHERE id = 1005 AND moment = created_moment`, "versions: asset_version 1005", true},
 	{"an attribute in the JSON", `UPDATE asset SET attrs = NULL WHERE id = 1005`, "current version: asset 1005", true},
 	{"the project tree", `DELETE FROM scope_closure`, "project tree: scope_closure", true},
 	{"the hidden projects", `DELETE FROM scope_hidden`, "hidden projects: scope_hidden", true},
@@ -110,16 +110,16 @@ var more = []damage{
 	{"the assets", `DELETE FROM asset`, "versions: asset_version", true},
 }
 
-// loosely compared are tables that a mend may make otherwise: a sequence goes on from the
-// highest value in use, which may be lower than before, and the last of the moments of a
-// stamp may have been used by no version.
+// loosely are tables that a repair may restore with other values, so that tests do not compare
+// them. A sequence gets the highest value in use, which may be lower than before. The last
+// moment of a stamp may have no version.
 var loosely = []string{"sequence", "moment_stamp"}
 
-// TestEachTableIsDamaged holds the damages against the tables that there are: one of each
-// is found, or stands among those that cannot be.
+// TestEachTableIsDamaged expects every table to have a damage that is found, or one that
+// cannot be found.
 func TestEachTableIsDamaged(t *testing.T) {
 	d := testdb.SQLite(t)
-	damaged := map[string]bool{"schema_migration": true} // the command refuses before it checks: it reads which migrations are done
+	damaged := map[string]bool{"schema_migration": true} // without its rows the command refuses before it checks
 	for _, c := range all() {
 		damaged[tableOf(c.sql)] = true
 	}
@@ -133,7 +133,7 @@ func TestEachTableIsDamaged(t *testing.T) {
 		delete(damaged, table.Name)
 	}
 	if len(damaged) > 0 {
-		t.Errorf("damages of %v, which are not there", slices.Collect(maps.Keys(damaged)))
+		t.Errorf("damages of tables that do not exist: %v", slices.Collect(maps.Keys(damaged)))
 	}
 }
 
@@ -145,7 +145,7 @@ func tableOf(statement string) string {
 	return words[2]
 }
 
-// TestUnfound holds the list of what cannot be found against the checks.
+// TestUnfound expects the checks to find none of the damages of unfound.
 func TestUnfound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -159,7 +159,7 @@ func TestUnfound(t *testing.T) {
 
 func present(context.Context) (*meta.Model, error) { return model, nil }
 
-// mending is a repair that runs alone and collects what it has mended.
+// mending returns a repair that appends to mended the findings that it has fixed.
 func mending(mended *[]check.Finding) check.Repair {
 	return check.Repair{
 		Guard:  func(context.Context, db.Querier) error { return nil },
@@ -168,9 +168,9 @@ func mending(mended *[]check.Finding) check.Repair {
 	}
 }
 
-// TestRepair makes each damage that can be mended: the plan shows it and changes nothing,
-// the repair makes every table what it was, and no check finds anything then. The short
-// form makes one damage of each check, and has a plan of three.
+// TestRepair makes each damage that can be fixed. The plan shows the finding and changes
+// nothing. The repair restores every table, and then no check finds anything. The short form
+// makes one damage for each check, and plans only three.
 func TestRepair(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -189,20 +189,20 @@ func TestRepair(t *testing.T) {
 	})
 }
 
-// repaired repairs a damage and expects the contents to be what they were before it.
+// repaired repairs a damage, and expects the contents to be as before the damage.
 func repaired(t *testing.T, d *db.DB, c damage, before map[string][]string) {
 	t.Helper()
 	var mended []check.Finding
 	left, err := mending(&mended).Do(t.Context(), d, present)
 	if err != nil || len(left) > 0 || len(mended) == 0 {
-		t.Fatalf("%s: %d mended, %v left: %v", c.why, len(mended), left, err)
+		t.Fatalf("%s: %d fixed, %v left: %v", c.why, len(mended), left, err)
 	}
 	after := contents(t, d)
 	if diff := difference(before, after, loosely); diff != "" {
-		t.Fatalf("%s: after the repair %s", c.why, diff)
+		t.Fatalf("%s: after the repair: %s", c.why, diff)
 	}
 	if testing.Short() && difference(before, after, nil) == "" {
-		return // what was sound before is sound
+		return // the database is as before the damage, when it had no findings
 	}
 	var found []check.Finding
 	err = d.Read(t.Context(), func(tx *db.Tx) (err error) {
@@ -210,11 +210,11 @@ func repaired(t *testing.T, d *db.DB, c damage, before map[string][]string) {
 		return err
 	})
 	if err != nil || len(found) > 0 {
-		t.Fatalf("%s: after the repair %v %v", c.why, found, err)
+		t.Fatalf("%s: findings after the repair: %v, %v", c.why, found, err)
 	}
 }
 
-// shows expects a plan to show what it would do, and to change nothing.
+// shows expects the plan to have a finding that can be fixed, and to change nothing.
 func shows(t *testing.T, d *db.DB, c damage) {
 	t.Helper()
 	damaged := contents(t, d)
@@ -222,14 +222,15 @@ func shows(t *testing.T, d *db.DB, c damage) {
 	if err != nil || !slices.ContainsFunc(found, func(f check.Finding) bool {
 		return len(f.Mends()) > 0 && strings.Contains(f.String(), "`api repair` fixes it")
 	}) {
-		t.Fatalf("%s: the plan has nothing to mend: %v %v", c.why, found, err)
+		t.Fatalf("%s: the plan has nothing to fix: %v, %v", c.why, found, err)
 	}
 	if diff := difference(damaged, contents(t, d), nil); diff != "" {
-		t.Fatalf("%s: the plan changes %s", c.why, diff)
+		t.Fatalf("%s: the plan has changed the database: %s", c.why, diff)
 	}
 }
 
-// Two links at once are made one, and of two roles at once the later one counts.
+// A repair replaces two overlapping links by one link. It ends the earlier of two overlapping
+// roles when the later role begins.
 func TestRepairOfDoubles(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -262,8 +263,8 @@ func TestRepairOfDoubles(t *testing.T) {
 	})
 }
 
-// A repair that is broken off changes nothing halfway, and goes on when it runs again; what
-// is not sound at its source ends it.
+// A repair that is interrupted leaves no transaction half done, and continues when it runs
+// again. It ends without changes if rows that other rows are derived from cannot be fixed.
 func TestRepairGoesOn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -297,10 +298,10 @@ func TestRepairGoesOn(t *testing.T) {
 		damaged := contents(t, d)
 		var mended []check.Finding
 		if left, err := mending(&mended).Do(t.Context(), d, present); err != nil || len(left) == 0 || len(mended) > 0 {
-			t.Errorf("%v left, %v mended: %v", left, mended, err)
+			t.Errorf("%v left, %v fixed: %v", left, mended, err)
 		}
 		if diff := difference(damaged, contents(t, d), nil); diff != "" {
-			t.Errorf("derived from versions that are not all there: %s", diff)
+			t.Errorf("the repair derived rows from damaged versions: %s", diff)
 		}
 		refused := errors.New("refused")
 		exec(t, d, `UPDATE audit SET folded = 'x'`)
@@ -312,7 +313,8 @@ func TestRepairGoesOn(t *testing.T) {
 	})
 }
 
-// contents are the rows of each table as text, in order, but how often they were locked.
+// contents returns the rows of each table as sorted texts. It omits the counters of locks and
+// of writes.
 func contents(t *testing.T, d *db.DB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -352,7 +354,8 @@ func quoted(d *db.DB, names []string) []string {
 	return all
 }
 
-// difference is what two contents do not share, but for some tables.
+// difference returns the rows that are in only one of two contents. It ignores the tables in
+// but.
 func difference(before, after map[string][]string, but []string) string {
 	var b strings.Builder
 	for _, table := range slices.Sorted(maps.Keys(before)) {
@@ -361,12 +364,12 @@ func difference(before, after map[string][]string, but []string) string {
 		}
 		for _, row := range before[table] {
 			if !slices.Contains(after[table], row) {
-				fmt.Fprintf(&b, "%s lacks%s\n", table, row)
+				fmt.Fprintf(&b, "%s: missing:%s\n", table, row)
 			}
 		}
 		for _, row := range after[table] {
 			if !slices.Contains(before[table], row) {
-				fmt.Fprintf(&b, "%s has%s\n", table, row)
+				fmt.Fprintf(&b, "%s: added:%s\n", table, row)
 			}
 		}
 	}

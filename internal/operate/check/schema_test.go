@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// altered calls test with a database that it may alter, of each dialect.
+// altered calls test for each dialect, with a database of its own that it may alter.
 func altered(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -27,8 +27,8 @@ func altered(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	}
 }
 
-// droppable is the statement that drops a key, empty where the database cannot: SQLite
-// keeps those of constraints.
+// droppable returns the statement that drops a key. It is empty if the database cannot drop
+// the key: SQLite cannot drop the keys of constraints.
 func droppable(d *db.DB, table string, k db.Key) string {
 	switch {
 	case d.Dialect.Name == "mysql" && k.Name == "PRIMARY":
@@ -41,11 +41,11 @@ func droppable(d *db.DB, table string, k db.Key) string {
 	return ""
 }
 
-// adminLogin is the row of the administrator who can log in, as migrate makes it.
+// adminLogin inserts the login of the administrator, as the command migrate does.
 const adminLogin = `INSERT INTO credential (member_id, username, folded, version, disabled, password_hash) ` +
 	`VALUES (20, 'admin', 'admin', 1, 0, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g')`
 
-// Every key that is dropped is found, and made again as it was.
+// The checks find every missing key, and a repair creates it again.
 func TestEachKeyIsMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -72,15 +72,15 @@ func TestEachKeyIsMadeAgain(t *testing.T) {
 		var mended []check.Finding
 		left, err := mending(&mended).Do(t.Context(), d, present)
 		if err != nil || len(left) > 0 || len(mended) != len(dropped) || len(dropped) < 40 {
-			t.Fatalf("%d keys dropped, %d made again, %v left: %v", len(dropped), len(mended), left, err)
+			t.Fatalf("%d keys dropped, %d created again, %v left: %v", len(dropped), len(mended), left, err)
 		}
 		if after := keys(t, d); !maps.EqualFunc(before, after, sameKeys) {
-			t.Errorf("tables were %v, are %v", before, after)
+			t.Errorf("the keys were %v and are %v", before, after)
 		}
 	})
 }
 
-// sameKeys compares keys by name.
+// sameKeys reports whether two tables have the same keys, in any order.
 func sameKeys(a, b []db.Key) bool {
 	byName := func(a, b db.Key) int { return strings.Compare(a.Name, b.Name) }
 	return slices.EqualFunc(slices.SortedFunc(slices.Values(a), byName), slices.SortedFunc(slices.Values(b), byName),
@@ -96,7 +96,7 @@ func keys(t *testing.T, d *db.DB) map[string][]db.Key {
 	return all
 }
 
-// A key of other columns is found and made as it should be.
+// The checks find a key with the wrong columns, and a repair creates it with the right columns.
 func TestKeyOfOtherColumns(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -111,12 +111,12 @@ func TestKeyOfOtherColumns(t *testing.T) {
 		var mended []check.Finding
 		left, err := mending(&mended).Do(t.Context(), d, present)
 		if err != nil || len(left) > 0 || len(mended) != 1 || !maps.EqualFunc(before, keys(t, d), sameKeys) {
-			t.Errorf("%v mended, %v left: %v", mended, left, err)
+			t.Errorf("%v fixed, %v left: %v", mended, left, err)
 		}
 	})
 }
 
-// Every table that is missing is found, and every column that has another name.
+// The checks find every missing table, and a missing column of every table.
 func TestEachTableIsMissed(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		for _, table := range tables(t, d) {
@@ -139,7 +139,7 @@ func TestEachTableIsMissed(t *testing.T) {
 	})
 }
 
-// Tables whose rows can be computed are made again, with their keys and rows.
+// A repair creates missing tables whose rows can be computed, with their keys and rows.
 func TestTablesAreMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -151,13 +151,13 @@ func TestTablesAreMadeAgain(t *testing.T) {
 		var mended []check.Finding
 		left, err := mending(&mended).Do(t.Context(), d, present)
 		if err == nil || !strings.Contains(err.Error(), "running processes") {
-			t.Fatalf("%v mended, %v left: %v", mended, left, err)
+			t.Fatalf("%v fixed, %v left: %v", mended, left, err)
 		}
 		if left, err = mending(&mended).Do(t.Context(), d, present); err != nil || len(left) > 0 {
-			t.Fatalf("%v mended, %v left: %v", mended, left, err)
+			t.Fatalf("%v fixed, %v left: %v", mended, left, err)
 		}
 		if after := keys(t, d); !maps.EqualFunc(before, after, sameKeys) {
-			t.Errorf("tables were %v, are %v", before, after)
+			t.Errorf("the keys were %v and are %v", before, after)
 		}
 		if diff := difference(rows, contents(t, d), []string{"moment_stamp"}); diff != "" {
 			t.Error(diff)
