@@ -55,7 +55,7 @@ func passes(err error) bool {
 func newClient(o Options) (*client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the URL of the service has the form http://host:port/alds")
+		return nil, errors.New("the URL of the service must have the form http://host:port/alds")
 	}
 	c := &client{http: http.Client{Timeout: 5 * time.Minute}, user: u.User, token: o.Token, patience: o.Patience}
 	u.User = nil
@@ -174,7 +174,7 @@ func (c *client) send(ctx context.Context, method, path, key string, body []byte
 		return nil, refused(res.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return nil, &refusal{res.StatusCode, fmt.Sprintf("%s is no service of alds: %v", c.base, err)}
+		return nil, &refusal{res.StatusCode, fmt.Sprintf("%s is not an alds service: %v", c.base, err)}
 	}
 	return res.Header, nil
 }

@@ -317,7 +317,7 @@ func TestUnknown(t *testing.T) {
 		if err == nil || counts != tried || counts.Created != 3 || counts.Rejected != 1 {
 			t.Errorf("got %+v, the dry run %+v, %v", counts, tried, err)
 		}
-		for _, want := range []string{`line 4, U-3: Source: no StorySource is called "Nowhere"`, `"nobody"`, "made besides: Team (1)"} {
+		for _, want := range []string{`line 4, U-3: Source: no StorySource is called "Nowhere"`, `"nobody"`, "also created: Team (1)"} {
 			for _, text := range []string{foretold, said} {
 				if !strings.Contains(text, want) {
 					t.Errorf("not said: %s\n%s", want, text)

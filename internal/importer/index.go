@@ -52,7 +52,7 @@ func (x *index) root(ctx context.Context, typ string) (string, error) {
 		return t.keys, nil
 	}
 	if err := x.load(ctx, t.keys); err != nil {
-		return "", fmt.Errorf("read the keys of what is there: %w", err)
+		return "", fmt.Errorf("read the keys of existing assets: %w", err)
 	}
 	x.roots[t.keys] = true
 	return t.keys, nil
@@ -122,7 +122,7 @@ func (x *index) add(root, key, oid string, fresh bool) error {
 	typ, number, _ := strings.Cut(oid, ":")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no Oid", oid)
+		return fmt.Errorf("%q is not an Oid", oid)
 	}
 	x.assets[digestOf(root, key)] = asset{id: id, typ: x.typeNumber(typ), fresh: fresh}
 	return nil

@@ -149,7 +149,7 @@ func (s *issues) enter() error {
 	case t == json.Delim('{'):
 		s.place, s.page = inObject, map[string]json.RawMessage{}
 	default:
-		return fmt.Errorf("%v in the place of an issue", t)
+		return fmt.Errorf("%v instead of an issue", t)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (s *issues) member() error {
 	if name == "issues" {
 		t, err := s.json.Token()
 		if err == nil && t != json.Delim('[') {
-			err = errors.New("issues are no list")
+			err = errors.New("the member issues is not a list")
 		}
 		s.place, s.inPage = inList, true
 		return err

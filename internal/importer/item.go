@@ -133,7 +133,7 @@ func (m *Mapping) takeAll(rec record, it *item) error {
 		default:
 			keys, others := m.links(vs[0])
 			if len(keys) > 0 && others {
-				return fmt.Errorf("%s: links and other values", name)
+				return fmt.Errorf("%s has both links and other values", name)
 			}
 			if len(keys) > 0 {
 				it.Links[name] = links{Keys: keys}
@@ -298,7 +298,7 @@ func (r *rule) date(text string) (string, error) {
 			return at.UTC().Format("2006-01-02T15:04:05.000Z"), nil
 		}
 	}
-	return "", fmt.Errorf("%q has none of the forms %s", text, strings.Join(r.Date, ", "))
+	return "", fmt.Errorf("%q matches none of the date formats %s", text, strings.Join(r.Date, ", "))
 }
 
 // remarks reads comments: date;author;text.

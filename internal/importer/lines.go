@@ -40,7 +40,7 @@ func (l *lines) next() (record, error) {
 }
 
 var (
-	errLineTooLong   = fmt.Errorf("the line is longer than %d MiB; it is not among the rejected records", maxRecord>>20)
+	errLineTooLong   = fmt.Errorf("the line is longer than %d MiB; it is not written to the file of rejected records", maxRecord>>20)
 	errTooManyValues = fmt.Errorf("the record has more than %d values", maxValues)
 )
 
@@ -71,7 +71,7 @@ func fieldsOf(text []byte) (map[string][]any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // as written, no digit lost
 	if err := d.Decode(&object); err != nil {
-		return nil, fmt.Errorf("no JSON object: %w", err)
+		return nil, fmt.Errorf("the line is not a JSON object: %w", err)
 	}
 	if rest, _ := io.ReadAll(d.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
 		return nil, errors.New("the line has more than one JSON object")

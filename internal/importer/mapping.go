@@ -131,7 +131,7 @@ func knownFields(n *yaml.Node, into any) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if key := n.Content[i]; !known[key.Value] {
-			return fmt.Errorf("line %d: there is no %s", key.Line, key.Value)
+			return fmt.Errorf("line %d: unknown key %s", key.Line, key.Value)
 		}
 	}
 	return nil
@@ -178,7 +178,7 @@ func (m *Mapping) complete() error {
 		m.Separator = ","
 	}
 	if len([]rune(m.Separator)) != 1 {
-		return fmt.Errorf("separator is one character, not %q", m.Separator)
+		return fmt.Errorf("separator must be one character, not %q", m.Separator)
 	}
 	if m.Key.Attribute == "" {
 		m.Key.Attribute = "Reference"
@@ -187,10 +187,10 @@ func (m *Mapping) complete() error {
 		m.Key.Column = m.Key.Attribute
 	}
 	if m.Key.Column == "" {
-		return errors.New("key names the column that has the key of a record")
+		return errors.New("key must name the column with the key of each record")
 	}
 	if len(m.Type.Column) == 0 && m.Type.Default == nil {
-		return errors.New("type says of which asset type a record becomes one: {column: …} or {default: Story}")
+		return errors.New("type must say which asset type a record becomes: {column: …} or {default: Story}")
 	}
 	if m.Comments != nil {
 		if m.Comments.Unknown == "" {
@@ -216,10 +216,10 @@ func (r *rule) complete() error {
 		return err
 	}
 	if !slices.Contains([]string{"", "reject", leaveOut, create}, r.Unknown) {
-		return fmt.Errorf("unknown is reject, %s or %s, not %s", leaveOut, create, r.Unknown)
+		return fmt.Errorf("unknown must be reject, %s or %s, not %s", leaveOut, create, r.Unknown)
 	}
 	if r.Key && r.Unknown == create {
-		return errors.New("keys of records that are not there cannot be created")
+		return errors.New("a rule with `key: true` cannot have `unknown: create`")
 	}
 	return nil
 }

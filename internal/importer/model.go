@@ -89,7 +89,7 @@ func (m *model) related(ctx context.Context, typ, name string) (string, error) {
 	if a, ok := t.attributes[name]; ok && a.RelatedAsset.Nameref != "" {
 		return a.RelatedAsset.Nameref, nil
 	}
-	return "", problemf("%s.%s is no relation", typ, name)
+	return "", problemf("%s.%s is not a relation", typ, name)
 }
 
 // takes reports whether a relation of a type takes assets of another type.

@@ -39,14 +39,15 @@ func (r *run) finish() error {
 			return err
 		}
 	}
-	fmt.Fprintf(r.o.Out, "%d records: %d created, %d updated, %d left as they are, %d rejected\n", c.Records, c.Created, c.Updated, c.Skipped, c.Rejected)
-	r.summarize("made besides", r.resolver.created)
-	r.summarize("left out, since nothing has the name or key", r.resolver.leftOut)
+	fmt.Fprintf(r.o.Out, "%d records: %d created, %d updated, %d unchanged, %d rejected\n",
+		c.Records, c.Created, c.Updated, c.Skipped, c.Rejected)
+	r.summarize("also created", r.resolver.created)
+	r.summarize("left out, because nothing suitable has this name or key", r.resolver.leftOut)
 	if c.Lacking > 0 {
-		fmt.Fprintf(r.o.Out, "links to what is not there: %d\n", c.Lacking)
+		fmt.Fprintf(r.o.Out, "links that were not set: %d\n", c.Lacking)
 	}
 	if r.o.DryRun {
-		fmt.Fprintln(r.o.Out, "this was a dry run: nothing of it was written")
+		fmt.Fprintln(r.o.Out, "this was a dry run: nothing was written")
 	}
 	if c.Rejected == 0 && c.Lacking > 0 && r.lost {
 		return fmt.Errorf("%w: links are missing", ErrProblems)
@@ -55,7 +56,7 @@ func (r *run) finish() error {
 		return nil
 	}
 	if r.rejects.path != "" {
-		fmt.Fprintf(r.o.Out, "rejected records are in %s; put them right and import that file\n", r.rejects.path)
+		fmt.Fprintf(r.o.Out, "rejected records are in %s; correct them and import that file\n", r.rejects.path)
 	}
 	return fmt.Errorf("%w: %d of %d records were rejected", ErrProblems, c.Rejected, c.Records)
 }

@@ -60,7 +60,7 @@ func (r *resolver) top(ctx context.Context, text string) error {
 	case len(oids) == 0:
 		return fmt.Errorf("there is no project %s", text)
 	case len(oids) > 1:
-		return fmt.Errorf("%d projects are called %s; --project takes an Oid as well: %s", len(oids), text, strings.Join(oids, ", "))
+		return fmt.Errorf("%d projects have the name %s; use one of these Oids as --project: %s", len(oids), text, strings.Join(oids, ", "))
 	}
 	r.scope = oids[0]
 	return nil
@@ -115,7 +115,7 @@ func (r *resolver) findProject(ctx context.Context, parent, name string) (found,
 			return found{}, err
 		}
 		if len(oids) > 1 {
-			return found{err: problemf("%d projects are called %s", len(oids), name)}, nil
+			return found{err: problemf("%d projects have the name %s", len(oids), name)}, nil
 		}
 		if len(oids) == 1 {
 			return found{ref: oids[0]}, nil
@@ -171,7 +171,7 @@ func (r *resolver) named(ctx context.Context, typ string, candidates []string, n
 			return f, err
 		}
 		if len(oids) > 1 {
-			f.err = problemf("%s %s: the name is that of %d", typ, strconv.Quote(name), len(oids))
+			f.err = problemf("%d assets of type %s have the name %q", len(oids), typ, name)
 			continue
 		}
 		if len(oids) == 1 {
@@ -243,7 +243,7 @@ func (r *resolver) make(ctx context.Context, query map[string]any, typ string, a
 		return found{err: problemf("%s %v cannot be created: %s", typ, attributes["Name"], message)}, nil
 	}
 	if len(a.AssetsCreated.OIDTokens) != 1 {
-		return found{}, fmt.Errorf("%d assets were created in the place of one", len(a.AssetsCreated.OIDTokens))
+		return found{}, fmt.Errorf("%d assets were created instead of one", len(a.AssetsCreated.OIDTokens))
 	}
 	return found{ref: a.AssetsCreated.OIDTokens[0]}, nil
 }

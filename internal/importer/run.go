@@ -38,7 +38,7 @@ type Counts struct {
 }
 
 // ErrProblems is the end of an import that has read everything and not taken all of it.
-var ErrProblems = errors.New("not everything was taken")
+var ErrProblems = errors.New("not everything was imported")
 
 // maxBatch bounds the bytes of the records of one request.
 const maxBatch = 4 << 20
@@ -85,7 +85,8 @@ func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 		return Counts{}, fmt.Errorf("%s: %w", o.File, err)
 	}
 	if t, ok := src.(*table); ok && !slices.Contains(t.columns, m.Key.Column) {
-		return Counts{}, fmt.Errorf("%s has no column %s, which must have the key of each record; `key` of a mapping names another column", o.File, m.Key.Column)
+		return Counts{}, fmt.Errorf("%s has no column %s, which must have the key of each record; `key` in a mapping can name another column",
+			o.File, m.Key.Column)
 	}
 	if r.rejects = (&rejects{head: src.head()}); !o.DryRun {
 		r.rejects.path = o.beside(".rejects" + src.suffix())
@@ -170,7 +171,7 @@ func (r *run) all(ctx context.Context, src source) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("behind record %d: %w", r.counts.Records, errors.Join(err, r.flush(ctx)))
+			return fmt.Errorf("after record %d: %w", r.counts.Records, errors.Join(err, r.flush(ctx)))
 		}
 		r.counts.Records++
 		it, err := r.mapping.translate(rec)
@@ -209,7 +210,7 @@ func (r *run) resume(ctx context.Context) error {
 	if err := r.made.load(); err != nil {
 		return err
 	}
-	r.progress.say("An import was cut off; it goes on.")
+	r.progress.say("An earlier import was interrupted; this import continues it.")
 	done, err := r.executed(ctx, s)
 	if err != nil || done {
 		return err
