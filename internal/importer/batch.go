@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// importable are the attributes that only an import of the service takes, and only
-// for new assets.
+// importable are the attributes that the service sets only with the config "import", and only
+// on new assets.
 var importable = []string{"CreateDate", "CreateDateUTC", "CreatedBy", "ChangeDate", "ChangeDateUTC", "ChangedBy"}
 
-// entry is an item that waits to be sent, with what was found for it.
+// entry is an item in a batch.
 type entry struct {
 	item
 
-	root   string
-	asset  asset // what has its key
-	exists bool  // asset is there
-	at     int   // its place in the batch
-	lacks  []lack
-	on     []int // entries of the batch that it refers to by their aliases
+	root   string // the type whose assets have the key
+	asset  asset  // the asset with the item's key, if exists
+	exists bool   // an asset has the item's key
+	at     int    // index in the batch
+	lacks  []lack // links that are set at the end
+	on     []int  // entries of the batch to which it refers by alias
 }
 
-// batch is what is sent together.
+// batch has the entries that are sent in one request.
 type batch struct {
 	entries []entry
-	bytes   int
-	keys    map[digest]int // the entry that will have a key
+	bytes   int            // total size of the records
+	keys    map[digest]int // index of the entry with a key or another name
 }
 
 func (b *batch) add(e entry) {
@@ -43,7 +43,7 @@ func (b *batch) add(e entry) {
 	b.bytes += len(e.Raw)
 }
 
-// position returns which entry will have a key.
+// position returns the index of the entry that has a key or another name.
 func (b *batch) position(root, name string) (int, bool) {
 	n, ok := b.keys[digestOf(root, name)]
 	if !ok {
@@ -52,25 +52,26 @@ func (b *batch) position(root, name string) (int, bool) {
 	return n, ok
 }
 
+// alias returns the alias of the nth entry in the request of its batch.
 func alias(n int) string { return fmt.Sprintf("@r%d", n) }
 
-// request is a batch as commands.
+// request has the commands of a batch.
 type request struct {
 	commands []any
-	entries  []int // by command the entry that it is of; -1: of none
-	idle     int   // entries that need no command
-	imports  bool
-	creates  []created
-	later    []digest       // of these, the keys of those whose links are set at the end
-	check    map[string]any // a query that finds what an update adds; nil: there is none
-	stubs    map[string]bool
+	entries  []int           // by command: the index of its entry; -1: none
+	idle     int             // number of entries that need no command
+	imports  bool            // it needs the config "import"
+	creates  []created       // the assets that it creates
+	later    []digest        // keys of those assets whose links are set at the end
+	check    map[string]any  // a query that finds a comment that the request adds; nil: it adds none
+	stubs    map[string]bool // aliases that stub has added
 }
 
 func (q *request) add(command any, entry int) {
 	q.commands, q.entries = append(q.commands, command), append(q.entries, entry)
 }
 
-// flush sends the batch. Records that the service refuses are rejected.
+// flush sends the batch and begins a new one. It rejects the records that the service refuses.
 func (r *run) flush(ctx context.Context) error {
 	b := r.batch
 	r.batch = batch{keys: map[digest]int{}}
@@ -94,9 +95,10 @@ func (r *run) flush(ctx context.Context) error {
 	return r.settle(ctx, &b, q, a)
 }
 
-// isAtFault reports whether an error is that of a request which the service does not take,
-// or never completes while it answers others. Where it cannot say what became of it, the
-// import ends, and finds out when it goes on.
+// isAtFault reports whether the request is the cause of an error: the service refuses it with
+// 400 or 413, or it does not complete it although it answers other requests. It returns false
+// if the service does not know the outcome of the request. The import then ends, and the next
+// run finds out.
 func (r *run) isAtFault(ctx context.Context, err error) bool {
 	if !isStatus(err, http.StatusServiceUnavailable) || strings.Contains(err.Error(), "outcome") {
 		return isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge)
@@ -106,8 +108,8 @@ func (r *run) isAtFault(ctx context.Context, err error) bool {
 	return failed == nil
 }
 
-// divide sends the halves of a batch that the service does not read; of one record
-// it is the record's fault.
+// divide sends the two halves of a batch whose request is at fault. It rejects the record if
+// the batch has only one.
 func (r *run) divide(ctx context.Context, b batch, cause error) error {
 	if len(b.entries) == 1 {
 		return r.reject(b.entries[0].item, cause)
@@ -126,7 +128,8 @@ func (r *run) divide(ctx context.Context, b batch, cause error) error {
 	return nil
 }
 
-// request makes the commands of a batch, and rejects what cannot be one.
+// request returns the commands of a batch. It rejects records that cannot become a command, and
+// postpones records that wait for others.
 func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 	q := &request{stubs: map[string]bool{}}
 	there, err := r.present(ctx, b)
@@ -136,7 +139,7 @@ func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 	for i, e := range b.entries {
 		command, err := r.command(ctx, b, q, i, there)
 		if isProblem(err) || errors.Is(err, errWaits) {
-			b.entries[i].Key = "" // it will not be there
+			b.entries[i].Key = "" // no command creates it, so nothing may refer to it
 			if isProblem(err) {
 				err = r.reject(e.item, err)
 			} else {
@@ -165,7 +168,8 @@ func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 	return q, nil
 }
 
-// command is what creates or updates the asset of an entry; nil: there is nothing to do.
+// command returns the command that creates or updates the asset of the ith entry. It returns
+// nil if nothing changes. there has the current values of existing assets by Oid.
 func (r *run) command(ctx context.Context, b *batch, q *request, i int, there map[string]present) (any, error) {
 	e := b.entries[i]
 	values := maps.Clone(e.Values)
@@ -188,7 +192,8 @@ func (r *run) command(ctx context.Context, b *batch, q *request, i int, there ma
 	return map[string]any{alias(i): values}, nil
 }
 
-// creates reports whether a value creates assets, which an update would do again.
+// creates reports whether a value creates assets. An update must not send such a value,
+// because it would create the assets again.
 func creates(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -199,10 +204,11 @@ func creates(v any) bool {
 	return false
 }
 
-// nowhere is an Oid that nothing has, by which a dry run is rolled back.
+// nowhere is an Oid that no asset has. A dry run ends with a command for it, which fails, so
+// that the service rolls the request back.
 const nowhere = "Scope:9223372036854775807"
 
-// post sends a request: for good, or in a dry run so that all of it is rolled back.
+// post sends a request. In a dry run it makes the service roll the request back.
 func (r *run) post(ctx context.Context, q *request) (answer, error) {
 	config := []string{}
 	if q.imports {
@@ -235,7 +241,8 @@ func (r *run) post(ctx context.Context, q *request) (answer, error) {
 	return r.pending.send(ctx, r.client, sent{Body: body, Creates: q.creates, Check: q.check})
 }
 
-// settle notes what became of each record of a request.
+// settle processes the answer to a request: it counts the results, rejects or postpones the
+// records that failed, and stores the Oids of the new assets and the links to set at the end.
 func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error {
 	failed := a.failures()
 	r.counts.Skipped += q.idle
@@ -253,7 +260,7 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 		gone[i] = bad
 		switch {
 		case bad:
-			b.entries[i].Key = "" // nothing more is done for it
+			b.entries[i].Key = "" // the loop over the entries below skips it
 			if err := r.refused(e, message, gone); err != nil {
 				return err
 			}
@@ -278,8 +285,9 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 	return nil
 }
 
-// refused rejects a record that the service did not take. One that refers to another such
-// record is taken again without it: it may have failed for that alone.
+// refused rejects a record that the service has refused. If the record refers to another
+// refused record, refused postpones it, because that may be the only reason of the failure.
+// gone has the refused entries.
 func (r *run) refused(e entry, message string, gone map[int]bool) error {
 	if slices.ContainsFunc(e.on, func(n int) bool { return gone[n] }) {
 		return r.postpone(e)
@@ -287,14 +295,14 @@ func (r *run) refused(e entry, message string, gone map[int]bool) error {
 	return r.reject(e.item, problemf("%s", message))
 }
 
-// learn takes the Oids of what was made.
+// learn adds the Oids of new assets to the index. made are the entries that created an asset.
 func (r *run) learn(ctx context.Context, made []entry, oids []string) error {
 	var unknown []created
 	for n, e := range made {
 		switch {
 		case r.o.DryRun:
 			r.index.expect(e.root, e.Key, e.Type)
-		case len(oids) == len(made): // nothing was made within them
+		case len(oids) == len(made): // no command created further assets, so the order is that of made
 			if err := r.index.add(e.root, e.Key, oids[n], true); err != nil {
 				return err
 			}

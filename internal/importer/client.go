@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// client speaks to a service as one member.
+// client sends requests to a service with the credentials of one member.
 type client struct {
 	http     http.Client
-	base     string // URL of the instance, without credentials
-	user     *url.Userinfo
-	token    string
+	base     string        // URL of the instance, without credentials
+	user     *url.Userinfo // nil: none
+	token    string        // empty: none
 	patience time.Duration // how long a request is repeated
-	wait     func(error)   // is called before a request is repeated
-	answered bool          // it has: a service that never did is not waited for
+	wait     func(error)   // called before a request is repeated
+	answered bool          // a request has succeeded; before that, no request is repeated
 }
 
-// refusal is an answer other than 200.
+// refusal is an answer with a status other than 200, or an answer that cannot be read.
 type refusal struct {
 	status  int
 	message string
@@ -36,14 +36,14 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the service answered %d: %s", r.status, r.message)
 }
 
-// isStatus reports whether the service refused with a status.
+// isStatus reports whether an error is a refusal with one of the statuses.
 func isStatus(err error, statuses ...int) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return ok && slices.Contains(statuses, r.status)
 }
 
-// passes reports whether the same request may succeed later: the service is busy or
-// away, or the first of two equal requests still runs.
+// passes reports whether the same request may succeed later, because the service is busy or
+// unreachable, or because an equal request still runs.
 func passes(err error) bool {
 	if _, ok := errors.AsType[*refusal](err); !ok {
 		return true // no answer
@@ -63,13 +63,13 @@ func newClient(o Options) (*client, error) {
 	return c, nil
 }
 
-// get reads a path. Errors: refusal.
+// get reads a path as JSON. Errors: also refusal.
 func (c *client) get(ctx context.Context, path string, into any) error {
 	_, err := c.repeat(ctx, http.MethodGet, path, "", nil, into)
 	return err
 }
 
-// query runs one query, and returns where its next page begins, if it has one.
+// query runs one query. next is the cursor of the next page; empty: there are no more pages.
 func (c *client) query(ctx context.Context, query map[string]any, into any) (next string, err error) {
 	body, err := marshal(query)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *client) query(ctx context.Context, query map[string]any, into any) (nex
 	return next, nil
 }
 
-// answer is the part of a bulk response that matters here.
+// answer is the part of the answer to commands that the importer needs.
 type answer struct {
 	AssetsCreated struct {
 		OIDTokens []string `json:"oidTokens"`
@@ -107,8 +107,8 @@ type answer struct {
 	} `json:"commandFailures"`
 }
 
-// failures are the messages of commands that failed, by their index in the request;
-// of several the first.
+// failures returns the messages of failed commands by their index in the request. It returns
+// the first message of each command.
 func (a answer) failures() map[int]string {
 	failed := map[int]string{}
 	for _, f := range a.CommandFailures.Commands {
@@ -119,14 +119,16 @@ func (a answer) failures() map[int]string {
 	return failed
 }
 
-// write sends commands. With a key they are executed once, however often they are sent.
+// write sends commands. With an Idempotency-Key, the service executes them only once, however
+// often they are sent. An empty key sends none.
 func (c *client) write(ctx context.Context, body []byte, key string) (answer, error) {
 	var a answer
 	_, err := c.repeat(ctx, http.MethodPost, "/api/asset", key, body, &a)
 	return a, err
 }
 
-// repeat sends a request until it is answered for good, or patience is at its end.
+// repeat sends a request until it succeeds, fails in a way that a repetition cannot fix, or
+// patience has passed.
 func (c *client) repeat(ctx context.Context, method, path, key string, body []byte, into any) (http.Header, error) {
 	end := time.Now().Add(c.patience)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -179,6 +181,8 @@ func (c *client) send(ctx context.Context, method, path, key string, body []byte
 	return res.Header, nil
 }
 
+// refused returns a refusal with the message of the service. If the answer has no message, it
+// contains the first 200 characters of the answer.
 func refused(status int, text []byte) error {
 	var said struct{ Error string }
 	if json.Unmarshal(text, &said) != nil || said.Error == "" {
@@ -187,7 +191,7 @@ func refused(status int, text []byte) error {
 	return &refusal{status, said.Error}
 }
 
-// marshal is a value as JSON, with < and > as they are.
+// marshal returns a value as JSON, and does not escape <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,18 +1,18 @@
-// Package importer brings records of a file into a running service: CSV, JSON
-// lines, and what Jira exports.
+// Package importer imports the records of a file into a running service. It reads CSV, JSON
+// lines, and the exports of Jira.
 //
 //	file --source--> record --mapping--> item --batch--> POST api/asset
 //
-// A record is what stands in the file, an item is the asset that it becomes. The
-// importer is a client: it speaks HTTP, so that rights, rules, limits and webhooks
-// apply to what it sends, and it can run anywhere.
+// A record is an entry of the file. An item is the asset that a record becomes. The importer
+// is a client of the service and uses HTTP. Rights, rules, limits and webhooks therefore apply
+// to what it writes, and it can run on any machine.
 //
-// Each item has a key, which the service keeps in an attribute (Reference). At the
-// start the keys that the service has are read, so that an item is written once
-// however often the file is imported. A request is noted in a file before it is
-// sent; who is killed meanwhile sends it again at the next start, under the same
-// Idempotency-Key.
+// Each item has a key, which the service stores in an attribute (Reference). Before it writes
+// assets of a type, the importer reads the keys of the existing assets. It therefore creates
+// each item once, however often the file is imported. It stores each request in a file before
+// it sends the request. If the importer is killed, the next run sends that request again with
+// the same Idempotency-Key.
 //
-// Memory holds one batch and 16 bytes of each key with the asset that has it; the
-// file is read once, from beginning to end.
+// The file is read once, from beginning to end. Memory holds one batch, and of each key 16
+// bytes and the asset that has it.
 package importer

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// digest stands for a key: 16 bytes, whatever its length.
+// digest is a hash of a key and the type whose assets have the key. It saves memory.
 type digest [16]byte
 
 // asset is an asset that has a key.
 type asset struct {
-	id    int64 // 0: it would be there, if this were no dry run
-	typ   uint16
-	fresh bool // made by this run
+	id    int64  // 0: a dry run has created the asset and rolled it back
+	typ   uint16 // index of its type in index.names
+	fresh bool   // created by this import
 }
 
-// index knows which asset has which key.
+// index finds assets by their keys.
 type index struct {
 	client *client
 	model  *model
-	roots  map[string]bool
-	names  []string // of types, by number
-	number map[string]uint16
+	roots  map[string]bool   // types whose keys have been read
+	names  []string          // names of types
+	number map[string]uint16 // by name: its index in names
 	assets map[digest]asset
 }
 
@@ -38,8 +38,9 @@ func digestOf(root, key string) digest {
 	return digest(sum[:16])
 }
 
-// root returns the type among whose assets a key names one, and reads their keys when
-// it is asked for the first time.
+// root returns the type in whose assets the keys of a type are unique: the type that declares
+// the attribute of keys. On the first call for that type, root reads all of its keys.
+// Errors: also problem, for a type without that attribute.
 func (x *index) root(ctx context.Context, typ string) (string, error) {
 	t, err := x.model.of(ctx, typ)
 	if err != nil {
@@ -58,7 +59,7 @@ func (x *index) root(ctx context.Context, typ string) (string, error) {
 	return t.keys, nil
 }
 
-// load reads the keys of a type.
+// load reads the keys of all assets of a type.
 func (x *index) load(ctx context.Context, root string) error {
 	query := map[string]any{"from": root, "select": []string{x.model.key}, "filter": []string{x.model.key + "!=''"}}
 	for next, more := "", true; more; more = next != "" {
@@ -71,7 +72,7 @@ func (x *index) load(ctx context.Context, root string) error {
 	return nil
 }
 
-// read runs a query and takes what it finds.
+// read runs a query and adds the keys of its rows. next is the cursor of the next page.
 func (x *index) read(ctx context.Context, query map[string]any, root string, fresh bool) (next string, err error) {
 	var rows []map[string]any
 	next, err = x.client.query(ctx, query, &rows)
@@ -88,8 +89,8 @@ func (x *index) read(ctx context.Context, query map[string]any, root string, fre
 	return next, nil
 }
 
-// created takes the keys of assets that a request has made, of which some are what is
-// known to be among them.
+// created reads and adds the keys of assets that a request has created. oids are all assets
+// that it has created, and among are the items that may be among them.
 func (x *index) created(ctx context.Context, among []created, oids []string, fresh bool) error {
 	types := map[string]map[string]bool{} // by root
 	for _, c := range among {
@@ -117,7 +118,7 @@ func (x *index) created(ctx context.Context, among []created, oids []string, fre
 	return nil
 }
 
-// add takes the key of an asset.
+// add adds an asset with its key.
 func (x *index) add(root, key, oid string, fresh bool) error {
 	typ, number, _ := strings.Cut(oid, ":")
 	id, err := strconv.ParseInt(number, 10, 64)
@@ -128,11 +129,12 @@ func (x *index) add(root, key, oid string, fresh bool) error {
 	return nil
 }
 
-// expect takes a key of an asset that a dry run would have made.
+// expect adds the key of an asset that a dry run has created and rolled back.
 func (x *index) expect(root, key, typ string) {
 	x.assets[digestOf(root, key)] = asset{typ: x.typeNumber(typ), fresh: true}
 }
 
+// typeNumber returns the index of a type in names, and adds a new type.
 func (x *index) typeNumber(name string) uint16 {
 	n, ok := x.number[name]
 	if !ok {
@@ -148,10 +150,10 @@ func (x *index) find(root, key string) (asset, bool) {
 	return a, ok
 }
 
-// alias lets another name lead to an asset, too.
+// alias adds another name of an asset, which links may use.
 func (x *index) alias(root, name string, a asset) { x.assets[digestOf(root, "\x00"+name)] = a }
 
-// named returns the asset that has a key, or another name.
+// named returns the asset that has a key or another name.
 func (x *index) named(root, name string) (asset, bool) {
 	if a, ok := x.find(root, name); ok {
 		return a, true

@@ -8,37 +8,37 @@ import (
 	"io"
 )
 
-// issues is JSON as Jira's search answers it: pages with "issues", a list of issues,
-// or issues alone, one behind another.
+// issues is a source that reads the JSON of Jira's search. The file has pages with a member
+// "issues", lists of issues, or single issues, one after another.
 type issues struct {
 	tape    *tape
 	json    *json.Decoder
 	place   place
-	inPage  bool                       // the list is that of a page
-	page    map[string]json.RawMessage // members of the object that is being read
-	columns map[string]string          // names of custom fields by their ids, as pages tell them
+	inPage  bool                       // the current list is the member "issues" of a page
+	page    map[string]json.RawMessage // members so far of the current object
+	columns map[string]string          // names of custom fields by id, from the member "names" of pages
 
-	held     *spool[heldIssue] // the issues of a page whose names may stand behind them
-	releases bool              // these are the next records
-	end      error             // what comes behind them
+	held     *spool[heldIssue] // issues of a page whose member "names" may follow them
+	releases bool              // the next records are those in held
+	end      error             // the error after the records in held; nil: more records follow
 }
 
-// heldIssue is an issue as it stands in the file.
+// heldIssue is an issue as it is in the file.
 type heldIssue struct {
 	Raw  []byte
 	Line int
 }
 
-// errPageRead says that a page is read to its end, whose issues were held.
+// errPageRead means that a page with held issues was read to its end.
 var errPageRead = errors.New("the page is read")
 
-// place is where in the text the next token stands.
+// place is the place of the next token.
 type place int
 
 const (
-	between place = iota // objects and lists
-	inObject
-	inList
+	between  place = iota // outside the objects and lists of the file
+	inObject              // in a page or an issue
+	inList                // in a list of issues
 )
 
 const betweenIssues = " \t\r\n,"
@@ -52,7 +52,7 @@ func newIssues(r io.Reader) *issues {
 func (s *issues) head() []byte   { return nil }
 func (s *issues) suffix() string { return ".json" }
 
-// next reads the next issue. Errors: io.EOF; what is no JSON, with its line.
+// next reads the next issue. Errors: io.EOF; invalid JSON, with its line.
 func (s *issues) next() (record, error) {
 	for {
 		for !s.releases {
@@ -88,6 +88,8 @@ func (s *issues) located(err error) error {
 	return fmt.Errorf("line %d: %w", line, err)
 }
 
+// advance reads on until the next issue that need not be held.
+// Errors: also errPageRead after a page with held issues, and io.EOF.
 func (s *issues) advance() (record, error) {
 	for {
 		switch s.place {
@@ -137,7 +139,7 @@ func (s *issues) advance() (record, error) {
 	}
 }
 
-// enter reads the beginning of a list or object.
+// enter reads the opening bracket of a list or object.
 func (s *issues) enter() error {
 	s.tape.cut(s.json.InputOffset(), betweenIssues)
 	t, err := s.json.Token()
@@ -154,7 +156,7 @@ func (s *issues) enter() error {
 	return nil
 }
 
-// member reads one member of a page or an issue.
+// member reads one member of a page or an issue. Of "issues" it reads only the opening bracket.
 func (s *issues) member() error {
 	name, err := s.json.Token()
 	if err != nil {
@@ -190,7 +192,7 @@ func (s *issues) element() (raw []byte, line int, err error) {
 	return raw, line, nil
 }
 
-// issue is the record of an issue of a list.
+// issue returns the record of an issue in a list.
 func (s *issues) issue(raw []byte, line int) record {
 	var one struct{ ID, Key, Fields json.RawMessage }
 	if err := json.Unmarshal(raw, &one); err != nil {
@@ -199,7 +201,7 @@ func (s *issues) issue(raw []byte, line int) record {
 	return s.record(raw, line, one.ID, one.Key, one.Fields)
 }
 
-// record flattens an issue into the columns that the export of the same as CSV has.
+// record converts an issue into a record with the same columns as a CSV export of the issue.
 func (s *issues) record(raw []byte, line int, id, key, fields json.RawMessage) record {
 	rec := record{line: line, raw: raw, fields: map[string][]any{}, err: checkUTF8(raw)}
 	if valuesIn(fields) > maxValues {
@@ -221,7 +223,7 @@ func (s *issues) record(raw []byte, line int, id, key, fields json.RawMessage) r
 	return rec
 }
 
-// textOf is a JSON text or number as text.
+// textOf returns a JSON string or number as text.
 func textOf(v json.RawMessage) string {
 	var text string
 	if json.Unmarshal(v, &text) != nil {
@@ -230,7 +232,7 @@ func textOf(v json.RawMessage) string {
 	return text
 }
 
-// put adds a value to a column. One that is empty is none.
+// put adds a value to a column. An empty text adds the column without a value.
 func (r record) put(column, text string) {
 	switch {
 	case text != "":
@@ -240,7 +242,8 @@ func (r record) put(column, text string) {
 	}
 }
 
-// csvColumns are the columns of fields whose names are not those of the export.
+// csvColumns are the columns of a CSV export by the names of their fields in JSON. The column
+// of another field has the name of the field.
 var csvColumns = map[string]string{
 	"summary": "Summary", "description": "Description", "created": "Created", "updated": "Updated",
 	"issuetype": "Issue Type", "status": "Status", "priority": "Priority", "resolution": "Resolution",
@@ -248,7 +251,7 @@ var csvColumns = map[string]string{
 	"environment": "Environment", "assignee": "Assignee", "reporter": "Reporter", "creator": "Creator",
 }
 
-// flatten puts one field into its columns.
+// flatten adds the values of a field to the columns that a CSV export has for it.
 func (s *issues) flatten(rec record, name string, v any) {
 	column := csvColumns[name]
 	if column == "" {
@@ -302,10 +305,12 @@ func (s *issues) flatten(rec record, name string, v any) {
 	}
 }
 
-// anyLink is a column without values: an issue that has it lists all of its links.
+// anyLink is a part of the names of all columns of links. It is also a column without values.
+// A record with that column has all links of the issue, so each missing column of links is an
+// empty column.
 const anyLink = " issue link ("
 
-// flattenLink puts a link to another issue into the column of its kind and direction.
+// flattenLink adds a link to another issue to the column of its kind and direction.
 func flattenLink(rec record, v any) {
 	link, _ := v.(map[string]any)
 	kind, _ := link["type"].(map[string]any)
@@ -316,7 +321,7 @@ func flattenLink(rec record, v any) {
 	}
 }
 
-// person is what names a user: the user name where there is one, else the name shown.
+// person returns the user name of a user, or the display name if there is no user name.
 func person(v any) string {
 	object, _ := v.(map[string]any)
 	if name := word(object["name"]); name != "" {
@@ -325,7 +330,7 @@ func person(v any) string {
 	return word(object["displayName"])
 }
 
-// word is a value as text; of an object what it is called.
+// word returns a value as text. Of an object it returns the name, the value or the key.
 func word(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -10,45 +10,48 @@ import (
 	"time"
 )
 
-// item is an asset that a record becomes.
+// item is the asset that a record becomes.
 type item struct {
-	Line  int
-	Raw   []byte
+	Line  int    // line of the record, from 1
+	Raw   []byte // the record as it is in the file
 	Key   string
-	Alias string // another name of it in links; empty: none
-	Type  string
+	Alias string // another name of the record in links; empty: none
+	Type  string // asset type
 
-	Project []string         // from the outermost to its own; empty: the one that everything goes into
-	Values  map[string]any   // by attribute, as the service takes them
-	Names   map[string]names // relations whose names are looked up before they are sent
-	Links   map[string]links // relations to other records
-	Remarks []comment        // what was said of it
-	Cleared []string         // attributes whose columns are there and have no value
+	Project []string         // names of projects from the outermost to that of the item; empty: Options.Project
+	Values  map[string]any   // by attribute, in the form that the service accepts
+	Names   map[string]names // by relation: assets that are looked up by name
+	Links   map[string]links // by relation: links to other records
+	Remarks []comment        // comments on the item
+	Cleared []string         // attributes whose columns exist and have no value
 }
 
-// names are what a relation leads to, by name. Each element is one asset, of which
-// several names are known.
+// names are assets in a relation by their names. Each element of Candidates is one asset with
+// several possible names.
 type names struct {
 	Candidates [][]string
-	Unknown    string
-	Create     map[string]any
+	Unknown    string         // as rule.Unknown
+	Create     map[string]any // as rule.Create
 }
 
-// links are relations to records by their keys.
+// links are links of a relation to records by their keys.
 type links struct {
-	Keys           []string
-	Later, MayLack bool
+	Keys    []string
+	Later   bool // set the links when all records exist
+	MayLack bool // leave out links to keys that no asset has, or whose asset the relation does not allow
 }
 
-// comment is one remark.
+// comment is a comment on an item.
 type comment struct {
-	At, Author, Text string
+	At     string // date as in the record; in item.Remarks an instant in UTC; empty: unknown
+	Author string // name of the author; empty: unknown
+	Text   string // plain text; in item.Remarks HTML
 }
 
-// String is the comment as a CSV has it.
+// String returns the comment in the form of a CSV: date;author;text.
 func (c comment) String() string { return c.At + ";" + c.Author + ";" + c.Text }
 
-// translate turns a record into an item. Errors: what of the record cannot be used.
+// translate turns a record into an item. Errors: what is wrong in the record.
 func (m *Mapping) translate(rec record) (item, error) {
 	if rec.err != nil {
 		return item{Line: rec.line, Raw: rec.raw}, rec.err
@@ -89,6 +92,7 @@ func (m *Mapping) translate(rec record) (item, error) {
 	return it, nil
 }
 
+// first returns the first value of a column as a key, or "" if it has none.
 func first(rec record, column string) string {
 	if v := rec.fields[column]; len(v) > 0 && v[0] != nil {
 		return keyOf(v[0])
@@ -96,9 +100,11 @@ func first(rec record, column string) string {
 	return ""
 }
 
-// keyOf is a value as a key, also of what the service has: spaces around it do not count.
+// keyOf returns a value as a key, without spaces around it. It is also used for keys from the
+// service.
 func keyOf(v any) string { return strings.TrimSpace(fmt.Sprint(v)) }
 
+// project sets the project of an item from its columns.
 func (m *Mapping) project(rec record, it *item) error {
 	for _, c := range m.Project.Column {
 		if name := first(rec, c); name != "" {
@@ -120,8 +126,8 @@ func (m *Mapping) project(rec record, it *item) error {
 	return nil
 }
 
-// takeAll takes every column for an attribute. An object that has nothing but the
-// attribute of keys is a link.
+// takeAll uses every column as an attribute. An object with the attribute of keys as its only
+// member is a link.
 func (m *Mapping) takeAll(rec record, it *item) error {
 	for name, vs := range rec.fields {
 		switch {
@@ -145,8 +151,8 @@ func (m *Mapping) takeAll(rec record, it *item) error {
 	return nil
 }
 
-// links returns the keys of a link or a list of them, and whether there are values of
-// another kind.
+// links returns the keys if a value is a link or a list of links. others reports whether the
+// value contains anything else.
 func (m *Mapping) links(v any) (keys []string, others bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -163,7 +169,8 @@ func (m *Mapping) links(v any) (keys []string, others bool) {
 	return keys, others
 }
 
-// apply sets an attribute by a rule, or notes that its column is empty.
+// apply sets an attribute by a rule. If the columns exist and have no value, it adds the
+// attribute to Cleared.
 func (r *rule) apply(rec record, name string, it *item) error {
 	set, err := r.set(rec, name, it)
 	if err == nil && !set && slices.ContainsFunc(r.Column, rec.has) {
@@ -172,7 +179,7 @@ func (r *rule) apply(rec record, name string, it *item) error {
 	return err
 }
 
-// set sets an attribute by a rule, and reports whether there is a value.
+// set sets an attribute by a rule, and reports whether it has a value.
 func (r *rule) set(rec record, name string, it *item) (bool, error) {
 	if r.Unknown != "" && !r.Key {
 		n := names{Candidates: r.candidates(rec), Unknown: r.Unknown, Create: r.Create}
@@ -203,7 +210,7 @@ func (r *rule) set(rec record, name string, it *item) (bool, error) {
 	return true, nil
 }
 
-// values are those of the rule's columns, translated.
+// values returns the values of the rule's columns after all replacements and conversions.
 func (r *rule) values(rec record) ([]any, error) {
 	var all []any
 	for _, c := range r.Column {
@@ -227,8 +234,8 @@ func (r *rule) values(rec record) ([]any, error) {
 	return all, nil
 }
 
-// candidates are the names of each asset that the rule's columns name: those of the
-// nth value of all columns are one asset.
+// candidates returns the possible names of each asset in the rule's columns. The nth values of
+// all columns are names of the same asset, unless the rule has All.
 func (r *rule) candidates(rec record) [][]string {
 	var all [][]string
 	for _, c := range r.Column {
@@ -249,6 +256,7 @@ func (r *rule) candidates(rec record) [][]string {
 	return all
 }
 
+// split splits values at r.Split, and removes spaces and empty parts.
 func (r *rule) split(values []any) []any {
 	if r.Split == "" {
 		return values
@@ -264,7 +272,7 @@ func (r *rule) split(values []any) []any {
 	return all
 }
 
-// replaced is what stands in the place of a value.
+// replaced returns the replacement of a value, or the value if there is none.
 func (r *rule) replaced(v any) any {
 	if v == nil || len(r.Values) == 0 && r.Others == nil {
 		return v
@@ -278,7 +286,8 @@ func (r *rule) replaced(v any) any {
 	return v
 }
 
-// converted is a value in the form that the service takes.
+// converted returns a value in the form that the service accepts: a date as an instant, and
+// plain text as HTML.
 func (r *rule) converted(v any) (any, error) {
 	text, ok := v.(string)
 	switch {
@@ -290,7 +299,7 @@ func (r *rule) converted(v any) (any, error) {
 	return v, nil
 }
 
-// date reads a date and returns it as an instant in UTC.
+// date parses a date and returns it as an instant in UTC.
 func (r *rule) date(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	for _, form := range r.Date {
@@ -301,7 +310,8 @@ func (r *rule) date(text string) (string, error) {
 	return "", fmt.Errorf("%q matches none of the date formats %s", text, strings.Join(r.Date, ", "))
 }
 
-// remarks reads comments: date;author;text.
+// remarks adds the comments in the rule's columns to an item. A text has the form
+// date;author;text; another text is a comment without date and author.
 func (r *rule) remarks(rec record, it *item) error {
 	values, err := (&rule{Column: r.Column, All: r.All}).values(rec)
 	for _, v := range values {

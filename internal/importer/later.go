@@ -7,18 +7,18 @@ import (
 
 // lack is a link that cannot be set yet.
 type lack struct {
-	Name    string // of the relation
-	Root    string // the type among whose assets the key is
+	Name    string // name of the relation
+	Root    string // the type whose assets have the key
 	Key     string
-	MayLack bool
+	MayLack bool // the link is left out if no asset has the key
 }
 
-// lateLink is a link that is set when every record is there.
+// lateLink is a link that is set when all records have been imported.
 type lateLink struct {
 	lack
 
 	Line      int
-	From, OID string // the key and the Oid of the asset that it is of
+	From, OID string // the key and the Oid of the asset that has the link
 }
 
 // linksLater reports whether an item has links that are set at the end.
@@ -31,7 +31,7 @@ func (it *item) linksLater() bool {
 	return false
 }
 
-// linkLater notes links of an asset that are set at the end.
+// linkLater stores links of an asset that are set at the end.
 func (r *run) linkLater(it item, a asset, lacks []lack) error {
 	for _, l := range lacks {
 		if err := r.later.add(lateLink{lack: l, Line: it.Line, From: it.Key, OID: r.index.oid(a)}); err != nil {
@@ -41,8 +41,8 @@ func (r *run) linkLater(it item, a asset, lacks []lack) error {
 	return nil
 }
 
-// linkAgain notes the links of an asset that an import has made that was cut off
-// before it set them.
+// linkAgain stores the links of an asset that an earlier, interrupted import has created. That
+// import did not set these links.
 func (r *run) linkAgain(ctx context.Context, it item, a asset) error {
 	var lacks []lack
 	for name, l := range it.Links {
@@ -60,7 +60,7 @@ func (r *run) linkAgain(ctx context.Context, it item, a asset) error {
 	return r.linkLater(it, a, lacks)
 }
 
-// setLater sets what was noted.
+// setLater sets the links that linkLater has stored.
 func (r *run) setLater(ctx context.Context) error {
 	q := &request{}
 	var of []item
@@ -98,10 +98,10 @@ func (r *run) setLater(ctx context.Context) error {
 	return r.postLater(ctx, q, of)
 }
 
-// postLater sends links, those of each half where the service does not take them together;
-// to do so twice does nothing more.
+// postLater sends links. If the service refuses the request, postLater sends its halves. A link
+// may be sent twice, because a second time it changes nothing.
 func (r *run) postLater(ctx context.Context, q *request, of []item) error {
-	commands := q.commands // post puts others in front
+	commands := q.commands // without the commands that post adds
 	a, err := r.post(ctx, q)
 	switch {
 	case !r.isAtFault(ctx, err):

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// lines has a JSON object in each line.
+// lines is a source with one JSON object in each line.
 type lines struct {
 	r    *bufio.Reader
 	line int
@@ -18,7 +18,7 @@ type lines struct {
 func (l *lines) head() []byte   { return nil }
 func (l *lines) suffix() string { return ".jsonl" }
 
-// next reads a line that is not empty.
+// next reads the next line that is not empty.
 func (l *lines) next() (record, error) {
 	for {
 		text, err := l.read()
@@ -44,8 +44,8 @@ var (
 	errTooManyValues = fmt.Errorf("the record has more than %d values", maxValues)
 )
 
-// read returns a line with its end, of one that is too long little more than maxRecord.
-// Errors: io.EOF at the end, also behind a last line without end.
+// read returns a line with its newline. Of a longer line it returns little more than maxRecord
+// bytes. Errors: io.EOF at the end of the file, also together with a last line without newline.
 func (l *lines) read() ([]byte, error) {
 	var text []byte
 	for {
@@ -59,7 +59,7 @@ func (l *lines) read() ([]byte, error) {
 	}
 }
 
-// fieldsOf reads an object; each member has one value.
+// fieldsOf reads a JSON object. Each member becomes a column with one value.
 func fieldsOf(text []byte) (map[string][]any, error) {
 	if err := checkUTF8(text); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func fieldsOf(text []byte) (map[string][]any, error) {
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // as written, no digit lost
+	d.UseNumber() // keep all digits of numbers
 	if err := d.Decode(&object); err != nil {
 		return nil, fmt.Errorf("the line is not a JSON object: %w", err)
 	}
@@ -83,8 +83,8 @@ func fieldsOf(text []byte) (map[string][]any, error) {
 	return fields, nil
 }
 
-// valuesIn is about how many values a JSON text has: it counts what begins or separates
-// them outside of texts.
+// valuesIn returns about how many values a JSON text has. It counts commas and opening brackets
+// outside strings.
 func valuesIn(text []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// resolve sets what an entry names: its project, relations, links and remarks.
+// resolve sets the values that refer to other assets: the project, relations by name, links
+// by key, and comments.
 func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values map[string]any) error {
 	t, err := r.model.of(ctx, e.Type)
 	if err != nil {
@@ -45,16 +46,17 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 	return err
 }
 
-// link sets a relation to other records. It uses the alias of a record in the same batch,
-// and notes a later record in the entry. In a dry run, a record of an earlier request does
-// not exist in the database, so link creates it again within this request.
+// link sets a relation to other records. It uses the alias of a record in the same batch.
+// A link with l.Later whose record does not exist yet is added to the entry, to be set at the
+// end. In a dry run, the records of earlier requests do not exist in the database, so link
+// creates them again in this request.
 func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name string, l links, values map[string]any) error {
 	root, err := r.target(ctx, e.Type, name)
 	if err != nil {
 		return err
 	}
 	var refs []any
-	unmade := false // a link leads to what a dry run cannot make
+	unmade := false // a dry run cannot create the record of a link
 	for _, key := range l.Keys {
 		ref, known, err := r.ref(ctx, b, q, e, root, key)
 		if err == nil && known && l.MayLack {
@@ -88,10 +90,11 @@ func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name stri
 	return nil
 }
 
-// errWaits says that a record links to one that is kept for later.
+// errWaits means that a record links to a record that was postponed.
 var errWaits = errors.New("it waits for another record")
 
-// fits reports whether a relation takes what has a key, which is there.
+// fits reports whether a relation allows the type of the asset or entry that has a key. Such
+// an asset or entry must exist.
 func (r *run) fits(ctx context.Context, b *batch, e entry, name, root, key string) (bool, error) {
 	if a, ok := r.index.named(root, key); ok {
 		return r.model.takes(ctx, e.Type, name, r.index.typeOf(a))
@@ -100,8 +103,8 @@ func (r *run) fits(ctx context.Context, b *batch, e entry, name, root, key strin
 	return r.model.takes(ctx, e.Type, name, b.entries[n].Type)
 }
 
-// ref is the Oid or the alias of what has a key. known without one: a dry run cannot
-// make it.
+// ref returns the Oid of the asset, or the alias of the earlier entry, that has a key. If known
+// is true and ref is empty, a dry run cannot create the asset.
 func (r *run) ref(ctx context.Context, b *batch, q *request, e entry, root, key string) (ref string, known bool, err error) {
 	if a, ok := r.index.named(root, key); ok {
 		if a.id == 0 {
@@ -117,8 +120,9 @@ func (r *run) ref(ctx context.Context, b *batch, q *request, e entry, root, key 
 	return "", false, nil
 }
 
-// stub makes what an earlier request of a dry run has made, within this one; where the
-// type needs more than a project, nothing.
+// stub adds a command to a request of a dry run. The command creates an asset again that an
+// earlier request has created and rolled back. stub returns the alias of the asset. It returns
+// "" if the asset cannot be created with a name and a project.
 func (r *run) stub(ctx context.Context, q *request, a asset, d digest, project []string) (string, error) {
 	t, err := r.model.of(ctx, r.index.typeOf(a))
 	if err != nil {
@@ -136,7 +140,7 @@ func (r *run) stub(ctx context.Context, q *request, a asset, d digest, project [
 	return stub, nil
 }
 
-// target is the type among whose assets the keys of a relation are.
+// target returns the type whose assets have the keys of a relation, as index.root does.
 func (r *run) target(ctx context.Context, typ, name string) (string, error) {
 	related, err := r.model.related(ctx, typ, name)
 	if err != nil {
@@ -145,7 +149,7 @@ func (r *run) target(ctx context.Context, typ, name string) (string, error) {
 	return r.index.root(ctx, related)
 }
 
-// remarks are the comments of a record, each an expression that opens a conversation.
+// remarks returns the comments of a record as new expressions. Each opens a conversation.
 func (r *run) remarks(ctx context.Context, it item, q *request) ([]any, error) {
 	var all []any
 	for _, c := range it.Remarks {

@@ -6,19 +6,19 @@ import (
 	"os"
 )
 
-// made is which items an import creates whose links are set at the end, in a file beside
-// the mark of what is pending: one that was cut off sets these links when it goes on, and
-// none of what was there before.
+// made is a file with the keys of the items that an import creates and whose links are set at
+// the end. If the import is interrupted, the next run sets the links of these items, but not
+// those of assets that existed before.
 //
-// Shape of the file: digests of keys, one behind the other.
+// Shape: digests of keys, 16 bytes each, without separators.
 type made struct {
 	path string
-	keys map[digest]bool // what an import has noted that was cut off
+	keys map[digest]bool // keys from an interrupted import
 	file *os.File
 }
 
-// load reads what an import has noted that was cut off, and goes on behind it. What a
-// killed one has written in part is dropped.
+// load reads the keys that an interrupted import has written. If that import was killed while
+// it wrote a key, load removes the incomplete key from the file.
 func (m *made) load() error {
 	text, err := os.ReadFile(m.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func (m *made) load() error {
 	return os.Truncate(m.path, int64(whole))
 }
 
-// note adds keys before they are sent.
+// note appends keys to the file. It is called before the request that creates their items.
 func (m *made) note(keys []digest) (err error) {
 	if len(keys) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (m *made) note(keys []digest) (err error) {
 	return errors.Join(err, m.file.Sync())
 }
 
-// close closes the file, which stays.
+// close closes the file and does not remove it.
 func (m *made) close() error {
 	if m.file == nil {
 		return nil
@@ -64,7 +64,7 @@ func (m *made) close() error {
 	return err
 }
 
-// remove says that the import is over.
+// remove removes the file, if it exists.
 func (m *made) remove() error {
 	if err := os.Remove(m.path); !errors.Is(err, fs.ErrNotExist) {
 		return err

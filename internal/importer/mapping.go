@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Mapping says what becomes of the columns of a file. docs/import.md describes its
-// form, which is YAML or JSON.
+// Mapping says how the columns of a file become an asset. docs/import.md describes its format,
+// which is YAML or JSON.
 type Mapping struct {
 	Separator  string           `yaml:"separator"`
 	Key        keyRule          `yaml:"key"`
@@ -22,38 +22,38 @@ type Mapping struct {
 	Attributes map[string]rules `yaml:"attributes"`
 	Comments   *rule            `yaml:"comments"`
 
-	asIs bool // columns are attributes: there is no mapping
+	asIs bool // there is no mapping: the columns are attributes
 }
 
-// keyRule says which column has the key of a record, and which attribute keeps it.
+// keyRule says which column has the key of a record, and which attribute stores it.
 type keyRule struct {
 	Column    string `yaml:"column"`
-	Alias     string `yaml:"alias"` // a second column by whose values links may name the record
+	Alias     string `yaml:"alias"` // a second column, whose values links may use to name the record
 	Attribute string `yaml:"attribute"`
 }
 
-// projectRule says which column names the project, which is made where it is missing.
+// projectRule says which column names the project. A missing project is created.
 type projectRule struct {
 	Column    columns `yaml:"column"`
-	Separator string  `yaml:"separator"` // between a project and one below it
+	Separator string  `yaml:"separator"` // between the names of a path of projects; empty: the value is one name
 }
 
-// rule says what becomes of the values of columns.
+// rule says how the values of columns become the value of an attribute.
 type rule struct {
-	Column  columns        `yaml:"column"`  // the first of them that has values
-	All     bool           `yaml:"all"`     // the values of all columns
-	Values  map[string]any `yaml:"values"`  // what stands in the place of a value; null: nothing
-	Others  any            `yaml:"others"`  // what stands in the place of values that Values does not have; absent: themselves
-	Default any            `yaml:"default"` // where there is no value
-	Split   string         `yaml:"split"`   // separates several values in one
-	Date    []string       `yaml:"date"`    // forms of a date, of which the first that fits is taken
-	Zone    string         `yaml:"zone"`    // where a date has no zone of its own
-	Text    bool           `yaml:"text"`    // plain text, for an attribute that has HTML
-	Key     bool           `yaml:"key"`     // values are keys of other records
-	Later   bool           `yaml:"later"`   // with key: set when all records are there
-	Unknown string         `yaml:"unknown"` // of names and keys that nothing has: reject, leave out, create
-	Create  map[string]any `yaml:"create"`  // attributes of what is created; $value is the name
-	For     []string       `yaml:"for"`     // asset types; empty: all
+	Column  columns        `yaml:"column"`  // the first of these columns with a value is used
+	All     bool           `yaml:"all"`     // use the values of all columns
+	Values  map[string]any `yaml:"values"`  // replacements of values; null: no value
+	Others  any            `yaml:"others"`  // the replacement of values that are not in Values; nil: they stay
+	Default any            `yaml:"default"` // the value if there is none
+	Split   string         `yaml:"split"`   // separator of several values in one value; empty: do not split
+	Date    []string       `yaml:"date"`    // formats of a date as for time.Parse; the first that matches is used
+	Zone    string         `yaml:"zone"`    // time zone of dates without a zone; empty: UTC
+	Text    bool           `yaml:"text"`    // the value is plain text, and the attribute has HTML
+	Key     bool           `yaml:"key"`     // the values are keys of other records
+	Later   bool           `yaml:"later"`   // with Key: the link is set when all records exist
+	Unknown string         `yaml:"unknown"` // for names and keys that no asset has: reject, leave out or create
+	Create  map[string]any `yaml:"create"`  // attributes of an asset that is created; $value is the name
+	For     []string       `yaml:"for"`     // asset types that the rule applies to; empty: all
 
 	zone *time.Location
 }
@@ -63,13 +63,13 @@ const (
 	create   = "create"
 )
 
-// rules are those of one attribute, the first that is for the type counts.
+// rules are the rules of one attribute. The first rule that applies to the asset type is used.
 type rules []rule
 
-// columns is a name or a list of them.
+// columns are names of columns: in YAML one name or a list.
 type columns []string
 
-// UnmarshalYAML reads a name or a list.
+// UnmarshalYAML reads a name or a list of names.
 func (c *columns) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		*c = columns{n.Value}
@@ -119,8 +119,8 @@ func (p *projectRule) UnmarshalYAML(n *yaml.Node) error {
 	return knownFields(n, (*plain)(p))
 }
 
-// knownFields decodes a node and refuses keys that into does not have, which
-// decoding a node does not.
+// knownFields decodes a node into a struct, and refuses keys that the struct does not have.
+// Node.Decode ignores such keys.
 func knownFields(n *yaml.Node, into any) error {
 	if err := n.Decode(into); err != nil {
 		return err
@@ -140,8 +140,8 @@ func knownFields(n *yaml.Node, into any) error {
 //go:embed jira.yaml
 var builtIn embed.FS
 
-// DefaultMapping is what a format means without a mapping file: for jira the columns
-// of its exports, else columns that are attributes.
+// DefaultMapping returns the mapping of a format if the user has none. For jira it is the
+// built-in mapping of its exports. For other formats, the columns are attributes.
 func DefaultMapping(format string) (Mapping, error) {
 	if format != "jira" {
 		m := Mapping{asIs: true, Type: rule{Column: columns{"AssetType"}}}
@@ -155,7 +155,7 @@ func DefaultMapping(format string) (Mapping, error) {
 	return ReadMapping(f)
 }
 
-// ReadMapping reads a mapping. Errors: one that says what is wrong with it, and where.
+// ReadMapping reads a mapping in YAML or JSON. Errors: what is wrong in the mapping.
 func ReadMapping(r io.Reader) (Mapping, error) {
 	var m Mapping
 	d := yaml.NewDecoder(r)
@@ -172,7 +172,7 @@ func ReadMapping(r io.Reader) (Mapping, error) {
 	return m, nil
 }
 
-// complete checks the rules and sets what is left out.
+// complete checks the mapping and sets default values.
 func (m *Mapping) complete() error {
 	if m.Separator == "" {
 		m.Separator = ","
@@ -210,6 +210,7 @@ func (m *Mapping) complete() error {
 	return nil
 }
 
+// complete checks the rule and sets its time zone.
 func (r *rule) complete() error {
 	var err error
 	if r.zone, err = time.LoadLocation(r.Zone); err != nil {
@@ -224,7 +225,7 @@ func (r *rule) complete() error {
 	return nil
 }
 
-// of returns the rule of an attribute for a type, nil where there is none.
+// of returns the rule for a type, or nil if no rule applies to it.
 func (rs rules) of(typ string) *rule {
 	for i := range rs {
 		if len(rs[i].For) == 0 || slices.Contains(rs[i].For, typ) {

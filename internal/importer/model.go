@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// assetType is what matters here of the description of an asset type.
+// assetType is the part of the description of an asset type that the importer needs.
 type assetType struct {
-	attributes map[string]attribute
-	keys       string // the type that declares the attribute of keys; empty: the type has none
-	base       string // the type above it; empty: none
+	attributes map[string]attribute // by name
+	keys       string               // the type that declares the attribute of keys; empty: the type has no such attribute
+	base       string               // the base type; empty: none
 }
 
-// attribute is what matters here of the description of an attribute.
+// attribute is the part of the description of an attribute that the importer needs.
 type attribute struct {
 	AttributeType string
 	IsReadOnly    bool
 	IsMultivalue  bool
 	RelatedAsset  typeRef
-	ValidTypes    []typeRef // that a relation takes; empty: all of RelatedAsset
+	ValidTypes    []typeRef // types that a relation allows; empty: all types of RelatedAsset
 	Base          struct {
 		Tokenref string `json:"tokenref"`
 	}
@@ -32,14 +32,14 @@ type typeRef struct {
 	Nameref string `json:"nameref"`
 }
 
-// model is what the service says of its types, each read once.
+// model has the descriptions of types in the service. It reads each once.
 type model struct {
 	client *client
-	key    string // the attribute of keys
-	types  map[string]*assetType
+	key    string                // the attribute of keys
+	types  map[string]*assetType // by name; nil: the service has no such type
 }
 
-// of describes a type. Errors: one that says that there is none.
+// of returns the description of a type. Errors: also problem, for an unknown type.
 func (m *model) of(ctx context.Context, name string) (*assetType, error) {
 	if t, ok := m.types[name]; ok {
 		if t == nil {
@@ -79,8 +79,8 @@ func (m *model) of(ctx context.Context, name string) (*assetType, error) {
 	return t, nil
 }
 
-// related is the type to which a relation leads. Errors: one that says that the
-// attribute is none.
+// related returns the type of the assets to which a relation refers.
+// Errors: also problem, for an attribute that is not a relation.
 func (m *model) related(ctx context.Context, typ, name string) (string, error) {
 	t, err := m.of(ctx, typ)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *model) related(ctx context.Context, typ, name string) (string, error) {
 	return "", problemf("%s.%s is not a relation", typ, name)
 }
 
-// takes reports whether a relation of a type takes assets of another type.
+// takes reports whether a relation of a type allows assets of the type value.
 func (m *model) takes(ctx context.Context, typ, name, value string) (bool, error) {
 	t, err := m.of(ctx, typ)
 	if err != nil {

@@ -10,26 +10,28 @@ import (
 	"path/filepath"
 )
 
-// pending is the request that is being sent, in a file that is there while an import
-// writes: who finds it knows that one was cut off, and sends it again.
+// pending is the file with the last request of an import. The file exists until the import has
+// finished. If an import finds it at the start, an earlier import was interrupted, and the
+// request is sent again.
 type pending struct {
 	path string
 }
 
-// sent is the content of the file. The Idempotency-Key is random and not made of the
-// body: what was imported, deleted and is imported again is the same body, too, and
-// would get the stored answer.
+// sent is the content of the file. The Idempotency-Key is random and not derived from the body.
+// If assets were imported and deleted, a new import sends the same body, and a derived key
+// would get the stored answer of the old request.
 type sent struct {
-	Idempotency string
-	Body        []byte
-	Creates     []created      // what is there if the request was executed
-	Check       map[string]any // a query that finds what is there then; nil: Creates says it
+	Idempotency string         // the Idempotency-Key
+	Body        []byte         // the JSON of the commands
+	Creates     []created      // the assets that exist if the request was executed
+	Check       map[string]any // a query that finds an asset if the request was executed; nil: use Creates
 }
 
-// created is the key of an asset, and among those of which type it is one.
+// created is an asset that a request creates. Root is the type whose assets have the key, and
+// Type is the type of the asset.
 type created struct{ Root, Key, Type string }
 
-// load returns what was being sent when an import was cut off. cutOff: there was one.
+// load returns the last request of an interrupted import. cutOff reports whether there is one.
 func (p pending) load() (s sent, cutOff bool, err error) {
 	text, err := os.ReadFile(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +43,8 @@ func (p pending) load() (s sent, cutOff bool, err error) {
 	return s, true, json.Unmarshal(text, &s)
 }
 
-// store writes it, so that either it or what was there before is found.
+// store writes a request to the file atomically: if the process is killed, the file has either
+// this request or the earlier one.
 func (p pending) store(s sent) error {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -57,12 +60,12 @@ func (p pending) store(s sent) error {
 		err = os.Rename(f.Name(), p.path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error before is the one that matters
+		_ = os.Remove(f.Name()) // err is more important than an error of Remove
 	}
 	return err
 }
 
-// remove says that the import is over.
+// remove removes the file, if it exists.
 func (p pending) remove() error {
 	if err := os.Remove(p.path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -70,7 +73,7 @@ func (p pending) remove() error {
 	return nil
 }
 
-// send notes a request and sends it.
+// send stores a request in the file and sends it.
 func (p pending) send(ctx context.Context, c *client, s sent) (answer, error) {
 	s.Idempotency = "import-" + rand.Text()
 	if err := p.store(s); err != nil {

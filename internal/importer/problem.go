@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// problem is what is wrong with one record; the others go on.
+// problem is an error of one record. The import rejects that record and continues.
 type problem struct{ msg string }
 
 // Error returns the message.
@@ -20,16 +20,16 @@ func isProblem(err error) bool {
 	return ok
 }
 
-// rejects is the file of records that were not taken, in the form of the source. It is
-// made with the first of them.
+// rejects is the file of rejected records in the format of the source. It is created with the
+// first rejected record.
 type rejects struct {
-	path string
-	head []byte
+	path string // empty: no file is written
+	head []byte // the beginning of the file
 	file *os.File
-	n    int
+	n    int // number of rejected records
 }
 
-// add writes a record.
+// add writes a record to the file. raw is the record as it is in the source.
 func (r *rejects) add(raw []byte) error {
 	r.n++
 	if r.path == "" {
@@ -48,7 +48,7 @@ func (r *rejects) add(raw []byte) error {
 	return writeLine(r.file, raw)
 }
 
-// writeLine writes a text that ends with a line.
+// writeLine writes a text, and a newline if the text has none at its end.
 func writeLine(w io.Writer, text []byte) error {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		text = append(text[:len(text):len(text)], '\n')

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// progress shows how far an import is: a bar on a terminal, elsewhere a line every
+// progress shows the progress of an import: as a bar on a terminal, otherwise as a line every
 // ten seconds.
 type progress struct {
 	out      io.Writer
-	terminal bool
-	size     int64 // bytes of the file; 0: not known
-	read     atomic.Int64
+	terminal bool         // out is a terminal
+	size     int64        // size of the file in bytes; 0: unknown
+	read     atomic.Int64 // bytes that were read
 	start    time.Time
-	shown    time.Time
+	shown    time.Time // when the progress was last shown
 }
 
 func newProgress(out io.Writer, size int64) *progress {
@@ -30,24 +30,26 @@ func newProgress(out io.Writer, size int64) *progress {
 	return p
 }
 
-// of counts what is read.
+// of returns a reader that counts the bytes that are read.
 func (p *progress) of(r io.Reader) io.Reader { return counting{r, &p.read} }
 
+// counting counts the bytes that are read.
 type counting struct {
 	r io.Reader
 	n *atomic.Int64
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (c counting) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
 	c.n.Add(int64(n))
 	return n, err
 }
 
+// barWidth is the number of characters of the bar.
 const barWidth = 30
 
-// show shows it when the time has come.
+// show shows the progress, unless it was shown a short time ago.
 func (p *progress) show(records int) {
 	every := 10 * time.Second
 	if p.terminal {
@@ -72,7 +74,7 @@ func (p *progress) show(records int) {
 	fmt.Fprintln(p.out, line)
 }
 
-// say writes a line above the bar.
+// say writes a line. On a terminal, the line replaces the bar.
 func (p *progress) say(format string, args ...any) {
 	if p.terminal {
 		fmt.Fprint(p.out, "\r\x1b[K")
@@ -80,7 +82,7 @@ func (p *progress) say(format string, args ...any) {
 	fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (p *progress) end() {
 	if p.terminal {
 		fmt.Fprint(p.out, "\r\x1b[K")

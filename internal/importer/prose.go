@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// prose is a value as text; of a document (type, content, text) its texts, each
-// paragraph on a line.
+// prose returns a value as text. Of a document of Jira (an object with type and content or
+// text) it returns the texts, each paragraph on its own line.
 func prose(v any) string {
 	object, ok := v.(map[string]any)
 	if !ok || object["type"] == nil || object["content"] == nil && object["text"] == nil {
@@ -18,6 +18,7 @@ func prose(v any) string {
 	return strings.TrimSpace(text.String())
 }
 
+// writeProse appends the text of a node of a document and of the nodes in it.
 func writeProse(text *strings.Builder, node map[string]any) {
 	text.WriteString(ownProse(node))
 	content, _ := node["content"].([]any)
@@ -32,8 +33,8 @@ func writeProse(text *strings.Builder, node map[string]any) {
 	}
 }
 
-// ownProse is the text of a node itself: of what has none, such as a mention or a card,
-// what it stands for.
+// ownProse returns the text of a node without the nodes in it. For a node without text, such as
+// a mention or a card, it returns a text attribute, an address or a date.
 func ownProse(node map[string]any) string {
 	if t, ok := node["text"].(string); ok {
 		return t + target(node, t)
@@ -50,7 +51,7 @@ func ownProse(node map[string]any) string {
 	return ""
 }
 
-// target is where a text leads to, in brackets, unless the text says it.
+// target returns the address of a link in brackets, unless the text of the link is the address.
 func target(node map[string]any, text string) string {
 	marks, _ := node["marks"].([]any)
 	for _, m := range marks {

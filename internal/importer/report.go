@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// reject notes a record that is not taken.
+// reject reports a record and writes it to the file of rejected records.
 func (r *run) reject(it item, cause error) error {
 	r.counts.Rejected++
 	r.tell(it, cause)
 	return r.rejects.add(it.Raw)
 }
 
-// tell says what is wrong with a record.
+// tell logs an error of a record with its line and key.
 func (r *run) tell(it item, cause error) {
 	if it.Key == "" {
 		r.progress.say("line %d: %v", it.Line, cause)
@@ -23,7 +23,7 @@ func (r *run) tell(it item, cause error) {
 	r.progress.say("line %d, %s: %v", it.Line, it.Key, cause)
 }
 
-// complain says something once.
+// complain logs a message, but each message only once.
 func (r *run) complain(message string) {
 	if !r.said[message] {
 		r.said[message] = true
@@ -31,7 +31,8 @@ func (r *run) complain(message string) {
 	}
 }
 
-// finish says what became of everything.
+// finish removes the files of a finished import and prints the summary.
+// Errors: ErrProblems if records were rejected or required links were not set.
 func (r *run) finish() error {
 	c := r.counts
 	if !r.o.DryRun {
@@ -61,7 +62,7 @@ func (r *run) finish() error {
 	return fmt.Errorf("%w: %d of %d records were rejected", ErrProblems, c.Rejected, c.Records)
 }
 
-// summarize says how often something happened, by what it happened to.
+// summarize prints counts by name, each on a line that begins with what.
 func (r *run) summarize(what string, counts map[string]int) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(r.o.Out, "%s: %s (%d)\n", what, name, counts[name])

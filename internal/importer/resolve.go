@@ -12,26 +12,26 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 )
 
-// resolver finds what records name: projects, members, values of lists.
+// resolver finds assets by the names in records: projects, members and values of lists.
 type resolver struct {
 	client  *client
 	model   *model
 	pending pending
 	dryRun  bool
 	scope   string // Oid of the project that everything goes into; empty: none
-	today   string // on which new projects begin
+	today   string // the date on which new projects begin
 
-	found   map[string]found
-	would   []map[string]any  // commands that make what a dry run does not
-	aliases map[string]string // in a dry run, of those: by type, parent and name in the form in which the service compares it
-	created map[string]int    // how many of a type were made
-	leftOut map[string]int    // how often a name was left out, by what names it
+	found   map[string]found  // results so far, by what was looked up
+	would   []map[string]any  // in a dry run: the commands that create missing assets
+	aliases map[string]string // in a dry run: the aliases of these commands, by type, parent and folded name
+	created map[string]int    // number of created assets by type
+	leftOut map[string]int    // how often a name or key was left out, by type, attribute and name
 }
 
-// found is what a name turned out to be.
+// found is the result of looking up a name.
 type found struct {
-	ref string // an Oid, in a dry run an alias of would; empty: nothing has the name
-	err error
+	ref string // an Oid, or in a dry run an alias from would; empty: no asset has the name
+	err error  // a problem with the name; nil: none
 }
 
 func newResolver(c *client, m *model, p pending, dryRun bool) *resolver {
@@ -43,8 +43,8 @@ func newResolver(c *client, m *model, p pending, dryRun bool) *resolver {
 
 var oidForm = regexp.MustCompile(`^[A-Z][A-Za-z]*:-?[0-9]+$`)
 
-// top finds the project that everything goes into, by its Oid or its name.
-// Errors: also problem.
+// top finds the project that everything goes into by its Oid or name, and stores it in scope.
+// Errors: no project has the name, or several have it; those of the service.
 func (r *resolver) top(ctx context.Context, text string) error {
 	if text == "" {
 		return nil
@@ -66,7 +66,7 @@ func (r *resolver) top(ctx context.Context, text string) error {
 	return nil
 }
 
-// oids are those of the rows of a query.
+// oids returns the Oids of the rows of a query.
 func (r *resolver) oids(ctx context.Context, query map[string]any) ([]string, error) {
 	var rows []struct {
 		OID string `json:"_oid"`
@@ -82,8 +82,9 @@ func (r *resolver) oids(ctx context.Context, query map[string]any) ([]string, er
 	return oids, nil
 }
 
-// project returns the project at the end of a path below the one that everything goes
-// into, and makes what is missing. Errors: also problem.
+// project returns the project at the end of a path of names. The path begins below the project
+// that everything goes into, or below Scope:0. project creates missing projects.
+// Errors: also problem.
 func (r *resolver) project(ctx context.Context, path []string) (string, error) {
 	at := r.scope
 	if len(path) > 0 && at == "" {
@@ -107,6 +108,8 @@ func (r *resolver) project(ctx context.Context, path []string) (string, error) {
 	return at, nil
 }
 
+// findProject finds the project with a name below a parent, or creates it. parent is an Oid or
+// an alias.
 func (r *resolver) findProject(ctx context.Context, parent, name string) (found, error) {
 	query := map[string]any{"from": "Scope", "where": map[string]any{"Name": name, "Parent": parent}}
 	if !strings.HasPrefix(parent, "@") {
@@ -124,8 +127,8 @@ func (r *resolver) findProject(ctx context.Context, parent, name string) (found,
 	return r.make(ctx, query, "Scope", map[string]any{"Name": name, "Parent": parent, "BeginDate": r.today})
 }
 
-// relation returns the assets that a relation of a type names: one, or a list.
-// nil: none. Errors: also problem.
+// relation finds the assets that a record names in a relation of a type. It returns one Oid, a
+// list of them, or nil for none. Errors: also problem.
 func (r *resolver) relation(ctx context.Context, typ, attribute string, n names) (any, error) {
 	related, err := r.model.related(ctx, typ, attribute)
 	if err != nil {
@@ -158,7 +161,8 @@ func (r *resolver) relation(ctx context.Context, typ, attribute string, n names)
 	return all, nil
 }
 
-// named finds the one asset of a type that has one of the names.
+// named finds the asset of a type by the first of several names that only one asset has. If no
+// asset has a name and n.Unknown is create, it creates the asset.
 func (r *resolver) named(ctx context.Context, typ string, candidates []string, n names) (found, error) {
 	key := typ + "\x00" + n.Unknown + "\x00" + strings.Join(candidates, "\x00")
 	f, ok := r.found[key]
@@ -195,8 +199,8 @@ func (r *resolver) named(ctx context.Context, typ string, candidates []string, n
 	return f, nil
 }
 
-// lookUp returns the assets of a type that have a name, an exact spelling before one
-// that differs in case.
+// lookUp returns the Oids of the assets of a type that have a name in Name, Nickname, Username
+// or Email. Case does not matter. If name is an Oid, lookUp returns it without a query.
 func (r *resolver) lookUp(ctx context.Context, typ, name string) ([]string, error) {
 	if oidForm.MatchString(name) {
 		return []string{name}, nil
@@ -216,8 +220,8 @@ func (r *resolver) lookUp(ctx context.Context, typ, name string) ([]string, erro
 	})
 }
 
-// make makes an asset, which the query finds then; in a dry run it notes the command, once
-// for names that are equal to the service.
+// make creates an asset. query finds the asset when it exists. In a dry run, make only stores
+// the command, once for all names that are equal for the service.
 func (r *resolver) make(ctx context.Context, query map[string]any, typ string, attributes map[string]any) (found, error) {
 	key := fmt.Sprint(typ, "\x00", attributes["Parent"], "\x00", folding.Of(fmt.Sprint(attributes["Name"])))
 	if alias := r.aliases[key]; alias != "" {

@@ -13,31 +13,33 @@ import (
 	"time"
 )
 
-// Options are what an import is told.
+// Options are the settings of an import.
 type Options struct {
-	URL, Token   string // of the service; the URL may have a user and a password in place of a token
-	Format       string // csv, jsonl or jira
-	File         string // "-": Stdin
-	Project      string // Oid or name of the project that everything goes into; empty: the records say it
-	DryRun       bool
-	Update       bool // bring what is there in line with the file; else it stays as it is
-	WithoutDates bool // leave out what only system administrators may import
-	Batch        int  // records of one request
-	Patience     time.Duration
-	Work         string // folder for the files of rejected records and of the request that is being sent; empty: that of the file
+	URL, Token   string        // of the service; the URL may have a user and a password instead of a token
+	Format       string        // csv, jsonl or jira
+	File         string        // path of the file; "-": Stdin
+	Project      string        // Oid or name of the project that everything goes into; empty: the records name their projects
+	DryRun       bool          // let the service roll back every request
+	Update       bool          // change existing assets to match the file; otherwise they stay as they are
+	WithoutDates bool          // leave out original dates and authors, which only system administrators may import
+	Batch        int           // maximum number of records in one request
+	Patience     time.Duration // how long a request is repeated while the service is busy or unreachable
+	// Work is the folder for the file of rejected records and the files that an interrupted
+	// import needs. Empty means the folder of File.
+	Work string
 
 	Stdin    io.Reader
-	Out, Log io.Writer // for the result; for progress and problems
+	Out, Log io.Writer // Out for the result; Log for progress and problems
 }
 
-// Counts is what became of the records of an import.
+// Counts has the numbers of records of an import by their result.
 type Counts struct {
 	Records, Created, Updated, Skipped, Rejected int
 
-	Lacking int // links to what is not there
+	Lacking int // number of links that were not set
 }
 
-// ErrProblems is the end of an import that has read everything and not taken all of it.
+// ErrProblems means that an import has read everything, but has rejected records or links.
 var ErrProblems = errors.New("not everything was imported")
 
 // maxBatch bounds the bytes of the records of one request.
@@ -57,19 +59,19 @@ type run struct {
 	progress *progress
 
 	batch    batch
-	deferred *spool[item]
-	waiting  map[digest]bool // keys of what is deferred
-	later    spool[lateLink]
-	over     bool // every record was read
-	final    bool // what waits for others waits in vain
-	lost     bool // a link was not set that may not lack
+	deferred *spool[item]    // items that were postponed
+	waiting  map[digest]bool // keys and other names of these items
+	later    spool[lateLink] // links to set at the end
+	over     bool            // all records were read
+	final    bool            // no postponed item can be sent as it is; links between them are left out or rejected
+	lost     bool            // a link was not set that must not be left out
 	counts   Counts
-	said     map[string]bool
+	said     map[string]bool // messages that complain has logged
 }
 
-// Run imports a file. Errors: ErrProblems when records were rejected; others ended the
-// import, which goes on where it was when it is run again. Where no record was read, it
-// had not begun.
+// Run imports a file. The same import continues an import that was interrupted.
+// Errors: ErrProblems if the whole file was read, but records or links were rejected. Other
+// errors end the import early; if Counts.Records is 0, it has read no record.
 func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 	in, size, err := open(o)
 	if err != nil {
@@ -100,6 +102,7 @@ func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 	return r.counts, err
 }
 
+// open opens the file. It returns its size in bytes; 0: unknown.
 func open(o Options) (io.ReadCloser, int64, error) {
 	if o.File == "-" {
 		return io.NopCloser(o.Stdin), 0, nil
@@ -115,7 +118,8 @@ func open(o Options) (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// beside is the name of a file that belongs to an import.
+// beside returns the path of a file that belongs to an import. Its name is that of the imported
+// file with another suffix.
 func (o Options) beside(suffix string) string {
 	folder, name := filepath.Split(o.File)
 	if o.File == "-" {
@@ -128,8 +132,8 @@ func (o Options) beside(suffix string) string {
 	return filepath.Join(folder, strings.TrimSuffix(name, filepath.Ext(name))+suffix)
 }
 
-// mark is the name of the file of what is pending: that of a file of the same name and
-// another kind has another one.
+// mark returns the path of the file with the pending request. It contains the full name of the
+// imported file, so that files that differ only in their suffix have different marks.
 func (o Options) mark() string {
 	folder, name := filepath.Split(o.File)
 	if o.File == "-" {
@@ -157,7 +161,8 @@ func newRun(o Options, m Mapping, size int64) (*run, error) {
 	return r, nil
 }
 
-// all takes every record.
+// all imports every record: first those that need not wait, then the postponed records, then
+// the links that are set at the end.
 func (r *run) all(ctx context.Context, src source) error {
 	if err := r.resolver.top(ctx, r.o.Project); err != nil {
 		return err
@@ -195,7 +200,8 @@ func (r *run) all(ctx context.Context, src source) error {
 	return r.setLater(ctx)
 }
 
-// resume sends the request again by which an import was cut off, unless it was executed.
+// resume continues an interrupted import. It sends the pending request again, unless the
+// service has executed it.
 func (r *run) resume(ctx context.Context) error {
 	if r.o.DryRun {
 		return nil
@@ -217,7 +223,7 @@ func (r *run) resume(ctx context.Context) error {
 	}
 	a, err := r.client.write(ctx, s.Body, s.Idempotency)
 	if isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusForbidden) {
-		return nil // its records come again, and are told of
+		return nil // this import reads the same records and reports their errors
 	}
 	if err != nil {
 		return err
@@ -225,7 +231,8 @@ func (r *run) resume(ctx context.Context) error {
 	return r.index.created(ctx, s.Creates, a.AssetsCreated.OIDTokens, false)
 }
 
-// executed reports whether there is what a request makes.
+// executed reports whether the service has executed a request: an asset or comment that it
+// creates exists.
 func (r *run) executed(ctx context.Context, s sent) (bool, error) {
 	if s.Check != nil && len(s.Creates) == 0 {
 		oids, err := r.resolver.oids(ctx, s.Check)
@@ -243,7 +250,8 @@ func (r *run) executed(ctx context.Context, s sent) (bool, error) {
 	return len(s.Creates) == 0, nil
 }
 
-// take puts an item into the batch, or defers it.
+// take adds an item to the batch, and sends the batch if it is full. It postpones an item that
+// must wait for another, and skips an existing asset unless the import updates.
 func (r *run) take(ctx context.Context, it item) error {
 	e, err := r.entry(ctx, it)
 	if isProblem(err) {
@@ -277,7 +285,7 @@ func (r *run) take(ctx context.Context, it item) error {
 	return nil
 }
 
-// postpone keeps an item for the time when the others have been taken.
+// postpone stores an item until the other items have been sent.
 func (r *run) postpone(e entry) error {
 	r.waiting[digestOf(e.root, e.Key)] = true
 	if e.Alias != "" {
@@ -286,12 +294,13 @@ func (r *run) postpone(e entry) error {
 	return r.deferred.add(e.item)
 }
 
-// isWaiting reports whether a record that a link names is one that is kept for later.
+// isWaiting reports whether the record with a key or another name was postponed.
 func (r *run) isWaiting(root, key string) bool {
 	return r.waiting[digestOf(root, key)] || r.waiting[digestOf(root, "\x00"+key)]
 }
 
-// entry finds what has the key of an item. Errors: also problem.
+// entry returns an entry for an item, with the asset that has its key.
+// Errors: also problem, for a key that occurs twice.
 func (r *run) entry(ctx context.Context, it item) (entry, error) {
 	root, err := r.index.root(ctx, it.Type)
 	if err != nil {
@@ -309,7 +318,7 @@ func (r *run) entry(ctx context.Context, it item) (entry, error) {
 	return e, nil
 }
 
-// mustWait reports whether an item links to a record that may still come.
+// mustWait reports whether an item links to a record that was not sent yet and may still follow.
 func (r *run) mustWait(ctx context.Context, e entry) (bool, error) {
 	if r.final {
 		return false, nil
@@ -336,7 +345,8 @@ func (r *run) mustWait(ctx context.Context, e entry) (bool, error) {
 	return false, nil
 }
 
-// takeDeferred takes what waited for other records, until nothing more comes of it.
+// takeDeferred takes the postponed items, again and again until none is left. After a round
+// that could send none of them, no item waits for another any more.
 func (r *run) takeDeferred(ctx context.Context) error {
 	for r.deferred.n > 0 {
 		waiting := r.deferred
@@ -351,7 +361,7 @@ func (r *run) takeDeferred(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.final = r.deferred.n == waiting.n // a circle
+		r.final = r.deferred.n == waiting.n // the items wait for each other in a circle
 	}
 	return nil
 }

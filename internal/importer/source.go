@@ -13,13 +13,13 @@ import (
 
 // record is one entry of a source.
 type record struct {
-	line   int              // where it begins, from 1
-	raw    []byte           // as it stands there
-	fields map[string][]any // by column, of one without a value none; texts in a CSV, JSON values else
-	err    error            // why it cannot be read; the source goes on behind it
+	line   int              // the line on which it begins, from 1
+	raw    []byte           // the record as it is in the source
+	fields map[string][]any // values by column, none for an empty column; texts from a CSV, else JSON values
+	err    error            // why the record cannot be read; the source continues after it
 }
 
-// has reports whether a column is there, perhaps without a value.
+// has reports whether the record has a column, perhaps without a value.
 func (r record) has(column string) bool {
 	_, ok := r.fields[column]
 	if !ok && strings.Contains(column, anyLink) {
@@ -28,36 +28,36 @@ func (r record) has(column string) bool {
 	return ok
 }
 
-// source gives records in order.
+// source returns the records of a file in order.
 type source interface {
-	// next returns the next record. Errors: io.EOF behind the last one; others end the import.
+	// next returns the next record. Errors: io.EOF after the last record; others end the import.
 	next() (record, error)
-	// head is what a file of records begins with, before the first.
+	// head returns the beginning of a file of this format, before the first record.
 	head() []byte
-	// suffix is the end of the name of such a file.
+	// suffix returns the end of the name of a file of this format.
 	suffix() string
 }
 
 // Bounds of one record.
 const (
-	maxRecord = 32 << 20  // bytes, such as behind a quote that nobody closes
-	maxValues = 2_000_000 // values of JSON, as many as a service takes
-	maxFields = 100_000   // of a CSV
+	maxRecord = 32 << 20  // bytes; without it, a missing quote would read the whole file
+	maxValues = 2_000_000 // number of JSON values, as in the service
+	maxFields = 100_000   // fields of a row of CSV
 )
 
 var errRecordTooLong = fmt.Errorf("a record is longer than %d MiB; is a quote not closed?", maxRecord>>20)
 
-// tape is a reader that keeps what was read since the last cut.
+// tape is a reader that keeps the bytes that were read since the last cut.
 type tape struct {
 	r    io.Reader
 	kept []byte
-	at   int64 // offset of kept[0]
-	line int   // its line, from 1
+	at   int64 // offset of kept[0] in r
+	line int   // line of kept[0], from 1
 }
 
 func newTape(r io.Reader) *tape { return &tape{r: r, line: 1} }
 
-// Read reads on. Errors: also errRecordTooLong.
+// Read implements io.Reader. Errors: also errRecordTooLong.
 func (t *tape) Read(b []byte) (int, error) {
 	if len(t.kept) > maxRecord {
 		return 0, errRecordTooLong
@@ -67,8 +67,8 @@ func (t *tape) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// cut returns what was kept before an offset, without the characters of between at its
-// beginning, and the line on which it stands.
+// cut returns the kept bytes before an offset, and the line on which they begin. It removes
+// characters of between from their beginning.
 func (t *tape) cut(offset int64, between string) (raw []byte, line int) {
 	n := int(offset - t.at)
 	raw = bytes.Clone(t.kept[:n])
@@ -85,7 +85,7 @@ var (
 	errNotUTF8    = errors.New("the text is not UTF-8")
 )
 
-// plain undoes gzip and drops a byte order mark.
+// plain decompresses gzip and drops a byte order mark.
 func plain(r io.Reader) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -96,13 +96,14 @@ func plain(r io.Reader) (*bufio.Reader, error) {
 		b = bufio.NewReaderSize(z, 64<<10)
 	}
 	if mark, _ := b.Peek(len(byteOrderMark)); bytes.Equal(mark, byteOrderMark) {
-		_, _ = b.Discard(len(byteOrderMark)) // they have just been seen
+		_, _ = b.Discard(len(byteOrderMark)) // cannot fail: Peek has buffered these bytes
 	}
 	return b, nil
 }
 
-// withLines returns the text with lines that end with LF where they end with CR alone.
-// escapes: a backslash in a quoted text keeps the next character from ending it.
+// withLines returns the text, and replaces CR by LF if the lines end with CR only. It decides
+// by the first end of a line outside quotes in the buffer. escapes means that a backslash in
+// quotes escapes the next character.
 func withLines(b *bufio.Reader, escapes bool) *bufio.Reader {
 	head, _ := b.Peek(b.Size())
 	quoted, escaped := false, false
@@ -124,10 +125,10 @@ func withLines(b *bufio.Reader, escapes bool) *bufio.Reader {
 	return b
 }
 
-// returns reads LF for CR.
+// returns replaces each CR by LF.
 type returns struct{ r io.Reader }
 
-// Read reads on.
+// Read implements io.Reader.
 func (c returns) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
 	for i := range b[:n] {
@@ -138,7 +139,8 @@ func (c returns) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// open returns the source of a format: csv, jsonl or jira.
+// openSource returns a source for a format: csv, jsonl or jira. separator is the separator of
+// a CSV.
 func openSource(format string, r io.Reader, separator rune) (source, error) {
 	b, err := plain(r)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"os"
 )
 
-// spool holds values that come later in a file that has no name, so that none is left
-// behind by who is killed.
+// spool stores values as JSON in a temporary file, in the order in which they are read again.
+// The name of the file is removed at once, so that a killed process leaves no file.
 type spool[T any] struct {
 	file  *os.File
 	out   *bufio.Writer
 	in    *json.Decoder
-	n     int // values that were added
-	taken int
+	n     int // number of values that were added
+	taken int // number of values that next has returned
 }
 
-// add keeps a value. None is added once next was called.
+// add adds a value. It must not be called after next.
 func (s *spool[T]) add(v T) error {
 	if s.file == nil {
 		f, err := os.CreateTemp("", "alds-import")
@@ -34,8 +34,7 @@ func (s *spool[T]) add(v T) error {
 	return json.NewEncoder(s.out).Encode(v)
 }
 
-// next returns the values in order. Errors: io.EOF behind the last one, where the file
-// is dropped.
+// next returns the next value. Errors: io.EOF after the last value; the file is then closed.
 func (s *spool[T]) next() (v T, err error) {
 	if s.taken == s.n {
 		if err := s.close(); err != nil {
@@ -58,7 +57,7 @@ func (s *spool[T]) next() (v T, err error) {
 	return v, err
 }
 
-// close drops the file.
+// close closes the file. Its space is then free.
 func (s *spool[T]) close() error {
 	if s.file == nil {
 		return nil
@@ -68,7 +67,7 @@ func (s *spool[T]) close() error {
 	return err
 }
 
-// each calls do with what was kept, in order, and drops it.
+// each calls do for each value in order, and closes the file.
 func (s *spool[T]) each(do func(T) error) error {
 	for {
 		v, err := s.next()

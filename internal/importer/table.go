@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// table is a CSV whose first row names the columns. A name may come more than once;
-// its column then has several values.
+// table is a CSV whose first row names the columns. Columns may have the same name; they are
+// one column with several values.
 type table struct {
 	tape    *tape
 	csv     *csv.Reader
@@ -17,7 +17,7 @@ type table struct {
 	header  []byte
 }
 
-// newTable reads the header. Errors: one that says what is wrong with it.
+// newTable reads the header. Errors: the file is empty, or what is wrong in the header.
 func newTable(r io.Reader, separator rune) (*table, error) {
 	t := &table{tape: newTape(newRowReader(r, separator))}
 	t.csv = csv.NewReader(t.tape)
@@ -44,7 +44,7 @@ func newTable(r io.Reader, separator rune) (*table, error) {
 func (t *table) head() []byte   { return t.header }
 func (t *table) suffix() string { return ".csv" }
 
-// next reads a row. A cell that is empty is no value.
+// next reads a row. An empty cell has no value.
 func (t *table) next() (record, error) {
 	row, err := t.csv.Read()
 	if errors.Is(err, io.EOF) || errors.Is(err, errRecordTooLong) || errors.Is(err, errTooManyFields) {
@@ -78,14 +78,15 @@ func (t *table) next() (record, error) {
 
 var errTooManyFields = fmt.Errorf("a row has more than %d fields", maxFields)
 
-// rowReader ends a CSV with a row of too many fields before they are read.
+// rowReader ends the reading of a CSV when a row has too many fields. encoding/csv would read
+// the whole row into memory first.
 type rowReader struct {
 	r         io.Reader
-	separator byte // its last one
-	n         int  // separators of the row so far
-	begins    bool // a field does
-	quoted    bool // a field that began with a quote has not ended
-	closed    bool // the last character was a quote that may have ended it
+	separator byte // the last byte of the separator
+	n         int  // number of separators of the row so far
+	begins    bool // the next character is the first of a field
+	quoted    bool // within a field that began with a quote
+	closed    bool // the last character was a quote that may have ended such a field
 }
 
 func newRowReader(r io.Reader, separator rune) *rowReader {
@@ -93,7 +94,7 @@ func newRowReader(r io.Reader, separator rune) *rowReader {
 	return &rowReader{r: r, separator: s[len(s)-1], begins: true}
 }
 
-// Read reads on. Errors: also errTooManyFields.
+// Read implements io.Reader. Errors: also errTooManyFields.
 func (f *rowReader) Read(b []byte) (int, error) {
 	n, err := f.r.Read(b)
 	for _, c := range b[:n] {

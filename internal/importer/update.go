@@ -10,13 +10,13 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 )
 
-// present is what an asset has that an update compares with its record.
+// present has the current values of an asset that an update compares with its record.
 type present struct {
-	row     map[string]any // its lists, by attribute
+	row     map[string]any // values of multi-value attributes, by attribute
 	remarks []remark
 }
 
-// remark is a comment that the service has.
+// remark is a comment in the service.
 type remark struct {
 	Content    string
 	AuthoredAt string
@@ -25,7 +25,8 @@ type remark struct {
 // expressions is the relation from an asset to its comments.
 const expressions = "MentionedInExpressions"
 
-// present reads the lists and comments of what a batch updates, by Oid.
+// present reads the multi-value attributes and comments of the existing assets of a batch. It
+// returns them by Oid.
 func (r *run) present(ctx context.Context, b *batch) (map[string]present, error) {
 	oids, lists := map[string][]string{}, map[string]map[string]bool{} // by type
 	for _, e := range b.entries {
@@ -55,7 +56,8 @@ func (r *run) present(ctx context.Context, b *batch) (map[string]present, error)
 	return there, nil
 }
 
-// readPresent reads those of one type.
+// readPresent adds the current values of the assets of one type to there. lists has the
+// attributes to read.
 func (r *run) readPresent(ctx context.Context, typ string, oids []string, lists map[string]bool, there map[string]present) error {
 	var selects []any
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
@@ -86,7 +88,7 @@ func (r *run) readPresent(ctx context.Context, typ string, oids []string, lists 
 	return err
 }
 
-// attributes are those that an item says something of.
+// attributes returns the attributes that an item sets or clears.
 func (it *item) attributes() []string {
 	names := slices.Clone(it.Cleared)
 	names = slices.AppendSeq(names, maps.Keys(it.Values))
@@ -94,9 +96,9 @@ func (it *item) attributes() []string {
 	return slices.AppendSeq(names, maps.Keys(it.Links))
 }
 
-// update brings an asset in line with its record: lists have what the record has and no
-// more, empty columns are cleared, comments that are new are added. nil: there is nothing
-// to do.
+// update returns the command that changes an asset to match its record. The command sets lists
+// to the values of the record, clears attributes whose columns are empty, and adds new
+// comments. update returns nil if nothing changes.
 func (r *run) update(ctx context.Context, q *request, e entry, values map[string]any, has present) (any, error) {
 	t, err := r.model.of(ctx, r.index.typeOf(e.asset))
 	if err != nil {
@@ -128,10 +130,11 @@ func (r *run) update(ctx context.Context, q *request, e entry, values map[string
 	return map[string]any{"from": r.index.oid(e.asset), "update": values}, nil
 }
 
-// inLine makes the values of a list a change of what the list has.
+// inLine replaces the new values of a list by a change: the values to add, and the current
+// values to remove. has are the current values.
 func inLine(values map[string]any, name string, v, has any) {
 	if how, ok := v.(map[string]any); ok && how["from"] == nil {
-		return // it says what is added and removed
+		return // the record has a change already, with add and remove
 	}
 	var add, remove []any
 	switch v := v.(type) {
@@ -162,8 +165,9 @@ func inLine(values map[string]any, name string, v, has any) {
 	}
 }
 
-// newRemarks are the comments of a record that the service does not have: of equal texts
-// as many as it lacks. The date decides first, and counts no more where it was left out.
+// newRemarks returns the comments of a record that the service does not have. It matches each
+// comment with one in the service: first by text and date, then the rest by text only, because
+// an import without dates does not store the date.
 func newRemarks(said []comment, has []remark, withoutDates bool) []comment {
 	has = slices.Clone(has)
 	for _, dated := range []bool{true, false} {
@@ -180,14 +184,15 @@ func newRemarks(said []comment, has []remark, withoutDates bool) []comment {
 	return said
 }
 
-// is reports whether a comment is what the service has, by its text: that of somebody who
-// is no member begins with the name.
+// is reports whether a comment has the same text as a comment in the service. There, the text
+// may begin with the name of an author who is not a member.
 func (c comment) is(h remark) bool { return h.Content == c.Text || h.Content == c.bySomebody() }
 
-// bySomebody is the text of a comment of somebody who is no member.
+// bySomebody returns the text of a comment whose author is not a member. It begins with the
+// author's name.
 func (c comment) bySomebody() string { return strings.TrimSpace(c.Author) + ": " + c.Text }
 
-// checkOf is a query that finds a comment once it is added.
+// checkOf returns a query that finds a comment after it was added.
 func (r *run) checkOf(e entry, c comment) map[string]any {
 	where := map[string]any{"Mentions": r.index.oid(e.asset), "Content": c.Text}
 	if c.At != "" && !r.o.WithoutDates {
