@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// form is a form of files.
+// form is a format of files that the random tests import.
 type form struct {
 	name, format, file, mapping string
-	projects                    []string // that items may be in; empty: the one that everything goes into
-	owners                      int      // that an item has at most
-	comments, circles           bool     // it has comments; links may go in circles
-	strict                      bool     // a link to what is not there is refused
-	plain                       bool     // its descriptions are no HTML
-	stranger                    string   // somebody who comments and is no member
+	projects                    []string // projects of items; "": the project that everything goes into
+	owners                      int      // maximum number of owners of an item
+	comments, circles           bool     // items have comments; links may form circles
+	strict                      bool     // a link to an item that does not exist is rejected
+	plain                       bool     // descriptions are plain text and not HTML
+	stranger                    string   // an author of comments who is not a member
 	export                      func(w *world) []byte
 }
 
@@ -45,14 +45,14 @@ attributes:
 comments: {column: said, all: true, date: ["2006-01-02T15:04:05"]}
 `
 
-// shuffled are the keys of the file in some order.
+// shuffled returns the keys of the file in a random order.
 func (w *world) shuffled() []string {
 	keys := slices.DeleteFunc(slices.Clone(w.order), func(key string) bool { return w.file[key] == nil })
 	w.Shuffle(len(keys), func(i, k int) { keys[i], keys[k] = keys[k], keys[i] })
 	return keys
 }
 
-// spaced is a key, perhaps with spaces around it.
+// spaced returns a key, sometimes with spaces around it.
 func (w *world) spaced(key string) string {
 	if key == "" || w.IntN(4) > 0 {
 		return key
@@ -60,13 +60,13 @@ func (w *world) spaced(key string) string {
 	return pick(w, " ", "") + key + pick(w, " ", "\t", "  ")
 }
 
-// column is a column of a table and what it has of an item.
+// column is a column of a table. of returns its value for an item.
 type column struct {
 	name string
 	of   func(p *piece) string
 }
 
-// nth is a column with one of several values.
+// nth returns a column with the nth value of an attribute with several values.
 func nth(name string, n int, of func(p *piece) []string) column {
 	return column{name, func(p *piece) string {
 		if all := of(p); n < len(all) {
@@ -76,8 +76,8 @@ func nth(name string, n int, of func(p *piece) []string) column {
 	}}
 }
 
-// exportTable writes the file as a CSV: its columns in some order, with ends of lines of
-// any kind, perhaps packed, or with a byte order mark.
+// exportTable writes the file as a CSV. The order of columns and the ends of lines are random.
+// The file may be compressed or have a byte order mark.
 func exportTable(w *world) []byte {
 	columns := []column{
 		{"key", func(p *piece) string { return w.spaced(p.Key) }},
@@ -125,7 +125,7 @@ func (w *world) table(columns []column) string {
 	for i, col := range columns {
 		row[i] = col.name
 	}
-	_ = c.Write(row) // into memory
+	_ = c.Write(row) // cannot fail: b is in memory
 	for _, key := range w.shuffled() {
 		for i, col := range columns {
 			row[i] = col.of(w.file[key])
@@ -136,13 +136,13 @@ func (w *world) table(columns []column) string {
 	return strings.ReplaceAll(b.String(), "\n", pick(w, "\n", "\r\n", "\r"))
 }
 
-// wrapped is a text as a file has it.
+// wrapped returns the bytes of a file with a text: plain, compressed, or with a byte order mark.
 func (w *world) wrapped(text string) []byte {
 	switch w.IntN(4) {
 	case 0:
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
-		_, _ = z.Write([]byte(text)) // into memory
+		_, _ = z.Write([]byte(text)) // cannot fail: b is in memory
 		_ = z.Close()
 		return b.Bytes()
 	case 1:
@@ -151,8 +151,8 @@ func (w *world) wrapped(text string) []byte {
 	return []byte(text)
 }
 
-// exportLines writes the file as JSON lines. What an item lacks is null, empty or absent;
-// absent only where the service has none, either.
+// exportLines writes the file as JSON lines. An empty attribute is null or absent. It is absent
+// only if it is also empty in the service.
 func exportLines(w *world) []byte {
 	var b strings.Builder
 	for _, key := range w.shuffled() {
@@ -175,13 +175,14 @@ func exportLines(w *world) []byte {
 			w.put(of, "Super", w.links(p.Up), w.links(now.Up))
 			w.put(of, "Dependencies", w.links(p.Needs...), w.links(now.Needs...))
 		}
-		line, _ := json.Marshal(of) // texts and lists of them
+		line, _ := json.Marshal(of) // cannot fail: it has only texts and lists
 		b.Write(line)
 		b.WriteString("\n")
 	}
 	return w.wrapped(strings.ReplaceAll(b.String(), "\n", pick(w, "\n", "\r\n", "\r", "\n\n")))
 }
 
+// links returns links to keys in the form of JSON lines.
 func (w *world) links(keys ...string) []any {
 	var all []any
 	for _, key := range keys {
@@ -192,7 +193,8 @@ func (w *world) links(keys ...string) []any {
 	return all
 }
 
-// put gives an object a member in one of the forms that say the same.
+// put sets a member of an object, in one of several equivalent forms. now is the value in the
+// service.
 func (w *world) put(object map[string]any, name string, v, now any) {
 	empty := func(v any) bool { return len(fmt.Sprint(v)) == 0 || fmt.Sprint(v) == "[]" }
 	list, _ := v.([]any)
@@ -210,8 +212,8 @@ func (w *world) put(object map[string]any, name string, v, now any) {
 	}
 }
 
-// exportIssues writes the file as JSON: as pages whose names of fields stand before the
-// issues or behind them, or as one issue in a line.
+// exportIssues writes the file as JSON of Jira: as pages with the names of fields before or
+// after the issues or without them, or as one issue in each line.
 func exportIssues(w *world) []byte {
 	names := map[string]string{"customfield_71": "Epic Link", "customfield_72": "Story Points"}
 	epic, points := "customfield_71", "customfield_72"
@@ -221,7 +223,7 @@ func exportIssues(w *world) []byte {
 	}
 	var all []string
 	for _, key := range w.shuffled() {
-		issue, _ := json.Marshal(w.issue(w.file[key], epic, points)) // texts, numbers and lists of them
+		issue, _ := json.Marshal(w.issue(w.file[key], epic, points)) // cannot fail: it has only texts, numbers and lists
 		all = append(all, string(issue))
 	}
 	if shape == 3 {
@@ -247,7 +249,7 @@ var typesOfIssues = map[string][]string{
 	"Epic": {"Epic"}, "Story": {"Story", "Improvement", "Chore", "Request", "Theme"}, "Defect": {"Bug", "Defect"}, "Task": {"Sub-task", "Technical task", "Epic"},
 }
 
-// issue is an item as an issue.
+// issue returns an item as an issue of Jira. epic and points are the ids of these fields.
 func (w *world) issue(p *piece, epic, points string) map[string]any {
 	fields := map[string]any{
 		"summary": p.Name, "issuetype": map[string]any{"name": pick(w, typesOfIssues[p.Kind]...), "subtask": p.Kind == "Task"},
@@ -285,8 +287,8 @@ func (w *world) issue(p *piece, epic, points string) map[string]any {
 	return map[string]any{"id": strings.TrimPrefix(p.Key, w.prefix) + "000", "key": w.spaced(p.Key), "fields": fields}
 }
 
-// document is a text as a field has it: as it is, or as paragraphs whose words are texts,
-// mentions, emoji and cards.
+// document returns a text as a field of Jira has it: as a plain text, or as a document with
+// paragraphs. The words of a paragraph are texts, mentions, emoji and cards.
 func (w *world) document(text string) any {
 	if text == "" {
 		return nil

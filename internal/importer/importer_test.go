@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { testproc.Main(m) }
 
 const examples = "../../examples/import/"
 
-// inBoth runs a test against a service on each database.
+// inBoth runs a test with a service on SQLite and with one on MySQL. base is the URL of the
+// service with the credentials of the administrator.
 func inBoth(t *testing.T, do func(t *testing.T, base string)) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -34,7 +35,7 @@ func inBoth(t *testing.T, do func(t *testing.T, base string)) {
 	}
 }
 
-// bring imports a file and returns what is said.
+// bring imports a file. It returns the counts and all output of the import.
 func bring(t *testing.T, o importer.Options, mapping string) (importer.Counts, string, error) {
 	t.Helper()
 	m, err := importer.DefaultMapping(o.Format)
@@ -58,8 +59,8 @@ func bring(t *testing.T, o importer.Options, mapping string) (importer.Counts, s
 	return c, said.String(), err
 }
 
-// TestAFileWithoutKeys: what no record can have is said once, before anything is asked of
-// the service.
+// TestAFileWithoutKeys imports a file without a column of keys. The import fails with one error
+// before it sends a request.
 func TestAFileWithoutKeys(t *testing.T) {
 	for format, file := range map[string]string{"csv": "Name;AssetType\nA;Story\nB;Story\n", "jira": "Summary,Issue Type\nA,Story\nB,Story\n"} {
 		path := filepath.Join(t.TempDir(), "keyless.csv")
@@ -81,7 +82,7 @@ func TestAFileWithoutKeys(t *testing.T) {
 	}
 }
 
-// rows is what a query finds, as text.
+// rows returns the rows of a query as text.
 func rows(t *testing.T, base string, query map[string]any) string {
 	t.Helper()
 	body, _ := json.Marshal(query)
@@ -149,21 +150,22 @@ APP-3 | Task | Choose a provider |  | App |  | APP-2 | 2020-02-03T08:15:00.000 |
 	},
 }
 
-// TestFormats: what stands in a file is in the service, once, with its dates, authors
-// and links; a dry run before says so and writes nothing.
+// TestFormats imports a file of each format. A dry run reports the result and writes nothing.
+// After the import the service has each item once, with dates, authors and links. The same
+// import again changes nothing.
 func TestFormats(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		for _, c := range formats {
 			t.Run(c.name, func(t *testing.T) {
 				query := map[string]any{"from": "Workitem", "find": c.prefix, "findin": []string{"Reference"}, "select": c.selects, "sort": []string{"Reference"}}
-				n := strings.Count(c.want, c.prefix) // at least
+				n := strings.Count(c.want, c.prefix) // not less than the number of items, because links count, too
 				o := importer.Options{URL: base, Format: c.format, File: examples + c.file, Project: c.project, Work: t.TempDir(), DryRun: true}
 				tried, said, err := bring(t, o, c.mapping)
 				if err != nil {
 					t.Fatalf("dry run: %v\n%s", err, said)
 				}
 				if got := rows(t, base, query); got != "" {
-					t.Fatalf("a dry run has written\n%s", got)
+					t.Fatalf("the dry run has written assets:\n%s", got)
 				}
 				o.DryRun = false
 				done, said, err := bring(t, o, c.mapping)
@@ -185,14 +187,14 @@ func TestFormats(t *testing.T) {
 					t.Errorf("after an update\n%s", got)
 				}
 				if left, _ := filepath.Glob(o.Work + "/*"); len(left) > 0 {
-					t.Errorf("left behind: %v", left)
+					t.Errorf("files remain after the import: %v", left)
 				}
 			})
 		}
 	})
 }
 
-// recent replaces instants of this year and later.
+// recent replaces instants of the last 24 hours by <now>.
 func recent(text string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(text, " | ") {
@@ -227,8 +229,8 @@ type: {default: Story}
 attributes: {Name: title, Estimate: points, Super: {column: parent, key: true}}
 `
 
-// TestRejects: rows that cannot be taken are told of with their lines and do not stop
-// the others; put right, they can be imported from the file that they are in.
+// TestRejects imports a file with wrong rows. The import reports these rows with their lines,
+// and imports the other rows. The corrected file of rejected rows can then be imported.
 func TestRejects(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -251,7 +253,7 @@ func TestRejects(t *testing.T) {
 			"line 10, B-1: the key B-1 comes twice", "line 11, B-7: Super: no record and no asset has the key NONE-1",
 		} {
 			if !strings.Contains(said, want) {
-				t.Errorf("not said: %s\n%s", want, said)
+				t.Errorf("the output does not contain %s:\n%s", want, said)
 			}
 		}
 		file := dir + "/bad.rejects.csv"
@@ -263,12 +265,12 @@ func TestRejects(t *testing.T) {
 			`not "quoted`, "quoted", "B-1,the key", "B-10,the key", "NONE-1", "").Replace(string(text)))
 		o.File = file
 		if counts, said, err = bring(t, o, dir+"/map.yaml"); err != nil || counts.Created != 7 {
-			t.Errorf("put right: %+v, %v\n%s\n%s", counts, err, said, text)
+			t.Errorf("import of the corrected rows: %+v, %v\n%s\n%s", counts, err, said, text)
 		}
 	})
 }
 
-// write sends commands, all of which succeed.
+// write sends commands, and fails the test unless all of them succeed.
 func write(t *testing.T, base, commands string) {
 	t.Helper()
 	res, err := http.Post(base+"/api/asset", "application/json", strings.NewReader(commands))
@@ -299,8 +301,8 @@ attributes:
   Source: {column: source, unknown: reject}
 `
 
-// TestUnknown: a name that nothing has is made once, left out, or ends its record, as the
-// mapping says; a dry run tells the same.
+// TestUnknown imports names that no asset has. As the mapping says, the import creates an asset
+// once, leaves the name out, or rejects the record. A dry run reports the same.
 func TestUnknown(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -308,7 +310,7 @@ func TestUnknown(t *testing.T) {
 		put(t, dir+"/map.yaml", unknownMapping)
 		o := importer.Options{URL: base, Format: "csv", File: dir + "/unknown.csv", Project: "Scope:0", DryRun: true}
 		teams := map[string]any{"from": "Team", "select": []string{"Name", "Description"}, "sort": []string{"Name"}}
-		tried, foretold, err := bring(t, o, dir+"/map.yaml")
+		tried, saidBefore, err := bring(t, o, dir+"/map.yaml")
 		if got := rows(t, base, teams); err == nil || got != "" {
 			t.Errorf("a dry run: %v, and teams %s", err, got)
 		}
@@ -318,9 +320,9 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("got %+v, the dry run %+v, %v", counts, tried, err)
 		}
 		for _, want := range []string{`line 4, U-3: Source: no StorySource is called "Nowhere"`, `"nobody"`, "also created: Team (1)"} {
-			for _, text := range []string{foretold, said} {
+			for _, text := range []string{saidBefore, said} {
 				if !strings.Contains(text, want) {
-					t.Errorf("not said: %s\n%s", want, text)
+					t.Errorf("the output does not contain %s:\n%s", want, text)
 				}
 			}
 		}
@@ -344,8 +346,9 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// TestNeverCompleted: a record that the service never completes is told of, and the others
-// go on, as they do where it takes fewer commands than the import sends at once.
+// TestNeverCompleted imports a record whose request the service never completes. The import
+// reports this record and imports the others. It does so even if the service allows fewer
+// commands in a request than the import sends.
 func TestNeverCompleted(t *testing.T) {
 	base := testproc.Serve(t, "sqlite", map[string]string{"ALDS_ADMIN_PASSWORD": "of-the-test", "ALDS_MAX_COMMANDS": "3"})
 	u, err := url.Parse(base)

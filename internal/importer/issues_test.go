@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/importer"
 )
 
-// TestKeysWithSpaces: spaces around a key do not count, in a record, in a link and in what
-// the service has, so what is imported again is not doubled.
+// TestKeysWithSpaces checks that the import ignores spaces around a key in a record, in a link
+// and in the service, and therefore creates no item twice.
 func TestKeysWithSpaces(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestKeysWithSpaces(t *testing.T) {
 		write(t, base, `{"AssetType": "Story", "Scope": "Scope:0", "Name": "of before", "Reference": " S-7 "}`)
 		put(t, dir+"/before.csv", "AssetType,Reference,Name\nStory,S-7,of before\n")
 		if got, said, err := bring(t, importer.Options{URL: base, Format: "csv", File: dir + "/before.csv"}, ""); err != nil || got.Skipped != 1 {
-			t.Errorf("what has spaces in the service: %+v, %v\n%s", got, err, said)
+			t.Errorf("a key with spaces in the service: %+v, %v\n%s", got, err, said)
 		}
 	})
 }
@@ -46,9 +46,9 @@ const oddTypes = `{"issues": [
     "issuelinks": [{"type": {"name": "Blocks"}, "inwardIssue": {"key": "T-4"}}]}}
 ]}`
 
-// TestTypesOfIssues: a type that is not listed becomes a story, also where alds has a type
-// of the name; what says that it is a sub-task becomes a task. A link to what a relation
-// does not take is left out.
+// TestTypesOfIssues checks the asset types of issues. A type that the mapping does not list
+// becomes a story, even if alds has a type with that name. A sub-task becomes a task, whatever
+// its type. A link that its relation does not allow is left out.
 func TestTypesOfIssues(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -76,8 +76,8 @@ T-8 | Defect |  |  | []
 	})
 }
 
-// TestABadEpic: a record whose epic is refused goes without it, in the same request and
-// in a later one; one whose story is refused is refused for that.
+// TestABadEpic imports records whose epic or story is rejected, in the same request or in an
+// earlier one. A story is imported without its epic. A task is rejected together with its story.
 func TestABadEpic(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -87,17 +87,17 @@ func TestABadEpic(t *testing.T) {
 			for _, dryRun := range []bool{true, false} {
 				counts, said, err := bring(t, importer.Options{URL: base, Format: "jira", File: dir + "/bad.csv", Project: "Scope:0", Batch: batch, DryRun: dryRun}, "")
 				if want := (importer.Counts{Records: 6, Created: 3, Rejected: 3}); !errors.Is(err, importer.ErrProblems) || counts != want {
-					t.Errorf("%d at a time, a dry run %t: %+v, want %+v, %v\n%s", batch, dryRun, counts, want, err, said)
+					t.Errorf("batch of %d, dry run %t: %+v, want %+v, %v\n%s", batch, dryRun, counts, want, err, said)
 				}
 				for _, part := range []string{"line 2, E-1: Violation'Required'Epic.Name", "line 5, E-4: Violation'Required'Story.Name", "line 6, E-5: Parent: no record and no asset has the key E-4"} {
 					if part = of.Replace(part); !strings.Contains(said, part) {
-						t.Errorf("not said: %s\n%s", part, said)
+						t.Errorf("the output does not contain %s:\n%s", part, said)
 					}
 				}
 			}
 			query := map[string]any{"from": "Workitem", "find": prefix, "findin": []string{"Reference"}, "select": []string{"Reference", "Super.Reference", "Parent.Reference"}, "sort": []string{"Reference"}}
 			if got, want := rows(t, base, query), of.Replace("E-2 |  | \nE-3 |  | E-2\nE-6 |  | \n"); got != want {
-				t.Errorf("%d at a time: got\n%swant\n%s", batch, got, want)
+				t.Errorf("batch of %d: got\n%swant\n%s", batch, got, want)
 			}
 		}
 	})

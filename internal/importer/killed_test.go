@@ -21,16 +21,17 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// gate stands before a service. The nth write is held: held is closed when it has come,
-// and it goes on, or not, when released is; done is closed when it has.
+// gate is a proxy of a service. It holds the nth write and closes the channel held when the
+// write arrives. When the test closes released, the gate sends the write to the service if pass
+// is true, and drops it otherwise. It then closes done and ends the connection of the client.
 type gate struct {
 	url                  string
-	n                    int32
+	n                    int32 // the number of the write, from 1; 0: none is held
 	held, released, done chan struct{}
 	pass                 bool
 }
 
-// newGate opens a gate before a service. before is called before each write that passes.
+// newGate starts a gate. before is called before each other write that the gate passes on.
 func newGate(t *testing.T, base string, n int32, pass bool, before func()) *gate {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -44,7 +45,7 @@ func newGate(t *testing.T, base string, n int32, pass bool, before func()) *gate
 		isWrite := strings.HasSuffix(r.URL.Path, "/api/asset")
 		if isWrite && writes.Add(1) == g.n {
 			defer close(g.done)
-			body, _ := io.ReadAll(r.Body) // before its sender is gone
+			body, _ := io.ReadAll(r.Body) // now, because the client is killed later
 			close(g.held)
 			<-g.released
 			if g.pass {
@@ -70,7 +71,8 @@ func newGate(t *testing.T, base string, n int32, pass bool, before func()) *gate
 	return g
 }
 
-// cutFile has tasks before their stories, and stories that depend on each other.
+// cutFile returns a CSV with tasks before their stories, and with stories that depend on each
+// other in a circle.
 func cutFile(prefix string) (text string, records int) {
 	var b strings.Builder
 	b.WriteString("key,kind,title,parent,needs,project\n")
@@ -91,9 +93,9 @@ attributes:
   Dependencies: {column: needs, key: true, later: true, for: [Story]}
 `
 
-// TestKilled: whoever kills an import (kill -9) at any of its writes, before or after
-// the service has it, and runs it again, has everything once, with all links. The write
-// that was on its way arrives after the second import has begun.
+// TestKilled kills an import (kill -9) at one of its writes, and runs it again. The service has
+// every item once, with all links, whether the write reaches the service or not. The write may
+// reach the service after the second import has begun.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it kills imports at ten writes; TestCancelled ends them at each")
@@ -113,7 +115,7 @@ func TestKilled(t *testing.T) {
 					select {
 					case <-g.held:
 					case <-time.After(testproc.AnswersIn):
-						t.Fatal("there was no such write")
+						t.Fatal("the import did not send that write")
 					}
 					p.Kill()
 					close(g.released)
@@ -128,7 +130,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestCancelled: so does an import that is told to end.
+// TestCancelled cancels the context of an import at each of its writes, and runs the import
+// again. In the end the service has every item once, with all links.
 func TestCancelled(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -158,12 +161,12 @@ func TestCancelled(t *testing.T) {
 				cancel()
 				close(g.released)
 				if err := <-ended; err == nil {
-					t.Error("an import that was told to end has no error")
+					t.Error("a canceled import returns no error")
 				}
 			case err := <-ended:
 				cancel()
 				if err != nil || n < 5 {
-					t.Fatalf("after %d: %v\n%s", n, err, &said)
+					t.Fatalf("the %dth import: %v\n%s", n, err, &said)
 				}
 				whole(t, base, "C-")
 				return
@@ -172,8 +175,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestGoesOn: an import that was cut off goes on, also where the service has refused all
-// records of its last request, and leaves the links of what was there before it.
+// TestGoesOn continues an interrupted import, even if the service has refused all records of its
+// last request. The import does not change links of assets that existed before it.
 func TestGoesOn(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -199,7 +202,7 @@ func TestGoesOn(t *testing.T) {
 			}()
 			o.URL, o.Out, o.Log = g.url, io.Discard, io.Discard
 			if _, err := importer.Run(ctx, o, m); n > 0 && err == nil {
-				t.Fatal("it was not cut off")
+				t.Fatal("the import was not interrupted")
 			}
 			o.URL = base
 		}
@@ -207,7 +210,7 @@ func TestGoesOn(t *testing.T) {
 		cut(1, "G-1,Story,one,,G-3,\nG-2,Story,two,,,\nG-3,Story,,,,\n")
 		counts, said, err := bring(t, o, dir+"/map.yaml")
 		if !errors.Is(err, importer.ErrProblems) || counts != (importer.Counts{Records: 3, Skipped: 2, Rejected: 1}) {
-			t.Errorf("behind what was refused: %+v, %v\n%s", counts, err, said)
+			t.Errorf("after a request whose records were refused: %+v, %v\n%s", counts, err, said)
 		}
 		cut(2, "G-1,Story,one,,G-4,\nG-2,Story,two,,,\nG-4,Story,four,,G-5,\nG-5,Story,five,,G-4,\n")
 		if counts, said, err = bring(t, o, dir+"/map.yaml"); err != nil {
@@ -224,7 +227,7 @@ func sortedLines(text string) []string {
 	return slices.Sorted(strings.Lines(text))
 }
 
-// whole checks that all of a cutFile is there once.
+// whole checks that the service has every item of a cutFile once.
 func whole(t *testing.T, base, prefix string) {
 	t.Helper()
 	var want strings.Builder

@@ -24,9 +24,9 @@ import (
 
 var worldsFlag = flag.Int("importer.worlds", 0, "how many random files to import on each database; 0: 30, and with -short one of each form")
 
-// TestRandomFiles: whatever a file has, in whatever form, wherever its import is cut off:
-// imported again, changed, imported with and without --update, the service has what it
-// says, once. An update that changes nothing makes no version.
+// TestRandomFiles imports random files of each format. The files change between imports, imports
+// are interrupted at random writes, and run with and without --update. Afterwards the service
+// has every item once, as the file describes it. An update without changes creates no version.
 func TestRandomFiles(t *testing.T) {
 	seed, worlds := testseed.New(t), *worldsFlag
 	if worlds == 0 {
@@ -39,7 +39,7 @@ func TestRandomFiles(t *testing.T) {
 			write(t, base, fmt.Sprintf(`{"AssetType": "Member", "Name": %q, "Nickname": %q, "Username": %q, "DefaultRole": "Role:4"}`, name, name, name))
 		}
 		for n := range worlds {
-			r := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a test repeats by its seed
+			r := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a test must be repeatable with its seed
 			f := forms[n%len(forms)]
 			if !t.Run(fmt.Sprintf("%d %s", n, f.name), func(t *testing.T) {
 				testseed.Print(t, seed)
@@ -49,17 +49,17 @@ func TestRandomFiles(t *testing.T) {
 				return
 			}
 		}
-		if worlds > len(forms) { // a check takes seconds
+		if worlds > len(forms) { // not with -short, because a check takes seconds
 			soundly(t, base)
 		}
 	})
 }
 
-// soundly has the service check its database, which finds nothing.
+// soundly starts a check of the database in the service, and expects no findings.
 func soundly(t *testing.T, base string) {
 	t.Helper()
 	if res, err := http.Post(base+"/api/system/check", "application/json", nil); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusAccepted {
-		t.Fatalf("a check does not begin: %v", err)
+		t.Fatalf("the check does not start: %v", err)
 	}
 	var check struct {
 		State    string
@@ -72,23 +72,23 @@ func soundly(t *testing.T, base string) {
 		}
 		err = json.NewDecoder(res.Body).Decode(&check)
 		if _ = res.Body.Close(); err != nil || check.State == "failed" || time.Now().After(end) {
-			t.Fatalf("the check: %v, %+v", err, check)
+			t.Fatalf("the check does not end: %v, %+v", err, check)
 		}
 	}
 	if len(check.Findings) > 0 {
-		t.Errorf("the check finds %+v", check.Findings)
+		t.Errorf("the check has findings: %+v", check.Findings)
 	}
 }
 
-// life is what a file goes through.
+// life is one random file with its imports.
 type life struct {
 	*world
 	t         *testing.T
 	base, dir string
-	late      *gate // a write that was on its way when an import was cut off; nil: there is none
+	late      *gate // holds a write of an interrupted import; nil: there is none
 }
 
-// arrive lets the late write arrive.
+// arrive releases the held write, and waits until the gate has sent or dropped it.
 func (l *life) arrive() {
 	if l.late != nil {
 		close(l.late.released)
@@ -97,7 +97,7 @@ func (l *life) arrive() {
 	}
 }
 
-// live imports the file, changes it and updates what is there, several times.
+// live imports the file, changes it and updates the service from it, once or twice.
 func (l *life) live() {
 	for range 1 + l.IntN(2) {
 		l.importFile(false)
@@ -106,25 +106,26 @@ func (l *life) live() {
 		_, before := l.read(l.t, l.base)
 		l.run(true, 0)
 		if _, after := l.read(l.t, l.base); !slices.Equal(before, after) {
-			l.t.Errorf("an update with nothing new has made versions:\n%s", cmp.Diff(before, after))
+			l.t.Errorf("an update without changes has created versions:\n%s", cmp.Diff(before, after))
 		}
 		l.change()
 	}
 	l.importFile(false)
 }
 
-// importFile imports the file, cut off a few times before, and compares.
+// importFile imports the file after up to three interrupted imports, and compares the service
+// with the expected items.
 func (l *life) importFile(update bool) {
 	l.t.Helper()
 	text := l.form.export(l.world)
 	rejected := l.apply(update)
 	put(l.t, l.dir+"/"+l.form.file, string(text))
 	for range l.IntN(4) {
-		l.run(update, 1+int32(l.IntN(4))) //nolint:gosec // it is small
+		l.run(update, 1+int32(l.IntN(4))) //nolint:gosec // the number is small
 	}
 	counts, said := l.run(update, 0)
 	if counts.Rejected != rejected {
-		l.t.Errorf("%d records were rejected, %d should be, update %t\n%s", counts.Rejected, rejected, update, said)
+		l.t.Errorf("%d records were rejected, want %d, update %t\n%s", counts.Rejected, rejected, update, said)
 	}
 	got, _ := l.read(l.t, l.base)
 	if diff := cmp.Diff(l.lines(), got); diff != "" {
@@ -135,8 +136,8 @@ func (l *life) importFile(update bool) {
 	}
 }
 
-// run imports the file, and cuts the import off at one of its writes; 0: at none. The
-// service gets that one, or not, when the next run has read what it needs for one of its own.
+// run imports the file, and interrupts the import at its nth write; 0: never. The interrupted
+// write reaches the service, or is dropped, before a random write of the next run.
 func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	l.t.Helper()
 	m, err := importer.DefaultMapping(l.form.format)
@@ -152,7 +153,7 @@ func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	o := importer.Options{
 		URL: l.base, Format: l.form.format, File: l.dir + "/" + l.form.file, Project: "Scope:0", Update: update, Batch: 1 + l.IntN(9), Patience: time.Minute, Out: &said, Log: &said,
 	}
-	arrives, writes, at := sync.OnceFunc(l.arrive), atomic.Int32{}, 1+int32(l.IntN(6)) //nolint:gosec // it is small
+	arrives, writes, at := sync.OnceFunc(l.arrive), atomic.Int32{}, 1+int32(l.IntN(6)) //nolint:gosec // the number is small
 	g := newGate(l.t, l.base, write, l.IntN(3) > 0, func() {
 		if writes.Add(1) == at {
 			arrives()
@@ -178,7 +179,7 @@ func (l *life) run(update bool, write int32) (importer.Counts, string) {
 		l.t.Fatalf("%v\n%s", err, &said)
 	}
 	if rest, _ := os.ReadDir(l.dir); write == 0 && slices.ContainsFunc(rest, func(e os.DirEntry) bool { return strings.Contains(e.Name(), ".pending") }) {
-		l.t.Errorf("the mark of what is pending is still there")
+		l.t.Errorf("the file of the pending request remains after the import")
 	}
 	return counts, said.String()
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// records reads a source to its end: of each record its key or error.
+// records reads a source to its end. It returns the key or the error of each record, and the
+// error that ended the source; nil: io.EOF.
 func records(t *testing.T, format, text string) (all []string, end error) {
 	t.Helper()
 	s, err := openSource(format, strings.NewReader(text), ',')
@@ -31,7 +32,8 @@ func records(t *testing.T, format, text string) (all []string, end error) {
 	}
 }
 
-// What is too large to be one record is named, and the others go on where it ends in a line.
+// A record that is too large is an error. If it ends with its line, the records after it are
+// read; otherwise the error ends the import.
 func TestRecordsAreBounded(t *testing.T) {
 	tooLong := `{"key":"B","text":"` + strings.Repeat("x", maxRecord) + `"}`
 	many := strings.Repeat("1,", maxValues)
@@ -59,8 +61,8 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// TestIssuesAsJSON: what an issue has is in its columns, wherever a page has the names of
-// its fields, and whatever its documents and names contain.
+// TestIssuesAsJSON checks the columns of an issue. A page may have the names of fields before
+// or after its issues. Documents and names may contain any characters.
 func TestIssuesAsJSON(t *testing.T) {
 	const document = `{"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "Ask "}, {"type": "mention", "attrs": {"id": "5b", "text": "@Ann"}}, {"type": "text", "text": " "},
 		{"type": "emoji", "attrs": {"shortName": ":+1:", "text": "👍"}}, {"type": "emoji", "attrs": {"shortName": ":alds:"}}, {"type": "hardBreak"}, {"type": "inlineCard", "attrs": {"url": "https://x/1"}},
@@ -94,16 +96,16 @@ func TestIssuesAsJSON(t *testing.T) {
 			}
 		}
 		if _, err := s.next(); !errors.Is(err, io.EOF) {
-			t.Errorf("%s: behind the last one %v", name, err)
+			t.Errorf("%s: after the last record: %v, want EOF", name, err)
 		}
 	}
 	got, end := records(t, "jira", `{"issues": [{"key": "A", "fields": {"key": 1}}, {"key": "B", "fields": {"key": 2}}, {"key": `)
 	if fmt.Sprint(got) != "[1 2]" || end == nil {
-		t.Errorf("of a page that is cut off: %v, %v", got, end)
+		t.Errorf("from a truncated page: %v, %v", got, end)
 	}
 }
 
-// TestEndsOfLines: lines may end with CR, LF or both.
+// TestEndsOfLines checks that lines may end with CR, LF or CRLF.
 func TestEndsOfLines(t *testing.T) {
 	for format, text := range map[string]string{"csv": "key,text\nA,\"x\ny\"\nB,z\n", "jsonl": "{\"key\":\"A\",\"text\":\"\\\"\"}\n{\"key\":\"B\"}\n"} {
 		for _, end := range []string{"\n", "\r", "\r\n"} {
@@ -117,7 +119,8 @@ func TestEndsOfLines(t *testing.T) {
 	}
 }
 
-// TestMarks: imports of different files note what they send in different files.
+// TestMarks checks that imports of different files store their pending requests in different
+// files.
 func TestMarks(t *testing.T) {
 	seen := map[string]Options{}
 	for _, o := range []Options{{File: "a/x.csv"}, {File: "a/x.jsonl"}, {File: "a/x.json"}, {File: "a/x.csv.gz"}, {File: "a/x"}, {File: "b/x.csv"}, {File: "-", Format: "csv"}, {File: "-", Format: "jsonl"}, {File: "a/x.csv", Work: "w"}} {

@@ -27,9 +27,10 @@ attributes:
 comments: {column: said, all: true, date: ["2006-01-02"]}
 `
 
-// TestUpdate: an update leaves what a new import of the file would make: lists without
-// what the file no longer has, empty cells cleared, further comments added. A column that
-// the file does not have stays as it is, and so does what others have said.
+// TestUpdate checks that after an update an asset is as a new import of the file would create
+// it. Values that are no longer in the file are removed from lists, empty cells clear
+// attributes, and new comments are added. Attributes without a column do not change, and no
+// comment is removed.
 func TestUpdate(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		write(t, base, `{"AssetType": "Member", "Name": "Bo", "Nickname": "Bo", "Username": "bo", "DefaultRole": "Role:4"}`)
@@ -74,14 +75,14 @@ U-5 | new |  |  | [] | [] | System (All Projects) | U-1 | [] | []
 		before := rows(t, base, versions)
 		run("key,kind,title,owners\nU-2,Story,pay now,bo\n", rows(t, base, query), importer.Counts{Records: 1, Updated: 1})
 		if after := rows(t, base, versions); after != before {
-			t.Errorf("an update with nothing new has made versions:\n%s", after)
+			t.Errorf("an update without changes has created versions:\n%s", after)
 		}
 	})
 }
 
-// TestUpdateOfLines: so it is without a mapping: null and an empty cell clear, what is not
-// named stays, and a change says itself what it adds and removes. A password is not
-// cleared.
+// TestUpdateOfLines checks updates without a mapping. Null and an empty cell clear an attribute,
+// except a password. Attributes that a record does not have do not change. A record may also
+// have a change with values to add and remove.
 func TestUpdateOfLines(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -114,13 +115,13 @@ func TestUpdateOfLines(t *testing.T) {
 		run("csv", fmt.Sprintf(members, "a good one"))
 		run("csv", fmt.Sprintf(members, ""))
 		if got := rows(t, strings.Replace(base, "admin:of-the-test@", "bo:a%20good%20one@", 1), map[string]any{"from": "Member", "where": map[string]any{"IsSelf": true}, "select": []string{"Username"}}); got != "bo\n" {
-			t.Errorf("with the password of before: %s", got)
+			t.Errorf("login with the unchanged password: %s", got)
 		}
 	})
 }
 
-// TestALateComment: a comment that an update adds is there once, also where the request of
-// a killed update arrives while the next one is under way.
+// TestALateComment checks that an update adds a comment only once, even if the request of an
+// interrupted update reaches the service while the next update runs.
 func TestALateComment(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -145,7 +146,7 @@ func TestALateComment(t *testing.T) {
 		first := o
 		first.URL, first.Out, first.Log = killed.url, io.Discard, io.Discard
 		if _, err := importer.Run(ctx, first, m); err == nil {
-			t.Fatal("it was not cut off")
+			t.Fatal("the import was not interrupted")
 		}
 		arrives := sync.OnceFunc(func() {
 			close(killed.released)

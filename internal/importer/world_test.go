@@ -12,21 +12,21 @@ import (
 	"testing"
 )
 
-// piece is an item: as a file has it, and as the service should have it then.
+// piece is an item as it is in the file, or as it should be in the service.
 type piece struct {
 	Key, Kind, Name, Text, Points, Project, State string
-	Up                                            string // its epic; the parent of a task
+	Up                                            string // key of the epic, or of the parent of a task
 	Tags, Owners, Needs                           []string
 	Said                                          []saying
 }
 
-// saying is a comment. By is who said it: one of members, or somebody who is none.
+// saying is a comment. By is its author: one of members, or form.stranger.
 type saying struct{ At, By, Text string }
 
-// members are those that a service of these tests has besides admin.
+// members are the members in the service of these tests, besides admin.
 var members = []string{"ann", "bo", "cy"}
 
-// content is a comment as the service has it.
+// content returns the comment as the service stores it.
 func (s saying) content() string {
 	if text := asHTML(s.Text); slices.Contains(members, s.By) {
 		return text
@@ -35,17 +35,17 @@ func (s saying) content() string {
 	}
 }
 
-// asHTML is a plain text as the service has it.
+// asHTML returns a plain text as the HTML that the importer sends.
 func asHTML(text string) string { return strings.ReplaceAll(html.EscapeString(text), "\n", "<br>") }
 
-// world is a file that changes, and what the service has of it.
+// world has the items of a file that changes, and the items that the service should have.
 type world struct {
 	*rand.Rand
 	prefix string
 	form   form
-	order  []string          // all keys that there have been; an item refers upwards to earlier ones
-	file   map[string]*piece // what the file has
-	want   map[string]*piece // what the service has
+	order  []string          // all keys that have ever been in the file; the epic or parent of an item is earlier
+	file   map[string]*piece // items in the file
+	want   map[string]*piece // items that the service should have
 }
 
 func newWorld(r *rand.Rand, prefix string, f form) *world {
@@ -56,7 +56,7 @@ func newWorld(r *rand.Rand, prefix string, f form) *world {
 
 func pick[T any](w *world, from ...T) T { return from[w.IntN(len(from))] }
 
-// some are a few of these, each once.
+// some returns up to most of the texts in a random order, each at most once.
 func some(w *world, most int, from ...string) []string {
 	all := slices.Clone(from)
 	w.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
@@ -78,7 +78,7 @@ func (w *world) grow(n int) {
 	}
 }
 
-// change alters the file: items change, come and go.
+// change changes, removes and adds items of the file.
 func (w *world) change() {
 	for _, key := range w.order {
 		p := w.file[key]
@@ -98,8 +98,8 @@ func (w *world) change() {
 	w.grow(w.IntN(5))
 }
 
-// earlier is the key of an item before another one, of one of the kinds; empty: there is
-// none. Items that are in the file no longer count.
+// earlier returns the key of a random item of one of the kinds that comes before another item,
+// or "" if there is none. It includes items that are only in the service.
 func (w *world) earlier(key string, kinds ...string) string {
 	var all []string
 	for _, k := range w.order {
@@ -125,7 +125,7 @@ var (
 	tagged = []string{"web", "Web", " wide ", "money", "two words", "semi;colon", "co,mma", `"quoted"`, "ümlaut", "<i>"}
 )
 
-// sentence is a text of one line without spaces around it.
+// sentence returns a random text of one line, without spaces around it.
 func (w *world) sentence() string {
 	text := pick(w, words...)
 	for range w.IntN(4) {
@@ -134,19 +134,19 @@ func (w *world) sentence() string {
 	return text
 }
 
-// aspects are what an item has, and comments the last of them.
+// aspects is the number of attributes that alter can change. comments is the last of them.
 const (
 	aspects  = 10
 	comments = 9
 )
 
-// alter gives an item another value.
+// alter sets an attribute of an item to a random value.
 func (w *world) alter(p *piece, what int) {
 	planned := p.Kind == "Story" || p.Kind == "Defect"
 	switch what {
 	case 0:
 		if p.Name = w.sentence(); w.IntN(12) == 0 {
-			p.Name = "" // which is refused
+			p.Name = "" // the service refuses an item without a name
 		}
 	case 1:
 		if p.Text = ""; w.IntN(3) > 0 {
@@ -180,7 +180,7 @@ func (w *world) alter(p *piece, what int) {
 	}
 }
 
-// lift gives an item another epic or parent.
+// lift sets the epic or parent of an item.
 func (w *world) lift(p *piece) {
 	if p.Kind == "Task" {
 		p.Up = w.earlier(p.Key, "Story", "Defect")
@@ -191,8 +191,8 @@ func (w *world) lift(p *piece) {
 	}
 }
 
-// need gives an item other items that it depends on: in files whose links may go in
-// circles later ones, too, and what there is not or may not be depended on.
+// need sets the items that an item depends on. If links may form circles, these may also be
+// later items, items that do not exist, and items that it must not depend on.
 func (w *world) need(p *piece) {
 	if p.Needs = nil; p.Kind == "Task" {
 		return
@@ -208,8 +208,8 @@ func (w *world) need(p *piece) {
 	}
 }
 
-// apply makes what the service has what it should have when the file is imported, and
-// returns how many records are rejected.
+// apply changes want to the items that the service should have after an import of the file. It
+// returns how many records the import should reject.
 func (w *world) apply(update bool) (rejected int) {
 	next := map[string]*piece{}
 	there := func(key string) bool { return next[key] != nil || w.want[key] != nil }
@@ -255,7 +255,7 @@ func (w *world) apply(update bool) (rejected int) {
 	return rejected
 }
 
-// line is an item as text, by which what is there is compared with what should be.
+// line returns an item as text, to compare it with an item of the service.
 func (p *piece) line(w *world) string {
 	text := p.Text
 	if w.form.plain {
@@ -276,7 +276,7 @@ func (p *piece) line(w *world) string {
 	return lineOf(p.Key, p.Kind, p.Name, text, p.Points, project, p.State, p.Up, folded(p.Tags), p.Owners, p.Needs, said)
 }
 
-// folded are tags in one spelling, each once.
+// folded returns tags in lower case, each once.
 func folded(tags []string) (all []string) {
 	for _, tag := range tags {
 		if tag = strings.ToLower(tag); !slices.Contains(all, tag) {
@@ -293,7 +293,7 @@ func lineOf(key, kind, name, text, points, project, state, up string, lists ...[
 	return fmt.Sprintf("%s %s %q %q %s %q %q %s %q", key, kind, name, text, points, project, state, up, lists)
 }
 
-// stored is an item as the service has it.
+// stored is an item in the service.
 type stored struct {
 	OID         string `json:"_oid"`
 	Moment      string
@@ -319,7 +319,8 @@ func (s stored) line() string {
 	return lineOf(s.Reference, s.AssetType, s.Name, s.Description, string(s.Points), s.Project, s.State, s.Epic+s.Parent, folded(s.Tags), s.Owners, s.Needs, s.Said)
 }
 
-// read reads what the service has of a file, and of each item its last moment.
+// read reads the items of the file from the service. It returns them as sorted lines, and the
+// Oid of each item with its last moment.
 func (w *world) read(t *testing.T, base string) (lines, moments []string) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"from": "Workitem", "find": w.prefix, "findin": []string{"Reference"}, "select": []string{
@@ -346,7 +347,7 @@ func (w *world) read(t *testing.T, base string) (lines, moments []string) {
 	return lines, moments
 }
 
-// lines are what the service should have.
+// lines returns the items that the service should have as sorted lines.
 func (w *world) lines() (all []string) {
 	for _, p := range w.want {
 		all = append(all, p.line(w))
