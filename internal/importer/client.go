@@ -46,7 +46,7 @@ func isStatus(err error, statuses ...int) bool {
 // unreachable, or because an equal request still runs.
 func passes(err error) bool {
 	if _, ok := errors.AsType[*refusal](err); !ok {
-		return true // no answer
+		return true // the service has not answered
 	}
 	return isStatus(err, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)

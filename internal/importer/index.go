@@ -105,7 +105,7 @@ func (x *index) created(ctx context.Context, among []created, oids []string, fre
 			return !types[typ]
 		})
 		if len(of) == 0 {
-			continue // the service refused them all
+			continue // the service has created none of them
 		}
 		_, err := x.read(ctx, map[string]any{
 			"from": root, "select": []string{x.model.key}, "filter": []string{"ID=$oids", x.model.key + "!=''"},

@@ -95,7 +95,7 @@ func (r *rule) UnmarshalYAML(n *yaml.Node) error {
 		r.Column = columns{n.Value}
 		return nil
 	}
-	type plain rule // without this method
+	type plain rule // has no UnmarshalYAML, so decoding does not recurse
 	return knownFields(n, (*plain)(r))
 }
 

@@ -53,7 +53,7 @@ func (s *Server) NotReady(name string, reason error) { s.ready.notReady(name, re
 // The process is ready when all checks that are not optional pass.
 func (s *Server) SetChecks(checks []Check) { s.ready.watch(checks) }
 
-// Serve serves requests from l until Shutdown.
+// Serve serves requests from l until Shutdown. Its error is nil after Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve admin: %w", err)
@@ -64,7 +64,7 @@ func (s *Server) Serve(l net.Listener) error {
 // Drain makes the process not ready, so that load balancers send no more requests.
 func (s *Server) Drain() { s.ready.draining.Store(true) }
 
-// Shutdown stops serving and ends the checks.
+// Shutdown ends the checks and stops serving. It waits for running requests until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.ready.end()
 	return s.http.Shutdown(ctx)

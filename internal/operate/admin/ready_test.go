@@ -124,8 +124,8 @@ func TestChangesOfChecksAreLogged(t *testing.T) {
 			why    string
 			down   bool
 			lasts  time.Duration
-			failed int // lines
-			well   int
+			failed int // number of log lines of failures
+			well   int // number of log lines of recoveries
 		}{
 			{"well from the start", false, time.Hour, 0, 0},
 			{"down", true, 10 * time.Second, 1, 0},

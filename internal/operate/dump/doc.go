@@ -1,8 +1,8 @@
 // Package dump exports a whole database as JSON lines, and restores them into an empty
 // database of the same or another dialect.
 //
-//	n, err := dump.Write(ctx, d, w, progress)
-//	n, err := dump.Read(ctx, d, r, progress)
+//	rows, err := dump.Write(ctx, d, w, release, progress)
+//	rows, err := dump.Read(ctx, d, r, progress)
 //
 // The first line has the version of the format, the release, and the version of the schema:
 //

@@ -65,8 +65,8 @@ func mayChange(who auth.Actor) error {
 	return nil
 }
 
-// Change sets and removes texts, either all of a request or none. It returns all texts that
-// are set afterwards. yaml means that the body is YAML.
+// Change sets and removes texts. It applies all changes of a request or none. It returns all
+// texts of administrators after the changes. yaml means that the body is YAML.
 // Errors: fault.Denied as List; fault.Invalid.
 func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml bool) (List, error) {
 	if err := mayChange(who); err != nil {

@@ -4,7 +4,7 @@
 //
 //	s := localization.New(d, languages, localization.Options{})
 //	texts, err := s.With(localizer).In(ctx, "de-AT, en;q=0.5") // of one model
-//	body, err := s.Change(ctx, who, []byte(`{"tag": "a", "text": "b"}`), false)
+//	list, err := s.Change(ctx, who, []byte(`{"tag": "a", "text": "b"}`), false)
 //
 // There is no polling. A process reads the generation only when a text is requested, and at
 // most every half second. A request therefore gets a change that is older than half a second.

@@ -30,7 +30,7 @@ func service(d *db.DB, fn Checking) *Service {
 	return s
 }
 
-// must returns v.
+// must returns v. It panics if there is an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
