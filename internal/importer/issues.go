@@ -274,7 +274,8 @@ func (s *issues) flatten(rec record, name string, v any) {
 		comments, _ := object["comments"].([]any)
 		for _, c := range comments {
 			one, _ := c.(map[string]any)
-			rec.fields["Comment"] = append(rec.fields["Comment"], comment{word(one["created"]), person(one["author"]), prose(one["body"])})
+			rec.fields["Comment"] = append(rec.fields["Comment"],
+				comment{word(one["created"]), person(one["author"]), prose(one["body"])})
 		}
 		return
 	case "issuelinks":

@@ -84,7 +84,8 @@ func (r *run) setLater(ctx context.Context) error {
 		if r.o.DryRun {
 			return nil
 		}
-		q.add(map[string]any{"from": l.OID, "update": map[string]any{l.Name: map[string]any{"add": []string{r.index.oid(a)}}}}, len(of))
+		add := map[string]any{"add": []string{r.index.oid(a)}}
+		q.add(map[string]any{"from": l.OID, "update": map[string]any{l.Name: add}}, len(of))
 		if of = append(of, it); len(of) < r.o.Batch {
 			return nil
 		}

@@ -40,7 +40,8 @@ func (l *lines) next() (record, error) {
 }
 
 var (
-	errLineTooLong   = fmt.Errorf("the line is longer than %d MiB; it is not written to the file of rejected records", maxRecord>>20)
+	errLineTooLong = fmt.Errorf("the line is longer than %d MiB;"+
+		" it is not written to the file of rejected records", maxRecord>>20)
 	errTooManyValues = fmt.Errorf("the record has more than %d values", maxValues)
 )
 

@@ -50,7 +50,9 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 // A link with l.Later whose record does not exist yet is added to the entry, to be set at the
 // end. In a dry run, the records of earlier requests do not exist in the database, so link
 // creates them again in this request.
-func (r *run) link(ctx context.Context, b *batch, q *request, e entry, name string, l links, values map[string]any) error {
+func (r *run) link(
+	ctx context.Context, b *batch, q *request, e entry, name string, l links, values map[string]any,
+) error {
 	root, err := r.target(ctx, e.Type, name)
 	if err != nil {
 		return err
@@ -105,7 +107,9 @@ func (r *run) fits(ctx context.Context, b *batch, e entry, name, root, key strin
 
 // ref returns the Oid of the asset, or the alias of the earlier entry, that has a key. If known
 // is true and ref is empty, a dry run cannot create the asset.
-func (r *run) ref(ctx context.Context, b *batch, q *request, e entry, root, key string) (ref string, known bool, err error) {
+func (r *run) ref(
+	ctx context.Context, b *batch, q *request, e entry, root, key string,
+) (ref string, known bool, err error) {
 	if a, ok := r.index.named(root, key); ok {
 		if a.id == 0 {
 			ref, err = r.stub(ctx, q, a, digestOf(root, key), e.Project)
@@ -153,13 +157,18 @@ func (r *run) target(ctx context.Context, typ, name string) (string, error) {
 func (r *run) remarks(ctx context.Context, it item, q *request) ([]any, error) {
 	var all []any
 	for _, c := range it.Remarks {
-		x := map[string]any{"AssetType": "Expression", "Content": c.Text, "BelongsTo": map[string]any{"AssetType": "Conversation"}}
+		x := map[string]any{
+			"AssetType": "Expression", "Content": c.Text,
+			"BelongsTo": map[string]any{"AssetType": "Conversation"},
+		}
 		if c.At != "" && !r.o.WithoutDates {
 			x["AuthoredAt"], x["CreateDate"], x["ChangeDate"] = c.At, c.At, c.At
 			q.imports = true
 		}
 		if c.Author != "" {
-			author, err := r.resolver.relation(ctx, "Expression", "Author", names{Candidates: [][]string{{c.Author}}, Unknown: r.mapping.Comments.Unknown, Create: r.mapping.Comments.Create})
+			author, err := r.resolver.relation(ctx, "Expression", "Author", names{
+				Candidates: [][]string{{c.Author}}, Unknown: r.mapping.Comments.Unknown, Create: r.mapping.Comments.Create,
+			})
 			if err != nil {
 				return nil, err
 			}

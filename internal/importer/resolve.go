@@ -60,7 +60,8 @@ func (r *resolver) top(ctx context.Context, text string) error {
 	case len(oids) == 0:
 		return fmt.Errorf("there is no project %s", text)
 	case len(oids) > 1:
-		return fmt.Errorf("%d projects have the name %s; use one of these Oids as --project: %s", len(oids), text, strings.Join(oids, ", "))
+		return fmt.Errorf("%d projects have the name %s; use one of these Oids as --project: %s",
+			len(oids), text, strings.Join(oids, ", "))
 	}
 	r.scope = oids[0]
 	return nil
@@ -190,8 +191,9 @@ func (r *resolver) named(ctx context.Context, typ string, candidates []string, n
 				attributes[a] = candidates[0]
 			}
 		}
+		query := map[string]any{"from": typ, "where": map[string]any{"Name": candidates[0]}}
 		var err error
-		if f, err = r.make(ctx, map[string]any{"from": typ, "where": map[string]any{"Name": candidates[0]}}, typ, attributes); err != nil {
+		if f, err = r.make(ctx, query, typ, attributes); err != nil {
 			return f, err
 		}
 	}
@@ -222,7 +224,9 @@ func (r *resolver) lookUp(ctx context.Context, typ, name string) ([]string, erro
 
 // make creates an asset. query finds the asset when it exists. In a dry run, make only stores
 // the command, once for all names that are equal for the service.
-func (r *resolver) make(ctx context.Context, query map[string]any, typ string, attributes map[string]any) (found, error) {
+func (r *resolver) make(
+	ctx context.Context, query map[string]any, typ string, attributes map[string]any,
+) (found, error) {
 	key := fmt.Sprint(typ, "\x00", attributes["Parent"], "\x00", folding.Of(fmt.Sprint(attributes["Name"])))
 	if alias := r.aliases[key]; alias != "" {
 		return found{ref: alias}, nil

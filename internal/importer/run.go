@@ -15,10 +15,12 @@ import (
 
 // Options are the settings of an import.
 type Options struct {
-	URL, Token   string        // of the service; the URL may have a user and a password instead of a token
-	Format       string        // csv, jsonl or jira
-	File         string        // path of the file; "-": Stdin
-	Project      string        // Oid or name of the project that everything goes into; empty: the records name their projects
+	URL, Token string // of the service; the URL may have a user and a password instead of a token
+	Format     string // csv, jsonl or jira
+	File       string // path of the file; "-": Stdin
+	// Project is the Oid or name of the project that everything goes into. Empty means that the
+	// records name their projects.
+	Project      string
 	DryRun       bool          // let the service roll back every request
 	Update       bool          // change existing assets to match the file; otherwise they stay as they are
 	WithoutDates bool          // leave out original dates and authors, which only system administrators may import
@@ -87,8 +89,8 @@ func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 		return Counts{}, fmt.Errorf("%s: %w", o.File, err)
 	}
 	if t, ok := src.(*table); ok && !slices.Contains(t.columns, m.Key.Column) {
-		return Counts{}, fmt.Errorf("%s has no column %s, which must have the key of each record; `key` in a mapping can name another column",
-			o.File, m.Key.Column)
+		return Counts{}, fmt.Errorf("%s has no column %s, which must have the key of each record;"+
+			" `key` in a mapping can name another column", o.File, m.Key.Column)
 	}
 	if r.rejects = (&rejects{head: src.head()}); !o.DryRun {
 		r.rejects.path = o.beside(".rejects" + src.suffix())
@@ -151,7 +153,8 @@ func newRun(o Options, m Mapping, size int64) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		o: o, mapping: m, client: c, pending: pending{o.mark()}, made: &made{path: o.mark() + ".made"}, progress: newProgress(o.Log, size),
+		o: o, mapping: m, client: c, progress: newProgress(o.Log, size),
+		pending: pending{o.mark()}, made: &made{path: o.mark() + ".made"},
 		batch: batch{keys: map[digest]int{}}, deferred: &spool[item]{}, waiting: map[digest]bool{}, said: map[string]bool{},
 	}
 	c.wait = func(err error) { r.complain(fmt.Sprintf("waiting for the service: %v", err)) }

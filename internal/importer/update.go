@@ -58,7 +58,9 @@ func (r *run) present(ctx context.Context, b *batch) (map[string]present, error)
 
 // readPresent adds the current values of the assets of one type to there. lists has the
 // attributes to read.
-func (r *run) readPresent(ctx context.Context, typ string, oids []string, lists map[string]bool, there map[string]present) error {
+func (r *run) readPresent(
+	ctx context.Context, typ string, oids []string, lists map[string]bool, there map[string]present,
+) error {
 	var selects []any
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		switch {

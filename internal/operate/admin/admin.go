@@ -26,7 +26,9 @@ func New(metrics *prometheus.Registry, log *slog.Logger) *Server {
 	s.ready.notReady("checks", errNotChecked)
 	metrics.MustRegister(&s.ready)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, report{Status: "ok"}) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, report{Status: "ok"})
+	})
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", Metrics(metrics))
 	s.http = &http.Server{

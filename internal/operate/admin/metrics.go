@@ -7,7 +7,8 @@ import (
 )
 
 var checkUp = prometheus.NewDesc("alds_admin_check_up",
-	"1 if the dependency answers, 0 if it does not, by check: database, schema, redis, attachments.", []string{"check"}, nil)
+	"1 if the dependency answers, 0 if it does not, by check: database, schema, redis, attachments.",
+	[]string{"check"}, nil)
 
 // Describe implements prometheus.Collector.
 func (r *readiness) Describe(all chan<- *prometheus.Desc) { all <- checkUp }

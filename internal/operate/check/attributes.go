@@ -22,7 +22,10 @@ type shape struct {
 
 // definitionCode is the code of a custom attribute in its definition. The model has no such
 // attribute, so no request can use it.
-var definitionCode = &meta.Attr{Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt, Place: meta.Place{Kind: meta.InAttrs, Column: "Code"}}
+var definitionCode = &meta.Attr{
+	Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt,
+	Place: meta.Place{Kind: meta.InAttrs, Column: "Code"},
+}
 
 func (c *checker) shapes() map[*meta.Type]*shape {
 	all := map[*meta.Type]*shape{}
@@ -81,7 +84,8 @@ func (c *checker) attributes(ctx context.Context) error {
 		s := shapes[t]
 		for i, v := range slots {
 			if v != nil && !s.slots[i] {
-				err := c.report("asset_version", id, "moment %d has a value in the column %s, but no attribute of %s is stored there",
+				err := c.report("asset_version", id,
+					"moment %d has a value in the column %s, but no attribute of %s is stored there",
 					moment, c.all[i].Name, t.Name)
 				if err != nil {
 					return err

@@ -89,7 +89,7 @@ var rules = []rule{
 	{"sequences", (*checker).sequences, restore, false},
 	{"logins", (*checker).logins, "set the member's Username and Password again", false},
 	{"passwords", (*checker).passwords, "set it again: `api password --member NAME`", false},
-	{"payloads", (*checker).payloads, "it cannot be sent: its receiver can read the change from the feed or from the assets", false},
+	{"payloads", (*checker).payloads, "it cannot be sent: its receiver can read the change from the feed or the assets", false},
 }
 
 // ofSchema is the number of rules that need no model.

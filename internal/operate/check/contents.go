@@ -42,7 +42,9 @@ func (c *checker) contents(ctx context.Context) error {
 }
 
 // contentsOf checks the references in a table. expr selects the attributes of its row v.
-func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map[*meta.Type]*shape, kept map[string]bool) error {
+func (c *checker) contentsOf(
+	ctx context.Context, table, expr string, shapes map[*meta.Type]*shape, kept map[string]bool,
+) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		keys := shapes[t].keys
 		if !slices.ContainsFunc(slices.Collect(maps.Values(keys)), func(a *meta.Attr) bool { return a.Kind == meta.Blob }) {
@@ -65,9 +67,11 @@ func (c *checker) contentsOf(ctx context.Context, table, expr string, shapes map
 				return nil
 			}
 			c.keep(lost, kept)
-			return c.report(table, id, "moment %d: %s refers to the content %.100s, which is missing, has another size or may be removed",
+			return c.report(table, id,
+				"moment %d: %s refers to the content %.100s, which is missing, has another size or may be removed",
 				moment, what, lost)
-		}, `SELECT v.id, v.moment, `+expr+` FROM asset a JOIN `+table+` v ON v.id = a.id WHERE a.type = ? AND {a.id} AND v.type = a.type ORDER BY v.id, v.moment`, t.Code)
+		}, `SELECT v.id, v.moment, `+expr+` FROM asset a JOIN `+table+` v ON v.id = a.id`+
+			` WHERE a.type = ? AND {a.id} AND v.type = a.type ORDER BY v.id, v.moment`, t.Code)
 	})
 }
 

@@ -19,7 +19,8 @@ const window = 1 << 24
 func (c *checker) counted(ctx context.Context) error {
 	for behind := int64(0); ; { // well-known assets have moment 0 and are not checked
 		var first, last sql.NullInt64
-		err := c.each(ctx, func(scan row) error { return scan(&first, &last) }, `SELECT MIN(moment), MAX(moment) FROM asset_version WHERE moment > ?`, behind)
+		err := c.each(ctx, func(scan row) error { return scan(&first, &last) },
+			`SELECT MIN(moment), MAX(moment) FROM asset_version WHERE moment > ?`, behind)
 		if err != nil || !first.Valid {
 			return err
 		}
@@ -63,11 +64,14 @@ func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32)
 		switch {
 		case linked == 0 && n > 0:
 			c.mend(`UPDATE asset_version SET linked = ? WHERE id = ? AND moment = ?`, min(n+1, maxCounted), id, moment)
-			return c.report("asset_version", id, "moment %d: %d links or values begin or end with this version, but it counts none", moment, n)
+			return c.report("asset_version", id,
+				"moment %d: %d links or values begin or end with this version, but it counts none", moment, n)
 		case linked > 1 && n != linked-1:
-			return c.report("asset_version", id, "moment %d: this version counts %d links or values that begin or end with it, but there are %d",
+			return c.report("asset_version", id,
+				"moment %d: this version counts %d links or values that begin or end with it, but there are %d",
 				moment, linked-1, n)
 		}
 		return nil
-	}, `SELECT id, moment, linked FROM asset_version WHERE {id} AND moment > ? AND moment <= ? ORDER BY id, moment`, behind, behind+int64(len(ends)))
+	}, `SELECT id, moment, linked FROM asset_version WHERE {id} AND moment > ? AND moment <= ? ORDER BY id, moment`,
+		behind, behind+int64(len(ends)))
 }

@@ -60,7 +60,8 @@ func (c *checker) numbers(ctx context.Context) error {
 			return err
 		}
 		return c.report("asset", id, "%d assets of its type have the Number %s", n, number)
-	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IN `+in+` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
+	}, `SELECT MIN(id), number, COUNT(*) FROM asset WHERE number IN `+in+
+		` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
 }
 
 // numbers is a set of numbers as bits, in words of 64 numbers. It is small if most numbers of
@@ -78,7 +79,8 @@ func (s numbers) add(n int64) (was bool) {
 // reaches expects a sequence to be at n or above.
 func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	var value sql.NullInt64
-	err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name)
+	err := c.each(ctx, func(scan row) error { return scan(&value) },
+		`SELECT MAX(value) FROM sequence WHERE name = ?`, name)
 	if err == nil && (value.Int64 < n || !value.Valid) {
 		c.raise(name, value, n)
 		err = c.report("sequence", value.Int64, "the sequence %s is at %d, but %d is in use", name, value.Int64, n)

@@ -59,7 +59,8 @@ func (c *checker) followers(ctx context.Context) error {
 func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
 	join, args := ` LEFT JOIN asset p ON p.id = a.`+x.from.Place.Column, []any(nil)
 	if x.from.Place.Kind == meta.InLinks {
-		join = ` LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?` +
+		join = ` LEFT JOIN asset_link l` +
+			` ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?` +
 			` LEFT JOIN asset p ON p.id = l.to_id`
 		args = []any{x.from.Place.Code, forever}
 	}
@@ -73,8 +74,10 @@ func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
 		if err := scan(&id, &of); err != nil {
 			return err
 		}
-		return c.report("asset", id, "its columns %s differ from those of its %s, which is %d", strings.Join(x.columns, ", "), x.from.Token(), of.Int64)
-	}, `SELECT a.id, p.id FROM asset a`+join+` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
+		return c.report("asset", id, "its columns %s differ from those of its %s, which is %d",
+			strings.Join(x.columns, ", "), x.from.Token(), of.Int64)
+	}, `SELECT a.id, p.id FROM asset a`+join+
+		` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
 }
 
 // ownScope expects every project to be its own security scope.
@@ -90,7 +93,8 @@ func (c *checker) ownScope(ctx context.Context) error {
 				return err
 			}
 			return c.report("asset", id, "a project is its own security scope, but its scope_id is %d", scope.Int64)
-		}, `SELECT id, scope_id FROM asset WHERE type = ? AND {id} AND (scope_id IS NULL OR scope_id <> id) ORDER BY id`, t.Code)
+		}, `SELECT id, scope_id FROM asset`+
+			` WHERE type = ? AND {id} AND (scope_id IS NULL OR scope_id <> id) ORDER BY id`, t.Code)
 	})
 }
 
@@ -121,15 +125,20 @@ type unrelated struct{ id, since, until, status int64 }
 
 // statesOf checks the versions of a type. a is its status attribute. codes has the state of
 // each status, and statuses the status of each state if it is unique.
-func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, codes map[int64]int, statuses map[int]int64) error {
+func (c *checker) statesOf(
+	ctx context.Context, t *meta.Type, a *meta.Attr, codes map[int64]int, statuses map[int]int64,
+) error {
 	var lost unrelated
 	end := func() error {
 		if lost == (unrelated{}) {
 			return nil
 		}
-		c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
+		c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment)`+
+			` VALUES (?, ?, ?, ?, ?, ?)`,
 			a.Place.Code, t.Code, lost.id, lost.status, lost.since, lost.until)
-		err := c.report("asset", lost.id, "it has no %s from moment %d on, but its AssetState is that of the status %d", a.Token(), lost.since, lost.status)
+		err := c.report("asset", lost.id,
+			"it has no %s from moment %d on, but its AssetState is that of the status %d",
+			a.Token(), lost.since, lost.status)
 		lost = unrelated{}
 		return err
 	}
@@ -141,7 +150,8 @@ func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, code
 			return err
 		}
 		status, known := statuses[state]
-		goesOn := lost.id == id && lost.until == moment && !of.Valid && (status == lost.status || state == int(meta.StateDeleted))
+		goesOn := lost.id == id && lost.until == moment && !of.Valid &&
+			(status == lost.status || state == int(meta.StateDeleted))
 		if goesOn {
 			lost.until = until
 			return nil
@@ -150,14 +160,18 @@ func (c *checker) statesOf(ctx context.Context, t *meta.Type, a *meta.Attr, code
 			return err
 		}
 		if code, ok := codes[of.Int64]; of.Valid && ok && code != state && state < 200 {
-			return c.report("asset", id, "its AssetState at moment %d is %d, but that of its %s is %d", moment, state, a.Token(), code)
+			return c.report("asset", id, "its AssetState at moment %d is %d, but that of its %s is %d",
+				moment, state, a.Token(), code)
 		}
 		if !of.Valid && known && !c.seeds[id] {
 			lost = unrelated{id, moment, until, status}
 		}
 		return nil
-	}, `SELECT v.id, v.moment, v.until_moment, v.state, l.to_id FROM asset a JOIN asset_version v ON v.id = a.id LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = v.type AND l.from_id = v.id`+
-		` AND l.since_moment <= v.moment AND l.until_moment > v.moment WHERE a.type = ? AND {a.id} AND v.type = a.type AND v.until_moment > `+horizon+` ORDER BY v.id, v.moment`, a.Place.Code, t.Code)
+	}, `SELECT v.id, v.moment, v.until_moment, v.state, l.to_id FROM asset a JOIN asset_version v ON v.id = a.id`+
+		` LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = v.type AND l.from_id = v.id`+
+		` AND l.since_moment <= v.moment AND l.until_moment > v.moment`+
+		` WHERE a.type = ? AND {a.id} AND v.type = a.type AND v.until_moment > `+horizon+
+		` ORDER BY v.id, v.moment`, a.Place.Code, t.Code)
 	if err != nil {
 		return err
 	}

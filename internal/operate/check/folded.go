@@ -49,8 +49,9 @@ func (c *checker) folded(ctx context.Context) error {
 			stored := objectOf(want)
 			c.mend(`UPDATE asset_version SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
 			c.mend(`UPDATE asset SET folded = ?, folded_hash = NULL WHERE id = ? AND moment = ?`, stored, id, moment)
-			return c.report("asset_version", id, "moment %d has wrong folded forms: stored are those of %q, expected are those of %q",
-				moment, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+			return c.report("asset_version", id,
+				"moment %d has wrong folded forms: those of %q are stored, and those of %q are expected", moment,
+				slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
 		return nil
 	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")

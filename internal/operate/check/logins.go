@@ -42,11 +42,12 @@ func (c *checker) logins(ctx context.Context) error {
 		}
 		if folded != folding.Of(login) {
 			c.mend(`UPDATE credential SET folded = ? WHERE member_id = ?`, folding.Of(login), id)
-			return c.report("credential", id, "the login %q has the wrong folded form %q: nobody can log in with it until the member's Username is changed",
-				login, folded)
+			return c.report("credential", id, "the login %q has the wrong folded form %q:"+
+				" nobody can log in with it until the member's Username is changed", login, folded)
 		}
 		return nil
-	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c LEFT JOIN asset a ON a.id = c.member_id WHERE {c.member_id} ORDER BY c.member_id`)
+	}, `SELECT c.member_id, c.username, c.folded, a.type, a.attrs FROM credential c`+
+		` LEFT JOIN asset a ON a.id = c.member_id WHERE {c.member_id} ORDER BY c.member_id`)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,8 @@ func (c *checker) logins(ctx context.Context) error {
 		}
 		return c.reportWith(fmt.Sprintf("set its password: `api password --member %s`", shellWord(login)), "asset", id,
 			"its Username is %q, and nobody can log in with it", login)
-	}, `SELECT a.id, a.attrs FROM asset a LEFT JOIN credential c ON c.member_id = a.id WHERE a.type = ? AND {a.id} AND a.state < ? AND c.member_id IS NULL ORDER BY a.id`,
+	}, `SELECT a.id, a.attrs FROM asset a LEFT JOIN credential c ON c.member_id = a.id`+
+		` WHERE a.type = ? AND {a.id} AND a.state < ? AND c.member_id IS NULL ORDER BY a.id`,
 		member.Code, meta.StateDeleted)
 }
 
@@ -108,7 +110,8 @@ func (c *checker) passwords(ctx context.Context) error {
 				login, time.UnixMicro(set.Int64).UTC().Format(time.RFC3339))
 		}
 		return nil
-	}, `SELECT c.member_id, c.username, c.version, c.password_hash, `+lastChange("Password")+`, `+lastChange("Username")+` FROM credential c WHERE {c.member_id} ORDER BY c.member_id`)
+	}, `SELECT c.member_id, c.username, c.version, c.password_hash, `+lastChange("Password")+`, `+lastChange("Username")+
+		` FROM credential c WHERE {c.member_id} ORDER BY c.member_id`)
 	if err != nil || !c.installed || logins == 0 || usable > 0 || len(c.found) > before {
 		return err
 	}
@@ -126,7 +129,8 @@ func lastChange(of string) string {
 // parameters, the salt and the hash.
 func isHash(text string) bool {
 	parts := strings.Split(text, "$")
-	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || !strings.HasPrefix(parts[2], "v=") || !strings.HasPrefix(parts[3], "m=") {
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" ||
+		!strings.HasPrefix(parts[2], "v=") || !strings.HasPrefix(parts[3], "m=") {
 		return false
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])

@@ -74,7 +74,8 @@ func (c *checker) ends(ctx context.Context, k key) ([]any, error) {
 			}
 			all = append(all, v)
 			return err
-		}, `SELECT `+k.column+` FROM `+k.table+` WHERE `+where+` ORDER BY `+k.column+` LIMIT 1 OFFSET ?`, append(args, c.portion-1)...)
+		}, `SELECT `+k.column+` FROM `+k.table+` WHERE `+where+` ORDER BY `+k.column+` LIMIT 1 OFFSET ?`,
+			append(args, c.portion-1)...)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +184,8 @@ func (c *checker) fromTypes(ctx context.Context, e edges, code int) ([]int, erro
 func (c *checker) distinct(ctx context.Context, table, column, where string, args ...any) (all []int, err error) {
 	for more := ""; ; more = " AND " + column + " > ?" {
 		var next *int
-		err := c.each(ctx, func(scan row) error { return scan(&next) }, `SELECT MIN(`+column+`) FROM `+table+` WHERE `+where+more, args...)
+		err := c.each(ctx, func(scan row) error { return scan(&next) },
+			`SELECT MIN(`+column+`) FROM `+table+` WHERE `+where+more, args...)
 		if err != nil || next == nil {
 			return all, err
 		}

@@ -11,6 +11,7 @@ func (c *checker) payloads(ctx context.Context) error {
 			return err
 		}
 		return c.report("webhook_delivery", audit, "the delivery %s of this audit has lost its payload %s", id, payload)
-	}, `SELECT COALESCE(d.audit_id, 0), d.id, d.payload_id FROM webhook_delivery d LEFT JOIN webhook_payload p ON p.id = d.payload_id`+
+	}, `SELECT COALESCE(d.audit_id, 0), d.id, d.payload_id FROM webhook_delivery d`+
+		` LEFT JOIN webhook_payload p ON p.id = d.payload_id`+
 		` WHERE d.payload_id IS NOT NULL AND p.id IS NULL AND {d.id} ORDER BY d.id`)
 }

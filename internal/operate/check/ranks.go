@@ -69,7 +69,8 @@ func (c *checker) ranks(ctx context.Context) error {
 			return err
 		}
 		return c.report("asset_version", id, "its rank at moment %d is %d, and not from 1 to %d", moment, rank, maxRank)
-	}, `SELECT id, moment, order_key FROM asset_version WHERE {id} AND (order_key < 1 OR order_key > ?) ORDER BY id, moment`, maxRank)
+	}, `SELECT id, moment, order_key FROM asset_version`+
+		` WHERE {id} AND (order_key < 1 OR order_key > ?) ORDER BY id, moment`, maxRank)
 }
 
 // unranked reports assets of a type without a rank.
@@ -87,7 +88,9 @@ func (c *checker) unranked(ctx context.Context, t *meta.Type) error {
 // sequence has no row before its first use.
 func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) error {
 	var value sql.NullInt64
-	if err := c.each(ctx, func(scan row) error { return scan(&value) }, `SELECT MAX(value) FROM sequence WHERE name = ?`, name); err != nil {
+	err := c.each(ctx, func(scan row) error { return scan(&value) },
+		`SELECT MAX(value) FROM sequence WHERE name = ?`, name)
+	if err != nil {
 		return err
 	}
 	next := value.Int64 + 32
@@ -100,7 +103,8 @@ func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) er
 			to = 1<<30 + (highest-1<<30)*8
 		}
 		c.mend(`UPDATE sequence SET value = ? WHERE name = ?`, (to+31)/32*32, name)
-		return c.report("sequence", value.Int64, "the next rank of the sequence %s is %d, but %d is in use", name, next, highest)
+		return c.report("sequence", value.Int64,
+			"the next rank of the sequence %s is %d, but %d is in use", name, next, highest)
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func (c *checker) references(ctx context.Context) error {
 				return err
 			}
 			return c.reference("asset_version", id, moment, col.Name, related[c.concrete(code)], to, toCode)
-		}, `SELECT v.id, v.moment, v.type, v.`+col.Name+`, t.type FROM asset_version v LEFT JOIN asset t ON t.id = v.`+col.Name+
+		}, `SELECT v.id, v.moment, v.type, v.`+col.Name+`, t.type FROM asset_version v`+
+			` LEFT JOIN asset t ON t.id = v.`+col.Name+
 			` WHERE v.`+col.Name+` IS NOT NULL AND {v.id} ORDER BY v.id, v.moment`)
 		if err != nil {
 			return err
@@ -48,7 +49,9 @@ func (c *checker) references(ctx context.Context) error {
 // reference checks that an attribute allows the asset to which a row refers. what is the name
 // of the column or attribute. a is nil for an unknown attribute. code is the type of the asset
 // to, NULL if that asset does not exist.
-func (c *checker) reference(table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32) error {
+func (c *checker) reference(
+	table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32,
+) error {
 	t := c.concrete(int(code.Int32))
 	switch {
 	case !code.Valid:
@@ -56,9 +59,11 @@ func (c *checker) reference(table string, id, moment int64, what string, a *meta
 	case a == nil || t == nil || a.Takes(t):
 		return nil
 	case a.Targets != nil:
-		return c.report(table, id, "%s at moment %d refers to %d, a %s, which the attribute does not allow", what, moment, to, t.Name)
+		return c.report(table, id, "%s at moment %d refers to %d, a %s, which the attribute does not allow",
+			what, moment, to, t.Name)
 	}
-	return c.report(table, id, "%s at moment %d refers to %d, a %s instead of a %s", what, moment, to, t.Name, a.Related.Name)
+	return c.report(table, id, "%s at moment %d refers to %d, a %s instead of a %s",
+		what, moment, to, t.Name, a.Related.Name)
 }
 
 // edge is a row of asset_link with to, or a row of asset_value with value and folded.
@@ -109,10 +114,13 @@ func (c *checker) links(ctx context.Context) error {
 		last = l
 		return nil
 	}, `SELECT l.relation, l.from_type, l.from_id, l.to_id, l.since_moment, l.until_moment, f.type, t.type,`+
-		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.since_moment),`+
-		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment)`+
+		` l.since_moment <= `+horizon+` OR EXISTS`+
+		` (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.since_moment),`+
+		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS`+
+		` (SELECT 1 FROM asset_version v WHERE v.id IN (l.from_id, l.to_id) AND v.moment = l.until_moment)`+
 		` FROM asset_link l LEFT JOIN asset f ON f.id = l.from_id LEFT JOIN asset t ON t.id = l.to_id`+
-		` WHERE {l.from_id} AND l.relation = ? AND l.from_type = ? ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
+		` WHERE {l.from_id} AND l.relation = ? AND l.from_type = ?`+
+		` ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
 }
 
 // mendDouble replaces two equal links that overlap by one link, from the earlier beginning to
@@ -121,7 +129,8 @@ func (c *checker) mendDouble(first, second edge) {
 	const row = ` WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`
 	c.mend(`DELETE FROM asset_link`+row, second.code, second.fromType, second.from, second.to, second.since)
 	if second.until > first.until {
-		c.mend(`UPDATE asset_link SET until_moment = ?`+row, second.until, first.code, first.fromType, first.from, first.to, first.since)
+		c.mend(`UPDATE asset_link SET until_moment = ?`+row,
+			second.until, first.code, first.fromType, first.from, first.to, first.since)
 	}
 	c.mend(`UPDATE asset_version SET linked = 1 WHERE id IN (?, ?) AND moment IN (?, ?) AND linked > 1`,
 		second.from, second.to, second.since, min(first.until, second.until))
@@ -143,7 +152,9 @@ func (c *checker) linkAttr(l edge) *meta.Attr {
 	if a, ok := t.Attr(fwd.Name); ok && a.Place.Kind == meta.InLinks && a.Place.Code == l.code {
 		return a
 	}
-	i := slices.IndexFunc(t.Kept, func(a *meta.Attr) bool { return a.Place.Kind == meta.InLinks && a.Place.Code == l.code })
+	i := slices.IndexFunc(t.Kept, func(a *meta.Attr) bool {
+		return a.Place.Kind == meta.InLinks && a.Place.Code == l.code
+	})
 	if i < 0 {
 		return nil
 	}
@@ -160,9 +171,11 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	case !l.fromCode.Valid:
 		return c.report(table, l.from, "%s belongs to the asset %d, which does not exist", a.Token(), l.from)
 	case int(l.fromCode.Int32) != l.fromType:
-		c.mend(`UPDATE asset_link SET from_type = ? WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`,
+		c.mend(`UPDATE asset_link SET from_type = ?`+
+			` WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`,
 			l.fromCode.Int32, l.code, l.fromType, l.from, l.to, l.since)
-		return c.report(table, l.from, "%s: from_type is %d, but the asset's type is %d", a.Token(), l.fromType, l.fromCode.Int32)
+		return c.report(table, l.from, "%s: from_type is %d, but the asset's type is %d",
+			a.Token(), l.fromType, l.fromCode.Int32)
 	}
 	if err := c.reference(table, l.from, l.since, a.Token(), a, l.to, l.toCode); err != nil {
 		return err
@@ -200,7 +213,8 @@ func (c *checker) requiredLinks(ctx context.Context) error {
 					return nil
 				}
 				return c.report("asset", id, "it has no %s", a.Token())
-			}, `SELECT a.id FROM asset a LEFT JOIN asset_link l ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
+			}, `SELECT a.id FROM asset a LEFT JOIN asset_link l`+
+				` ON l.relation = ? AND l.from_type = a.type AND l.from_id = a.id AND l.until_moment = ?`+
 				` WHERE a.type = ? AND {a.id} AND l.from_id IS NULL ORDER BY a.id`, a.Place.Code, forever, t.Code)
 			if err != nil {
 				return err
@@ -227,9 +241,11 @@ func (c *checker) values(ctx context.Context) error {
 		case a == nil:
 			return c.report("asset_value", v.from, "type %d has no multi-value attribute %d", v.fromType, v.code)
 		case int(v.fromCode.Int32) != v.fromType || !v.fromCode.Valid:
-			return c.report("asset_value", v.from, "%s: from_type is %d, but the asset's type is %d", a.Token(), v.fromType, v.fromCode.Int32)
+			return c.report("asset_value", v.from, "%s: from_type is %d, but the asset's type is %d",
+				a.Token(), v.fromType, v.fromCode.Int32)
 		case v.folded != folding.Of(v.value):
-			c.mend(`UPDATE asset_value SET folded = ? WHERE attribute = ? AND from_type = ? AND from_id = ? AND folded = ? AND since_moment = ?`,
+			c.mend(`UPDATE asset_value SET folded = ?`+
+				` WHERE attribute = ? AND from_type = ? AND from_id = ? AND folded = ? AND since_moment = ?`,
 				folding.Of(v.value), v.code, v.fromType, v.from, v.folded, v.since)
 			return c.report("asset_value", v.from, "%s %q has the wrong folded form %q", a.Token(), v.value, v.folded)
 		case v.sameRow(last) && v.since < last.until:
@@ -238,10 +254,13 @@ func (c *checker) values(ctx context.Context) error {
 		}
 		return c.spanOf("asset_value", v, a)
 	}, `SELECT l.attribute, l.from_type, l.from_id, l.value, l.folded, l.since_moment, l.until_moment, f.type,`+
-		` l.since_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment),`+
-		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment)`+
+		` l.since_moment <= `+horizon+` OR EXISTS`+
+		` (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.since_moment),`+
+		` l.until_moment = ? OR l.until_moment <= `+horizon+` OR EXISTS`+
+		` (SELECT 1 FROM asset_version v WHERE v.id = l.from_id AND v.moment = l.until_moment)`+
 		` FROM asset_value l LEFT JOIN asset f ON f.id = l.from_id`+
-		` WHERE {l.from_id} AND l.attribute = ? AND l.from_type = ? ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
+		` WHERE {l.from_id} AND l.attribute = ? AND l.from_type = ?`+
+		` ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
 }
 
 // valueAttr returns the attribute of a value on the type of its asset, or nil.

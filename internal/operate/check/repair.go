@@ -93,7 +93,9 @@ type repairing struct {
 
 // each calls fn for every rule, and collects the findings that fn returns. It ends after a
 // rule with such findings if other rows are derived from the rows that it checks.
-func each(ctx context.Context, d *db.DB, m Model, fn func(r rule, x *repairing) (left []Finding, err error)) (left []Finding, err error) {
+func each(
+	ctx context.Context, d *db.DB, m Model, fn func(r rule, x *repairing) (left []Finding, err error),
+) (left []Finding, err error) {
 	x := &repairing{db: d, model: &meta.Model{}, tried: map[string]bool{}}
 	for i, r := range rules {
 		if i == ofSchema {

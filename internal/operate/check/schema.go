@@ -11,7 +11,10 @@ import (
 
 // refilled are the tables whose rows can be computed or are temporary. A repair creates such a
 // table if it is missing; the later rules fill it.
-var refilled = []string{"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write", "process", "session", "system_check"}
+var refilled = []string{
+	"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write",
+	"process", "session", "system_check",
+}
 
 // tables expects the tables and columns that the migrations of this build create.
 func (c *checker) tables(ctx context.Context) error {
@@ -97,7 +100,8 @@ func (c *checker) keys(ctx context.Context) error {
 			for _, statement := range key.Make(c.tx.Dialect(), t.Name, have[t.Name]) {
 				c.mends = append(c.mends, Statement{SQL: statement, Alters: true})
 			}
-			if err := c.report(t.Name, 0, "the key %s of (%s) is missing", key.Name, strings.Join(key.Columns, ", ")); err != nil {
+			err := c.report(t.Name, 0, "the key %s of (%s) is missing", key.Name, strings.Join(key.Columns, ", "))
+			if err != nil {
 				return err
 			}
 		}
@@ -148,7 +152,8 @@ func (c *checker) expected(ctx context.Context) (*built, error) {
 			return err
 		}
 		for _, t := range migratedRows {
-			rows, err := db.Collect(ctx, q, `SELECT `+strings.Join(t.columns, ", ")+` FROM `+t.table+` ORDER BY 1`, nil, func(r db.Scanner) ([]string, error) {
+			query := `SELECT ` + strings.Join(t.columns, ", ") + ` FROM ` + t.table + ` ORDER BY 1`
+			rows, err := db.Collect(ctx, q, query, nil, func(r db.Scanner) ([]string, error) {
 				values, into := make([]string, len(t.columns)), make([]any, len(t.columns))
 				for i := range values {
 					into[i] = &values[i]
@@ -201,7 +206,8 @@ func (c *checker) migrated(ctx context.Context) error {
 				for i, v := range values {
 					args[i] = v
 				}
-				c.mend(`INSERT INTO `+t.table+` (`+strings.Join(t.columns, ", ")+`) VALUES (?`+strings.Repeat(", ?", len(args)-1)+`)`, args...)
+				c.mend(`INSERT INTO `+t.table+` (`+strings.Join(t.columns, ", ")+`)`+
+					` VALUES (?`+strings.Repeat(", ?", len(args)-1)+`)`, args...)
 			}
 			if err := c.report(t.table, 0, "the row %q is missing", key); err != nil {
 				return err

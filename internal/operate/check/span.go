@@ -17,7 +17,9 @@ type pair struct{ a, b int64 }
 
 // eachPair calls fn for each pair with its spans. The query selects a, b, since, until and
 // what, and sorts by a and b. It reads parts of k as in eachIn; a is the column of k.
-func (c *checker) eachPair(ctx context.Context, k key, fn func(p pair, spans []span) error, query string, args ...any) error {
+func (c *checker) eachPair(
+	ctx context.Context, k key, fn func(p pair, spans []span) error, query string, args ...any,
+) error {
 	var at pair
 	var spans []span
 	err := c.eachIn(ctx, k, func(scan row) error {

@@ -66,7 +66,8 @@ func (c *checker) stamp(s stamp, d dated) error {
 		if m.at >= s.before.at {
 			c.mend(`INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, m.moment, m.at)
 		}
-		if err := c.report(table, d.moment, "it covers moment %d, but the instant of that version is %d", m.moment, m.at); err != nil {
+		err := c.report(table, d.moment, "it covers moment %d, but the instant of that version is %d", m.moment, m.at)
+		if err != nil {
 			return err
 		}
 	}

@@ -34,11 +34,14 @@ func (c *checker) lostTexts(ctx context.Context, table, column string) error {
 		}
 		if current.Valid && bytes.Equal(of, db.TextHash(current.String)) {
 			c.mend(`INSERT INTO asset_text (asset_id, hash, text) SELECT id, ?, ? FROM asset WHERE id = ?`+
-				` AND NOT EXISTS (SELECT 1 FROM asset_text x WHERE x.asset_id = asset.id AND x.hash = ?)`, of, current.String, id, of)
+				` AND NOT EXISTS (SELECT 1 FROM asset_text x WHERE x.asset_id = asset.id AND x.hash = ?)`,
+				of, current.String, id, of)
 		}
 		return c.report(table, id, "moment %d: the text of its %s is missing", moment, column)
-	}, `SELECT v.id, v.moment, v.`+hash+`, a.`+column+` FROM `+table+` v LEFT JOIN asset_text x ON x.asset_id = v.id AND x.hash = v.`+hash+
-		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL AND {v.id} ORDER BY v.id, v.moment`)
+	}, `SELECT v.id, v.moment, v.`+hash+`, a.`+column+` FROM `+table+` v`+
+		` LEFT JOIN asset_text x ON x.asset_id = v.id AND x.hash = v.`+hash+
+		` LEFT JOIN asset a ON a.id = v.id AND a.`+hash+` = v.`+hash+
+		` WHERE v.`+hash+` IS NOT NULL AND x.asset_id IS NULL AND {v.id} ORDER BY v.id, v.moment`)
 }
 
 // storedTexts reports texts that do not match their hashes, and texts to which no row refers.
@@ -66,5 +69,6 @@ func (c *checker) storedTexts(ctx context.Context) error {
 			return c.report("asset_text", id, "its text %.60q does not match its hash", text)
 		}
 		return nil
-	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`)) FROM asset_text x WHERE {x.asset_id} ORDER BY x.asset_id, x.hash`)
+	}, `SELECT x.asset_id, x.hash, x.text, `+db.UnusedText+` AND NOT EXISTS (SELECT 1 FROM asset a`+of+`))`+
+		` FROM asset_text x WHERE {x.asset_id} ORDER BY x.asset_id, x.hash`)
 }

@@ -36,7 +36,8 @@ func (c *checker) cycles(ctx context.Context) error {
 		var err error
 		if t.kind == meta.InLinks {
 			err = c.eachEdge(ctx, links.of(t.code), node, `SELECT from_id, to_id FROM asset_link a WHERE until_moment = ?`+
-				` AND EXISTS (SELECT 1 FROM asset_link b WHERE b.relation = a.relation AND b.to_id = a.from_id AND b.until_moment = a.until_moment)`+
+				` AND EXISTS (SELECT 1 FROM asset_link b`+
+				` WHERE b.relation = a.relation AND b.to_id = a.from_id AND b.until_moment = a.until_moment)`+
 				` AND {from_id} AND relation = ? AND from_type = ?`, forever)
 		} else {
 			err = c.eachIn(ctx, byAsset, node, `SELECT id, `+t.name+` FROM asset a WHERE `+t.name+` IS NOT NULL AND {id}`+
@@ -85,7 +86,10 @@ func (c *checker) projectTree(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	h := &treeHistory{up: map[int64]int64{}, below: map[int64]map[int64]bool{}, above: map[int64]map[int64]int{}, want: map[pair][]span{}}
+	h := &treeHistory{
+		up: map[int64]int64{}, below: map[int64]map[int64]bool{},
+		above: map[int64]map[int64]int{}, want: map[pair][]span{},
+	}
 	type placed struct {
 		id, moment int64
 		parent     *int64
@@ -96,7 +100,8 @@ func (c *checker) projectTree(ctx context.Context) error {
 		err := scan(&p.id, &p.moment, &p.parent)
 		all = append(all, p)
 		return err
-	}, `SELECT v.id, v.moment, v.`+up.Place.Column+` FROM asset a JOIN asset_version v ON v.id = a.id WHERE a.type = ? AND {a.id} AND v.type = a.type`, t.Code)
+	}, `SELECT v.id, v.moment, v.`+up.Place.Column+` FROM asset a JOIN asset_version v ON v.id = a.id`+
+		` WHERE a.type = ? AND {a.id} AND v.type = a.type`, t.Code)
 	if err != nil {
 		return err
 	}
@@ -123,14 +128,17 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 		if !disjoint {
 			return c.report(table, p.b, "its spans below %d overlap", p.a)
 		}
-		return c.report(table, p.b, "its spans (since, until, depth) below %d are %v, but the versions of the projects give %v", p.a, got, want)
-	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure WHERE {ancestor_id} ORDER BY ancestor_id, descendant_id, since_moment`)
+		return c.report(table, p.b,
+			"its spans (since, until, depth) below %d are %v, but the versions of the projects give %v", p.a, got, want)
+	}, `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure`+
+		` WHERE {ancestor_id} ORDER BY ancestor_id, descendant_id, since_moment`)
 	if err != nil {
 		return err
 	}
 	for p, spans := range h.want {
 		c.mendTree(p, spans)
-		if err := c.report(table, p.b, "the rows for its spans (since, until, depth) below %d are missing: %v", p.a, spans); err != nil {
+		err := c.report(table, p.b, "the rows for its spans (since, until, depth) below %d are missing: %v", p.a, spans)
+		if err != nil {
 			return err
 		}
 	}
@@ -140,7 +148,8 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 // mendTree adds statements that insert the rows of a pair.
 func (c *checker) mendTree(p pair, spans []span) {
 	for _, s := range spans {
-		c.mend(`INSERT INTO scope_closure (ancestor_id, descendant_id, since_moment, until_moment, depth) VALUES (?, ?, ?, ?, ?)`, p.a, p.b, s.since, s.until, s.what)
+		c.mend(`INSERT INTO scope_closure (ancestor_id, descendant_id, since_moment, until_moment, depth)`+
+			` VALUES (?, ?, ?, ?, ?)`, p.a, p.b, s.since, s.until, s.what)
 	}
 }
 
@@ -229,7 +238,8 @@ func (h *treeHistory) replace(id int64, now map[int64]int) {
 func (c *checker) mendRoles(p pair, roles []span) {
 	for i := 1; i < len(roles); i++ {
 		if next := roles[i].since; roles[i-1].until > next {
-			c.mend(`UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND since_moment = ?`, next, p.a, p.b, roles[i-1].since)
+			c.mend(`UPDATE scope_member SET until_moment = ? WHERE scope_id = ? AND member_id = ? AND since_moment = ?`,
+				next, p.a, p.b, roles[i-1].since)
 		}
 	}
 }
@@ -268,15 +278,19 @@ func (c *checker) memberships(ctx context.Context) error {
 			return c.report("scope_member", p.a, "member %d has two roles at the same time", p.b)
 		case !slices.Equal(behind(from, links), behind(from, rows)):
 			for _, s := range lacking(rows, links) {
-				c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment) VALUES (?, ?, ?, ?, ?, ?)`,
+				c.mend(`INSERT INTO asset_link (relation, from_type, from_id, to_id, since_moment, until_moment)`+
+					` VALUES (?, ?, ?, ?, ?, ?)`,
 					members.Place.Code, t.Code, p.a, p.b, s.since, s.until)
 			}
-			return c.report("scope_member", p.a, "the spans (since, until) of the roles of member %d are %v, but those of its links are %v",
+			return c.report("scope_member", p.a,
+				"the spans (since, until) of the roles of member %d are %v, but those of its links are %v",
 				p.b, rows, links)
 		}
 		return nil
-	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link WHERE relation = ? AND from_type IN `+in+` AND {from_id}`+
-		` UNION ALL SELECT scope_id, member_id, since_moment, until_moment, 1 FROM scope_member WHERE {scope_id} ORDER BY a, b, side, s`,
+	}, `SELECT from_id AS a, to_id AS b, since_moment AS s, until_moment, 0 AS side FROM asset_link`+
+		` WHERE relation = ? AND from_type IN `+in+` AND {from_id}`+
+		` UNION ALL SELECT scope_id, member_id, since_moment, until_moment, 1 FROM scope_member`+
+		` WHERE {scope_id} ORDER BY a, b, side, s`,
 		append([]any{members.Place.Code}, args...)...)
 	if err != nil {
 		return err
@@ -286,7 +300,9 @@ func (c *checker) memberships(ctx context.Context) error {
 		if err := scan(&scope, &member, &to); err != nil {
 			return err
 		}
-		return c.report("scope_member", scope, "the role of member %d is %d, which is not a role, or its is_owner is not 0 or 1", member, to)
+		return c.report("scope_member", scope,
+			"the role of member %d is %d, which is not a role, or its is_owner is not 0 or 1", member, to)
 	}, `SELECT m.scope_id, m.member_id, m.role_id FROM scope_member m LEFT JOIN asset r ON r.id = m.role_id`+
-		` WHERE {m.scope_id} AND (r.id IS NULL OR r.type <> ? OR m.is_owner NOT IN (0, 1)) ORDER BY m.scope_id, m.member_id`, role.Code)
+		` WHERE {m.scope_id} AND (r.id IS NULL OR r.type <> ? OR m.is_owner NOT IN (0, 1))`+
+		` ORDER BY m.scope_id, m.member_id`, role.Code)
 }

@@ -85,7 +85,8 @@ func (c *checker) current(ctx context.Context) error {
 			return c.report("asset", id, "it has no version at its moment %d", moment)
 		}
 		if until.Int64 != forever {
-			return c.report("asset", id, "the version at its moment %d is not current: it ended at moment %d", moment, until.Int64)
+			return c.report("asset", id, "the version at its moment %d is not current: it ended at moment %d",
+				moment, until.Int64)
 		}
 		for i := 1; i < n; i++ {
 			a, v := values[i], values[n+i-1]
@@ -97,8 +98,10 @@ func (c *checker) current(ctx context.Context) error {
 		return nil
 	}, `SELECT `+prefixed("a.", columns)+`, `+db.OfVersions("v", columns[1:])+`, v.until_moment,`+
 		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT MAX(w.moment) FROM asset_version w WHERE w.id = a.id) END,`+
-		` CASE WHEN v.until_moment = ? THEN NULL ELSE (SELECT w.until_moment FROM asset_version w WHERE w.id = a.id ORDER BY w.moment DESC LIMIT 1) END`+
-		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment WHERE {a.id} ORDER BY a.id`, forever, forever)
+		` CASE WHEN v.until_moment = ? THEN NULL ELSE`+
+		` (SELECT w.until_moment FROM asset_version w WHERE w.id = a.id ORDER BY w.moment DESC LIMIT 1) END`+
+		` FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment`+
+		` WHERE {a.id} ORDER BY a.id`, forever, forever)
 }
 
 // mendCurrent fixes an asset whose version at its moment is missing or has ended. isFirst: the
@@ -124,16 +127,19 @@ func (c *checker) mendAsset(id, moment int64) {
 // the condition that selects the version.
 func (c *checker) insertAsset() string {
 	columns := c.columns()
-	return `INSERT INTO asset (` + strings.Join(columns, ", ") + `) SELECT ` + db.OfVersions("v", columns) + ` FROM asset_version v WHERE `
+	return `INSERT INTO asset (` + strings.Join(columns, ", ") + `)` +
+		` SELECT ` + db.OfVersions("v", columns) + ` FROM asset_version v WHERE `
 }
 
 // mendVersion creates the current version of an asset from the asset. The number of links is
 // set to none; of a well-known asset with links it is set to unknown.
 func (c *checker) mendVersion(id int64) {
 	columns := c.columns()
-	c.mend(`INSERT INTO asset_version (`+strings.Join(columns, ", ")+`, until_moment, linked) SELECT `+db.ForVersion(columns)+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
+	c.mend(`INSERT INTO asset_version (`+strings.Join(columns, ", ")+`, until_moment, linked)`+
+		` SELECT `+db.ForVersion(columns)+`, ?, 0 FROM asset WHERE id = ?`, forever, id)
 	if c.seeds[id] {
-		c.mend(`UPDATE asset_version SET linked = 1 WHERE id = ? AND moment = 0 AND EXISTS (SELECT 1 FROM asset_link l WHERE l.from_id = ? AND l.since_moment = 0)`, id, id)
+		c.mend(`UPDATE asset_version SET linked = 1 WHERE id = ? AND moment = 0`+
+			` AND EXISTS (SELECT 1 FROM asset_link l WHERE l.from_id = ? AND l.since_moment = 0)`, id, id)
 	}
 }
 
@@ -163,7 +169,8 @@ func (c *checker) versions(ctx context.Context) error {
 	err = c.eachIn(ctx, byVersion, func(scan row) error {
 		var v version
 		var asset sql.NullInt64
-		err := scan(&v.id, &v.moment, &v.until, &v.code, &v.state, &v.createdMoment, &v.createdAt, &v.createdBy, &v.changedAt, &asset)
+		err := scan(&v.id, &v.moment, &v.until, &v.code, &v.state,
+			&v.createdMoment, &v.createdAt, &v.createdBy, &v.changedAt, &asset)
 		if err != nil {
 			return err
 		}
@@ -196,8 +203,10 @@ func (c *checker) versions(ctx context.Context) error {
 		err = c.version(last, v, first)
 		last = v
 		return err
-	}, `SELECT v.id, v.moment, v.until_moment, v.type, v.state, v.created_moment, v.created_at, v.created_by, v.changed_at, a.id`+
-		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id WHERE v.until_moment > ? AND {v.id} ORDER BY v.id, v.moment`, since)
+	}, `SELECT v.id, v.moment, v.until_moment, v.type, v.state,`+
+		` v.created_moment, v.created_at, v.created_by, v.changed_at, a.id`+
+		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id`+
+		` WHERE v.until_moment > ? AND {v.id} ORDER BY v.id, v.moment`, since)
 	if err == nil {
 		err = end()
 	}
@@ -217,7 +226,8 @@ func (c *checker) versions(ctx context.Context) error {
 // belongs to one version. In that case only the end is wrong and can be fixed.
 func (c *checker) gap(ctx context.Context, last, v version) error {
 	var other sql.NullInt64
-	err := c.each(ctx, func(scan row) error { return scan(&other) }, `SELECT MAX(id) FROM asset_version WHERE moment = ?`, last.until)
+	err := c.each(ctx, func(scan row) error { return scan(&other) },
+		`SELECT MAX(id) FROM asset_version WHERE moment = ?`, last.until)
 	if err != nil {
 		return err
 	}
@@ -241,14 +251,17 @@ func (c *checker) version(last, v version, first bool) error {
 	case v.state < 0 || v.state > 255:
 		return c.report(table, v.id, "its AssetState %d at moment %d is not from 0 to 255", v.state, v.moment)
 	case first && v.createdMoment != v.moment:
-		return c.report(table, v.id, "its first version is of moment %d, but it was created at moment %d", v.moment, v.createdMoment)
+		return c.report(table, v.id, "its first version is of moment %d, but it was created at moment %d",
+			v.moment, v.createdMoment)
 	case first:
 		return nil
 	case last.until != v.moment:
 		if last.until > v.moment || last.until <= last.moment {
 			c.mendEnd(last, v.moment)
 		}
-		return c.report(table, v.id, "the version of moment %d ended at moment %d, but the next version began at moment %d", last.moment, last.until, v.moment)
+		return c.report(table, v.id,
+			"the version of moment %d ended at moment %d, but the next version began at moment %d",
+			last.moment, last.until, v.moment)
 	case last.code != v.code:
 		return c.report(table, v.id, "its type changed from %d to %d at moment %d", last.code, v.code, v.moment)
 	case last.createdMoment != v.createdMoment || last.createdAt != v.createdAt || last.createdBy != v.createdBy:
@@ -267,7 +280,8 @@ func (c *checker) moments(ctx context.Context) error {
 			return err
 		}
 		return c.report("asset_version", id, "moment %d belongs to %d versions", moment, n)
-	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 AND {moment} GROUP BY moment HAVING COUNT(*) > 1`)
+	}, `SELECT MIN(id), moment, COUNT(*) FROM asset_version WHERE moment > 0 AND {moment}`+
+		` GROUP BY moment HAVING COUNT(*) > 1`)
 }
 
 // auditOfVersion expects every version to have an audit that includes its moment and has the
@@ -283,12 +297,15 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		case !first.Valid:
 			return c.report("asset_version", id, "the audit %d of moment %d does not exist", audit, moment)
 		case moment < first.Int64 || moment > last.Int64:
-			return c.report("asset_version", id, "moment %d is not in its audit %d, which has the moments %d to %d", moment, audit, first.Int64, last.Int64)
+			return c.report("asset_version", id, "moment %d is not in its audit %d, which has the moments %d to %d",
+				moment, audit, first.Int64, last.Int64)
 		}
-		return c.report("asset_version", id, "moment %d was changed by member %d, but its audit %d is of member %d", moment, by, audit, actor.Int64)
+		return c.report("asset_version", id, "moment %d was changed by member %d, but its audit %d is of member %d",
+			moment, by, audit, actor.Int64)
 	}, `SELECT v.id, v.moment, v.audit_id, v.changed_by, a.first_moment, a.last_moment, a.actor_id FROM asset_version v`+
 		` LEFT JOIN audit a ON a.id = v.audit_id`+
-		` WHERE {v.id} AND (a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment))`+
+		` WHERE {v.id} AND (a.id IS NULL OR v.moment < a.first_moment OR v.moment > a.last_moment`+
+		` OR v.changed_by <> a.actor_id AND NOT (a.imported = 1 AND v.moment = v.created_moment))`+
 		` ORDER BY v.id, v.moment`)
 }
 
@@ -304,8 +321,14 @@ func (c *checker) endsOfAudit(ctx context.Context) error {
 		if err := scan(&id, &first, &last, &fanned); err != nil {
 			return err
 		}
-		return c.report("audit", id, "its moments %d to %d do not match its versions, or its fan-out at moment %d is after them", first, last, fanned)
-	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a WHERE {a.id} AND (a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
-		` OR a.first_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
-		` OR a.last_moment > ? AND NOT EXISTS (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id)) ORDER BY a.id`, since, since)
+		return c.report("audit", id,
+			"its moments %d to %d do not match its versions, or its fan-out at moment %d is after them",
+			first, last, fanned)
+	}, `SELECT a.id, a.first_moment, a.last_moment, a.fan_moment FROM audit a`+
+		` WHERE {a.id} AND (a.first_moment > a.last_moment OR a.fan_moment > a.last_moment`+
+		` OR a.first_moment > ? AND NOT EXISTS`+
+		` (SELECT 1 FROM asset_version v WHERE v.moment = a.first_moment AND v.audit_id = a.id)`+
+		` OR a.last_moment > ? AND NOT EXISTS`+
+		` (SELECT 1 FROM asset_version v WHERE v.moment = a.last_moment AND v.audit_id = a.id))`+
+		` ORDER BY a.id`, since, since)
 }

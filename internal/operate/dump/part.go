@@ -62,7 +62,8 @@ func (p *parts) next(ctx context.Context) (more bool, err error) {
 	}
 	before := p.rows
 	p.lines = p.lines[:0]
-	err = db.Each(ctx, p.q, p.d.SelectPart(p.t, p.equal), append(slices.Clone(p.last[:p.equal+1]), p.limit), func(row db.Scanner) error {
+	args := append(slices.Clone(p.last[:p.equal+1]), p.limit)
+	err = db.Each(ctx, p.q, p.d.SelectPart(p.t, p.equal), args, func(row db.Scanner) error {
 		if err := p.row(row); err != nil {
 			return err
 		}

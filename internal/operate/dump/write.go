@@ -95,7 +95,9 @@ func writeLine(w io.Writer, v any) error {
 	return err
 }
 
-func writeTable(ctx context.Context, q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer, at Progress) (int64, error) {
+func writeTable(
+	ctx context.Context, q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer, at Progress,
+) (int64, error) {
 	if err := writeLine(w, map[string]string{"table": t.Name}); err != nil {
 		return 0, err
 	}

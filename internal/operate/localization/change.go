@@ -159,8 +159,8 @@ func store(ctx context.Context, tx *db.Tx, changed []localizer.Override) error {
 	if len(set) == 0 {
 		return nil
 	}
-	keys, update := []string{"tag", "language"}, []string{"content"}
-	return db.UpsertN(ctx, tx, "localization", []string{"tag", "language", "content"}, keys, update, len(set), func(i int) []any {
+	all, keys, update := []string{"tag", "language", "content"}, []string{"tag", "language"}, []string{"content"}
+	return db.UpsertN(ctx, tx, "localization", all, keys, update, len(set), func(i int) []any {
 		return []any{set[i].Tag, set[i].Language, set[i].Text}
 	})
 }

@@ -48,7 +48,8 @@ func (s *Service) one(n doc.Node) (o localizer.Override, err error) {
 		case "tag":
 			o.Tag = v.Text
 			if v.Kind != doc.String || !localizer.IsTag(o.Tag) {
-				err = fault.Invalidf(v.At, "tag must be a text of 1 to %d characters without commas, brackets, controls and spaces at its ends", localizer.MaxTag)
+				err = fault.Invalidf(v.At, "tag must be a text of 1 to %d characters"+
+					" without commas, brackets, controls and spaces at its ends", localizer.MaxTag)
 			}
 		case "text":
 			o.Text = v.Text

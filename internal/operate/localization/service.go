@@ -112,7 +112,8 @@ func generation(ctx context.Context, q db.Querier) (n int64, err error) {
 }
 
 func rows(ctx context.Context, q db.Querier) ([]localizer.Override, error) {
-	return db.Collect(ctx, q, `SELECT tag, language, content FROM localization ORDER BY tag, language`, nil, func(r db.Scanner) (o localizer.Override, err error) {
+	const query = `SELECT tag, language, content FROM localization ORDER BY tag, language`
+	return db.Collect(ctx, q, query, nil, func(r db.Scanner) (o localizer.Override, err error) {
 		return o, r.Scan(&o.Tag, &o.Language, &o.Text)
 	})
 }

@@ -76,8 +76,9 @@ func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	}
 	c := start{owner: uuid.NewString(), member: who.Member}
 	now := s.db.Dialect.NowMicros
-	res, err := s.db.Exec(ctx, `UPDATE system_check SET state = ?, began = `+now+`, ended = 0, begun_by = ?, step = '', done = 0, steps = ?,`+
-		` findings = NULL, error = '', owner = ?, lease = `+now+` + ? WHERE id = ? AND (state <> ? OR lease <= `+now+`)`,
+	res, err := s.db.Exec(ctx, `UPDATE system_check SET state = ?, began = `+now+`, ended = 0, begun_by = ?,`+
+		` step = '', done = 0, steps = ?, findings = NULL, error = '', owner = ?, lease = `+now+` + ?`+
+		` WHERE id = ? AND (state <> ? OR lease <= `+now+`)`,
 		running, c.member, check.Steps()+1, c.owner, leaseFor.Microseconds(), theCheck, running)
 	if err != nil {
 		return State{}, err
@@ -110,8 +111,9 @@ func (s *Service) state(ctx context.Context) (State, error) {
 	var state int
 	var began, ended, by, until, now int64
 	var findings *string
-	err := s.db.QueryRow(ctx, `SELECT state, began, ended, begun_by, step, done, steps, findings, error, lease, `+s.db.Dialect.NowMicros+
-		` FROM system_check WHERE id = ?`, theCheck).Scan(&state, &began, &ended, &by, &st.Step, &st.Done, &st.Of, &findings, &st.Error, &until, &now)
+	err := s.db.QueryRow(ctx, `SELECT state, began, ended, begun_by, step, done, steps, findings, error, lease, `+
+		s.db.Dialect.NowMicros+` FROM system_check WHERE id = ?`, theCheck).
+		Scan(&state, &began, &ended, &by, &st.Step, &st.Done, &st.Of, &findings, &st.Error, &until, &now)
 	if err != nil {
 		return st, err
 	}

@@ -83,7 +83,9 @@ func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]stri
 		if err != nil || len(changed) == 0 {
 			return err
 		}
-		return trail.Record(ctx, tx, trail.Event{Kind: trail.SettingsChanged, Actor: member, Detail: trail.Detail{Changed: changed}})
+		return trail.Record(ctx, tx, trail.Event{
+			Kind: trail.SettingsChanged, Actor: member, Detail: trail.Detail{Changed: changed},
+		})
 	})
 	if err != nil {
 		return t, fmt.Errorf("set the settings: %w", err)

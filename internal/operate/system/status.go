@@ -236,8 +236,9 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	}
 	w, err := s.o.Work(ctx, tx)
 	st.Work = WorkView{
-		WaitingChanges: view(w.WaitingChanges), SetAsideChanges: view(w.SetAsideChanges), DueDeliveries: view(w.DueDeliveries),
-		LaterDeliveries: view(w.LaterDeliveries), AcceptedRequests: view(w.AcceptedRequests),
+		WaitingChanges: view(w.WaitingChanges), SetAsideChanges: view(w.SetAsideChanges),
+		DueDeliveries: view(w.DueDeliveries), LaterDeliveries: view(w.LaterDeliveries),
+		AcceptedRequests:    view(w.AcceptedRequests),
 		PausedSubscriptions: w.Paused, RestingSubscriptions: w.Resting,
 	}
 	return err
