@@ -19,7 +19,7 @@ type entry struct {
 	item
 
 	root   string // the type whose assets have the key
-	asset  asset  // the asset with the item's key, if exists
+	asset  asset  // the asset with the item's key; only valid if exists is true
 	exists bool   // an asset has the item's key
 	at     int    // index in the batch
 	lacks  []lack // links that are set at the end

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// digest is a hash of a key and the type whose assets have the key. It saves memory.
+// digest is a hash of a key and of the type whose assets have the key. It has 16 bytes, however
+// long the key is.
 type digest [16]byte
 
 // asset is an asset that has a key.

@@ -331,7 +331,8 @@ func person(v any) string {
 	return word(object["displayName"])
 }
 
-// word returns a value as text. Of an object it returns the name, the value or the key.
+// word returns a value as text. Of an object it returns the first of the members name, value
+// and key that is not empty.
 func word(v any) string {
 	switch v := v.(type) {
 	case nil:

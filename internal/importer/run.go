@@ -36,7 +36,7 @@ type Options struct {
 
 // Counts has the numbers of records of an import by their result.
 type Counts struct {
-	Records, Created, Updated, Skipped, Rejected int
+	Records, Created, Updated, Skipped, Rejected int // Skipped: records whose assets exist and did not change
 
 	Lacking int // number of links that were not set
 }
@@ -234,8 +234,8 @@ func (r *run) resume(ctx context.Context) error {
 	return r.index.created(ctx, s.Creates, a.AssetsCreated.OIDTokens, false)
 }
 
-// executed reports whether the service has executed a request: an asset or comment that it
-// creates exists.
+// executed reports whether the service has executed a request. It looks for an asset or a
+// comment that the request creates.
 func (r *run) executed(ctx context.Context, s sent) (bool, error) {
 	if s.Check != nil && len(s.Creates) == 0 {
 		oids, err := r.resolver.oids(ctx, s.Check)
@@ -364,7 +364,7 @@ func (r *run) takeDeferred(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.final = r.deferred.n == waiting.n // the items wait for each other in a circle
+		r.final = r.deferred.n == waiting.n // no item was sent: they wait for each other in a circle
 	}
 	return nil
 }

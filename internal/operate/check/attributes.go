@@ -56,8 +56,8 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 	return all
 }
 
-// attributes expects every version to have only values of attributes of its type, to have
-// them in the right kind, and to have the required attributes.
+// attributes expects every version to have values only for attributes of its type, and only of
+// the right kind. Required attributes must have a value.
 func (c *checker) attributes(ctx context.Context) error {
 	shapes := c.shapes()
 	names := []string{"id", "moment", "type"}

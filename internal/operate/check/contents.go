@@ -19,7 +19,9 @@ import (
 // contents expects that every content to which an asset or version refers exists, has the
 // size in the reference, and is marked as kept. Package blob verifies the bytes.
 func (c *checker) contents(ctx context.Context) error {
-	kept := map[string]bool{} // by reference: whether the content is kept; by hash: false for every content
+	// kept has each reference to a content, and whether the content is kept. It also has the hash
+	// of each content with the value false, so that keep finds out whether a content exists.
+	kept := map[string]bool{}
 	err := c.eachIn(ctx, key{table: "blob_content", column: "id"}, func(scan row) error {
 		var hash string
 		var size int64

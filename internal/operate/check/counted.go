@@ -12,10 +12,9 @@ const maxCounted = 1<<15 - 1
 // bytes of memory.
 const window = 1 << 24
 
-// counted compares the number of links and values that begin or end with a version with its
-// column linked. The column is 0 for none and n+1 for n links and values. The value 1 means
-// an unknown number. It is used for versions of earlier releases, for well-known assets, and
-// after a custom attribute was removed.
+// counted checks the column linked of versions. It has the number of links and values that begin
+// or end with the version: 0 for none, and n+1 for n. 1 means an unknown number, as in versions
+// of earlier releases and of well-known assets, and after a custom attribute was removed.
 func (c *checker) counted(ctx context.Context) error {
 	for behind := int64(0); ; { // well-known assets have moment 0 and are not checked
 		var first, last sql.NullInt64

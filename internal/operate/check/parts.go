@@ -19,8 +19,8 @@ type key struct {
 	args          []any  // of where
 }
 
-// part is a range of the values of a column: greater than above, up to and including upTo. A
-// nil bound is no bound.
+// part is a range of the values of a column: greater than above, up to and including upTo. Nil
+// means no bound.
 type part struct{ above, upTo any }
 
 // of returns the condition that the value of a column is in the part, and its arguments.

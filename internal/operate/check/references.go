@@ -47,8 +47,8 @@ func (c *checker) references(ctx context.Context) error {
 }
 
 // reference checks that an attribute allows the asset to which a row refers. what is the name
-// of the column or attribute. a is nil for an unknown attribute. code is the type of the asset
-// to, NULL if that asset does not exist.
+// of the column or attribute. a is nil for an unknown attribute. to is the id of the asset, and
+// code is its type, or NULL if the asset does not exist.
 func (c *checker) reference(
 	table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32,
 ) error {

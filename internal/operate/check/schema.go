@@ -62,7 +62,7 @@ func (c *checker) mendLockCount(table string) {
 	c.mends = append(c.mends, Statement{SQL: "ALTER TABLE " + c.tx.Dialect().Quote(table) + column, Alters: true})
 }
 
-// columnsOf expects the table have to have the columns of the table want.
+// columnsOf reports the columns of want that are missing in have.
 func (c *checker) columnsOf(want, have db.Table) error {
 	for _, column := range want.Names() {
 		if !slices.Contains(have.Names(), column) {

@@ -4,7 +4,7 @@ import "context"
 
 // stamp is the range of moments that the next row of moment_stamp covers.
 type stamp struct {
-	moments []dated // moments of versions since the previous row, the last of each run with the same instant
+	moments []dated // moments of versions since the previous row; of neighbors with the same instant only the last
 	before  dated   // the previous row: its last moment and its instant
 }
 

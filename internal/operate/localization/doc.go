@@ -7,7 +7,7 @@
 //	list, err := s.Change(ctx, who, []byte(`{"tag": "a", "text": "b"}`), false)
 //
 // There is no polling. A process reads the generation only when a text is requested, and at
-// most every half second. A request therefore gets a change that is older than half a second.
+// most every half second. Every process therefore uses a new text within half a second.
 //
 // Spec: interface 4.10.
 package localization
