@@ -19,7 +19,7 @@ func TestWithoutAnEndpointNothingRunsForTraces(t *testing.T) {
 	for name, endpoint := range map[string]string{"without": "", "with": taking.URL} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint) // the library reads it itself
-			start(t, map[string]string{"ALDS_DATA_DIR": t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}, Standalone)
+			start(t, map[string]string{"ALDS_ADDR": "127.0.0.1:0", "ALDS_DATA_DIR": t.TempDir(), "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}, Standalone)
 			all := make([]byte, 16<<20)
 			all = all[:runtime.Stack(all, true)]
 			if runs := bytes.Contains(all, []byte("go.opentelemetry.io/")); runs != (endpoint != "") {

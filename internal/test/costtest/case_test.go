@@ -69,6 +69,9 @@ func commands(what, who string, all ...any) *request {
 	return &request{kind: what, who: who, method: "POST", path: "/api/asset", form: asJSON, body: list(all), writes: true}
 }
 
+// halfOfLimit is half of mayTake as processor time, in microseconds.
+const halfOfLimit = 2_500_000
+
 // TestCases sends what was found.
 func TestCases(t *testing.T) {
 	m := newMachine(t)
@@ -76,6 +79,9 @@ func TestCases(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.kind, func(t *testing.T) {
 			got := m.send(c.request)
+			for n := 0; n < 10 && c.status == http.StatusOK && got.status == http.StatusServiceUnavailable && got.Processor < halfOfLimit; n++ {
+				got = m.send(c.request) // other processes had the processor, so the time was over
+			}
 			t.Logf("%d %.150s; %v, %d MiB held", got.status, got.answer, got.counts, got.peak/mib)
 			if why := tooMuch(c.request, got); why != "" {
 				t.Error(why)
