@@ -105,7 +105,7 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 	for i := range outcomes {
 		if o := &outcomes[i]; o.as != nil {
 			o.Result = o.about.oid()
-			o.Result.Moment = o.as.moment
+			o.Result.Moment = int64(o.as.moment)
 			o.about, o.as = nil, nil
 		}
 	}

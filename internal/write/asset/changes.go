@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/model/meta"
-	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // unit is the unit of work of a batch: the data that it has read, and its changes.
@@ -79,7 +78,7 @@ func endedBy(e *edge, owner *row) endedEdge { return endedEdge{e.from, e.text, e
 // closing is the end of the version that was current before the batch.
 type closing struct {
 	row   *row
-	until int64 // moment, negative until the batch is written
+	until moment
 }
 
 // login is a username or password to set.
@@ -93,9 +92,9 @@ type login struct {
 type role struct {
 	scope, member, role int64 // stored ids
 	owner               bool
-	since               int64 // moment of the change, negative until the batch is written
-	end                 bool  // the current row ends, and no row begins
-	by                  *row  // the asset whose version records the change
+	since               moment // of the change
+	end                 bool   // the current row ends, and no row begins
+	by                  *row   // the asset whose version records the change
 }
 
 func (o *role) gives(want role) bool { return !o.end && o.role == want.role && o.owner == want.owner }
@@ -126,7 +125,7 @@ func (c *changes) rollback() {
 			delete(c.loaded.edgeSets, w.id)
 			continue
 		}
-		w.cur, w.before, w.dirty, w.links, w.holds = w.before, nil, false, 0, false
+		w.cur, w.draft = w.before, draft{}
 	}
 	c.edges, c.logins, c.roles = c.edges[:c.start.edges], c.logins[:c.start.logins], c.roles[:c.start.roles]
 	c.contents = c.contents[:c.start.contents]
@@ -141,20 +140,18 @@ func (c *changes) commit() {
 		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
 			w.dirty = false // it has the same values as before the command
 		}
-		w.holds = false
 		if !w.dirty && w.links == 0 {
-			w.cur, w.before = w.before, nil
+			w.cur = w.before
 			continue
 		}
 		c.addVersion(w)
 		if c.counts != nil && !c.counts.written[w.id] {
 			c.affected[c.counts] = with(c.affected[c.counts], w.id)
 		}
-		w.before, w.dirty = nil, false
 	}
 	c.dateChanges()
 	for _, w := range c.touched {
-		w.links = 0
+		w.draft = draft{}
 	}
 	c.beside += max(len(c.touched)-1, 0)
 	c.touched = c.touched[:0]
@@ -165,7 +162,7 @@ func (c *changes) commit() {
 func (c *changes) addVersion(w *row) {
 	c.moments++
 	st := w.cur
-	st.moment, st.linked, st.until = -c.moments, w.links > 0, db.Forever
+	st.moment, st.linked, st.until = moment(-c.moments), w.links > 0, forever
 	st.changedAt, st.changedBy, st.audit = batchTime, c.s.who.Member, c.s.audit
 	switch {
 	case w.latest != nil:
@@ -232,10 +229,8 @@ func (c *changes) dateChanges() {
 
 // newRow adds a new asset without values.
 func (c *changes) newRow(t *meta.Type, id int64) *row {
-	w := &row{id: id, typ: t, isNew: true, dirty: true, cur: &state{
-		code: meta.StateActive, until: db.Forever, slots: make([]any, len(c.s.e.layout.slots)),
-	}}
-	w.before = w.cur
+	st := &state{code: meta.StateActive, until: forever, slots: make([]any, len(c.s.e.layout.slots))}
+	w := &row{id: id, typ: t, cur: st, isNew: true, draft: draft{before: st, dirty: true}}
 	c.loaded.rows[id], c.loaded.edgeSets[id] = w, &edgeSet{typ: t.Code, isNew: true}
 	c.touched = append(c.touched, w)
 	return w
@@ -246,9 +241,8 @@ func (c *changes) touch(w *row) {
 	if w.before != nil {
 		return
 	}
-	w.before = w.cur
+	w.draft = draft{before: w.cur}
 	w.cur = w.cur.clone()
-	w.dirty, w.links, w.forced = false, 0, false
 	c.touched = append(c.touched, w)
 }
 
@@ -268,7 +262,7 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	if c.cancelEnd(set, &e, owner) {
 		return
 	}
-	e.fromType, e.until = set.typ, db.Forever
+	e.fromType, e.until = set.typ, forever
 	set.add(&e)
 	c.edges = append(c.edges, edgeChange{&e, set, owner})
 	owner.links++

@@ -14,9 +14,9 @@ type edge struct {
 	fromType     int    // code of the type of from
 	from, to     int64  // stored ids; to is only used for links
 	text         string // the value; empty for links
-	since, until int64  // moments, negative until the batch is written
-	stored       bool   // it existed before the batch
-	ended        bool   // the batch has ended it
+	since, until moment
+	stored       bool // it existed before the batch
+	ended        bool // the batch has ended it
 }
 
 // edgeCode returns the code of the edges that store an attribute.
@@ -149,5 +149,5 @@ func (s *edgeSet) current(code int) []*edge {
 type ancestry struct {
 	ancestor, descendant int64 // stored ids of projects
 	depth                int   // levels between them; 0: they are the same project
-	since                int64 // moment, negative until the batch is written
+	since                moment
 }

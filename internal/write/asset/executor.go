@@ -208,7 +208,7 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	if err == nil && !ok {
 		err = badToken(c.Target)
 	}
-	if err == nil && !oid.HasMoment(w.cur.moment, c.IfMoment) {
+	if err == nil && !oid.HasMoment(int64(w.cur.moment), c.IfMoment) {
 		err = Stale(out.OID)
 	}
 	out.Err, out.about, x.target = err, w, w

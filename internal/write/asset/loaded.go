@@ -240,7 +240,7 @@ func (l *loaded) selectRows() string {
 // scanRow reads an asset with all its columns.
 func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	layout := l.s.e.layout
-	w, st := &row{}, &state{until: db.Forever, slots: make([]any, len(layout.slots))}
+	w, st := &row{}, &state{until: forever, slots: make([]any, len(layout.slots))}
 	var typ int
 	var attrs any
 	into := make([]any, 0, len(layout.columns)+len(st.hashes)+1)

@@ -55,7 +55,7 @@ func (l *loaded) loadEdges(ctx context.Context, code, fromType int, ids []int64)
 }
 
 func (l *loaded) scanEdge(scan db.Scanner, code, fromType int) error {
-	e := &edge{code: code, fromType: fromType, until: db.Forever, stored: true}
+	e := &edge{code: code, fromType: fromType, until: forever, stored: true}
 	end := any(&e.to)
 	if code < 0 {
 		end = &e.text

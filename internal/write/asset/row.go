@@ -6,48 +6,28 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
-	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // noID means that there is no id. It is not 0, because 0 is the id of Scope:0.
 const noID int64 = -1 << 62
 
-// batchTime is the placeholder in createdAt and changedAt for the instant of the batch, which
-// the allocator determines.
-const batchTime int64 = -1
-
-// A negative moment is a placeholder: -1 is the first moment of the batch, -2 the second. The
-// writer replaces it by the allocated moment.
-
 // state is the content of one version of an asset. Once its command has succeeded, only the
 // writer changes it, to replace placeholders. A later command changes a copy.
 type state struct {
-	code          int   // AssetState
-	moment        int64 // negative until the batch is written
+	code          int // AssetState
+	moment        moment
 	audit         int64
-	createdMoment int64 // negative until the batch is written
-	createdAt     int64 // batchTime until the batch is written
+	createdMoment moment
+	createdAt     instant
 	createdBy     int64
-	changedAt     int64 // batchTime until the batch is written
+	changedAt     instant
 	changedBy     int64
-	slots         []any // by meta.Place.Slot; nil is null
+	slots         []any // by meta.Place.Slot; nil is null; pending until the batch is written
 	attrs         attrs
 	hashes        hashes
-	linked        bool   // links or values began or ended with this version
-	until         int64  // negative until the batch is written
+	linked        bool // links or values began or ended with this version
+	until         moment
 	partOp        string // of a part: the operation on its owner that changed it last, in this request
-}
-
-// ranked is the placeholder in a slot for a rank that the batch allocates.
-type ranked struct {
-	sequence string
-	nth      int64 // of the ranks of the sequence in this batch; the first is 1
-}
-
-// numbered is the placeholder in a slot for a Number that the batch allocates.
-type numbered struct {
-	typ *meta.Type
-	nth int64 // of the Numbers of the type in this batch; the first is 0
 }
 
 // row is an asset that is loaded for change, or made in this batch.
@@ -55,37 +35,45 @@ type row struct {
 	id     int64
 	typ    *meta.Type
 	cur    *state
-	before *state // before the current command; nil if the command has not touched the row
-	isNew  bool   // made in this batch
-	dirty  bool   // the command changed something
-	links  int    // links and values that the command began or ended
-	holds  bool   // it stores a relation that the command writes from its other end
-	forced bool   // the command changed something that no column contains, so it gets a version
-	hidden bool   // it was in a hidden project when it was loaded
+	isNew  bool // made in this batch
+	hidden bool // it was in a hidden project when it was loaded
+
+	draft // of the current command
 
 	imported imported // of a new asset, set by an import
 	stored   *state   // as it was loaded; nil for a new asset
 	latest   *version // the last one that this batch makes; nil if there is none yet
 }
 
+// draft is what the current command has done with a row. It is zero between commands.
+type draft struct {
+	before *state // the state before the command; nil if the command has not touched the row
+	dirty  bool   // the command changed something
+	forced bool   // the command changed something that no column contains, so the row gets a version
+	links  int    // links and values that the command began or ended
+	holds  bool   // the row stores a relation that the command writes from its other end
+}
+
 // imported contains the creator of an asset, the member who changed it last, and the dates of
 // both, as an import sets them. A nil field has the value of any new asset: the caller, or the
 // instant of the batch.
 type imported struct {
-	createdAt, changedAt *int64     // UTC microseconds, whole milliseconds
+	createdAt, changedAt *instant   // whole milliseconds
 	createdBy, changedBy *int64     // stored ids of members
 	last                 *meta.Attr // the attribute that set changedAt; for messages
 }
 
 // applyTo copies the imported values to the first version of an asset.
 func (g *imported) applyTo(st *state) {
-	for _, x := range [...]struct{ from, to *int64 }{
-		{g.createdAt, &st.createdAt}, {g.createdBy, &st.createdBy},
-		{g.changedAt, &st.changedAt}, {g.changedBy, &st.changedBy},
-	} {
-		if x.from != nil {
-			*x.to = *x.from
-		}
+	setIfGiven(&st.createdAt, g.createdAt)
+	setIfGiven(&st.createdBy, g.createdBy)
+	setIfGiven(&st.changedAt, g.changedAt)
+	setIfGiven(&st.changedBy, g.changedBy)
+}
+
+func setIfGiven[T any](to, from *T) {
+	if from != nil {
+		*to = *from
 	}
 }
 
@@ -106,7 +94,7 @@ type version struct {
 func (s *state) clone() *state {
 	c := *s
 	c.slots = append([]any(nil), s.slots...)
-	c.linked, c.until = false, db.Forever
+	c.linked, c.until = false, forever
 	return &c
 }
 

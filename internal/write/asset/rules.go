@@ -132,11 +132,12 @@ func (r *rules) checkImported(ctx context.Context, w *row) error {
 	if w.imported.changedAt == nil {
 		return nil
 	}
-	made, err := r.s.clock(ctx)
+	now, err := r.s.clock(ctx)
+	created := instant(now)
 	if w.imported.createdAt != nil {
-		made = *w.imported.createdAt
+		created = *w.imported.createdAt
 	}
-	if err == nil && *w.imported.changedAt < made {
+	if err == nil && *w.imported.changedAt < created {
 		err = invalid(w.imported.last)
 	}
 	return err

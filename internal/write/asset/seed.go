@@ -126,8 +126,8 @@ func (x *executor) writeSeed(ctx context.Context) error {
 	}
 	at -= at % 1000
 	for _, w := range x.changes.made {
-		w.cur.createdAt, w.cur.createdBy, w.cur.linked = at, auth.SystemMember, w.links > 0
-		w.cur.changedAt, w.cur.changedBy = at, auth.SystemMember
+		w.cur.createdAt, w.cur.createdBy, w.cur.linked = instant(at), auth.SystemMember, w.links > 0
+		w.cur.changedAt, w.cur.changedBy = instant(at), auth.SystemMember
 	}
 	w := &writer{
 		s: x.s, tx: x.s.tx, later: x.s.tx.Later(), layout: x.s.e.layout, changes: x.changes,

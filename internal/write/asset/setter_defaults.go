@@ -31,7 +31,7 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 		}
 		return set.setRef(ctx, w, a, &t)
 	case text == "@now" && w.imported.createdAt != nil:
-		return set.storeScalar(w, a, *w.imported.createdAt)
+		return set.storeScalar(w, a, int64(*w.imported.createdAt))
 	case text == "@now":
 		return set.storeScalar(w, a, time.Now().UTC().Truncate(time.Millisecond).UnixMicro())
 	case a.Kind == meta.Relation:

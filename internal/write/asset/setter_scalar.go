@@ -133,10 +133,11 @@ func (set *setter) setImported(ctx context.Context, w *row, a *meta.Attr, ch *Ch
 		}
 		return nil
 	}
-	at, err := set.pastDate(ctx, a, written)
+	date, err := set.pastDate(ctx, a, written)
 	if err != nil {
 		return err
 	}
+	at := instant(date)
 	if a.Name == "CreateDate" || a.Name == "CreateDateUTC" {
 		w.imported.createdAt = &at
 	} else {

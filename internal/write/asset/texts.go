@@ -120,7 +120,7 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	hash := db.HashColumn(text)
 	ids, from := make([]int64, len(rows)), db.Forever
 	for i, a := range rows {
-		ids[i], from = a.id, min(from, a.stored.moment)
+		ids[i], from = a.id, min(from, int64(a.stored.moment))
 	}
 	for in, args := range db.InChunks(ids) {
 		if which == inDescription {

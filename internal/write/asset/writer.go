@@ -24,20 +24,15 @@ type writer struct {
 	events         []trail.Event // for the audit trail
 }
 
-// moment returns the allocated moment for a placeholder. It returns other moments unchanged.
-func (w *writer) moment(moment int64) int64 {
-	if moment < 0 {
-		return w.got.moment - moment - 1
-	}
-	return moment
-}
+// moment returns a moment as it is stored.
+func (w *writer) moment(m moment) int64 { return int64(m.in(w.got)) }
 
-// instant returns an instant as a statement argument. It replaces batchTime.
-func (w *writer) instant(at int64) any {
+// instant returns an instant as a statement argument.
+func (w *writer) instant(at instant) any {
 	if at == batchTime {
 		return w.at
 	}
-	return at
+	return int64(at)
 }
 
 // member returns the stored id of a member as a statement argument. That of the caller is boxed
@@ -49,20 +44,17 @@ func (w *writer) member(id int64) any {
 	return id
 }
 
-// stampVersions replaces the placeholders in every version by the allocated moments, Numbers and
-// ranks.
+// stampVersions replaces the pending values of every version by the allocated ones.
 func (w *writer) stampVersions() {
 	for _, v := range w.changes.versions {
-		v.moment, v.createdMoment, v.until = w.moment(v.moment), w.moment(v.createdMoment), w.moment(v.until)
-		tr := w.layout.types[v.row.typ]
-		if tr.order >= 0 {
-			if n, ok := v.slots[tr.order].(ranked); ok {
-				v.slots[tr.order] = rankAt(w.got.first[n.sequence] - 1 + n.nth*rankStep)
+		v.moment, v.createdMoment, v.until = v.moment.in(w.got), v.createdMoment.in(w.got), v.until.in(w.got)
+		places := w.layout.types[v.row.typ]
+		for _, slot := range [...]int{places.order, places.number} {
+			if slot < 0 {
+				continue
 			}
-		}
-		if tr.number >= 0 {
-			if n, ok := v.slots[tr.number].(numbered); ok {
-				v.slots[tr.number] = numberText(n.typ.NumberPrefix, w.got.first[numberSequence(n.typ)]+n.nth)
+			if p, ok := v.slots[slot].(pending); ok {
+				v.slots[slot] = p.in(w.got)
 			}
 		}
 	}
@@ -88,7 +80,7 @@ func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 // they are in asset_text.
 func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion bool) []any {
 	apart := func(which int) bool { return isVersion && st.hashes[which] != nil }
-	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), st.moment, w.audit, st.createdMoment,
+	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), int64(st.moment), w.audit, int64(st.createdMoment),
 		w.instant(st.createdAt), w.member(st.createdBy), w.instant(st.changedAt), w.member(st.changedBy))
 	for _, slot := range sh.slots {
 		v := st.slots[slot]
@@ -160,18 +152,18 @@ func (w *writer) closings(ctx context.Context) error {
 	var ids []int64
 	var from int64
 	for _, c := range w.changes.closings {
-		if until := w.moment(c.until); len(w.changes.closings) == 1 || until != c.row.cur.moment {
+		if until := w.moment(c.until); len(w.changes.closings) == 1 || until != int64(c.row.cur.moment) {
 			_, err := w.later.Exec(ctx, `UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`,
-				until, c.row.id, c.row.stored.moment)
+				until, c.row.id, int64(c.row.stored.moment))
 			if err != nil {
 				return fmt.Errorf("close version: %w", err)
 			}
 			continue
 		}
 		if ids = append(ids, c.row.id); len(ids) == 1 {
-			from = c.row.stored.moment
+			from = int64(c.row.stored.moment)
 		}
-		from = min(from, c.row.stored.moment)
+		from = min(from, int64(c.row.stored.moment))
 	}
 	for in, args := range db.InChunks(ids) {
 		_, err := w.later.Exec(ctx, `UPDATE asset_version`+w.tx.Dialect().By("PRIMARY")+
@@ -226,7 +218,7 @@ func (w *writer) versions(ctx context.Context) error {
 	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
 	var args []any
 	err := db.InsertN(ctx, w.later, "asset_version", columns, len(sent), func(i int) []any {
-		args = append(w.columns(args[:0], sh, sent[i].row, sent[i].state, true), sent[i].until, linkedOf(sent[i], edges))
+		args = append(w.columns(args[:0], sh, sent[i].row, sent[i].state, true), int64(sent[i].until), linkedOf(sent[i], edges))
 		return args
 	})
 	if err != nil {

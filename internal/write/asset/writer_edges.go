@@ -49,7 +49,7 @@ const maxLinked = 1<<15 - 1
 // linkedOf returns the value of the column linked for a version: 0 if no links or values begin or
 // end with the version, n+1 if n do, and 1 if some do but their number is not known. edges has
 // the numbers by moment.
-func linkedOf(v *version, edges map[int64]int64) int64 {
+func linkedOf(v *version, edges map[moment]int64) int64 {
 	switch n := edges[v.moment] + 1; {
 	case !v.linked:
 		return 0
@@ -62,15 +62,15 @@ func linkedOf(v *version, edges map[int64]int64) int64 {
 
 // edgesAt returns how many rows of links and values begin or end at each moment of the
 // batch.
-func (w *writer) edgesAt() map[int64]int64 {
-	at := map[int64]int64{}
+func (w *writer) edgesAt() map[moment]int64 {
+	at := map[moment]int64{}
 	for _, ch := range w.changes.edges {
 		switch e := ch.edge; {
 		case !e.stored && e.since == e.until: // the edge has no row
 		case ch.set != nil:
-			at[w.moment(e.since)]++
+			at[e.since.in(w.got)]++
 		default:
-			at[w.moment(e.until)]++
+			at[e.until.in(w.got)]++
 		}
 	}
 	return at

@@ -12,9 +12,6 @@ import (
 // scopes writes the changes of the project tree. New projects come before moves, because a move
 // may involve a new project.
 func (w *writer) scopes(ctx context.Context) error {
-	for i := range w.changes.closure {
-		w.changes.closure[i].since = w.moment(w.changes.closure[i].since)
-	}
 	if err := w.writeAncestry(ctx, w.changes.closure); err != nil {
 		return err
 	}
@@ -28,7 +25,7 @@ func (w *writer) scopes(ctx context.Context) error {
 
 // writeMove moves a project and all projects below it from its old ancestors to its new
 // ancestors.
-func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error {
+func (w *writer) writeMove(ctx context.Context, moved *row, at moment) error {
 	const descendants = `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`
 	const ancestors = `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`
 	below, downs, err := w.closure(ctx, descendants, moved.id)
@@ -40,7 +37,7 @@ func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error 
 		return err
 	}
 	for _, id := range old {
-		if err := w.endAncestry(ctx, id, below, moment); err != nil {
+		if err := w.endAncestry(ctx, id, below, int64(at)); err != nil {
 			return err
 		}
 	}
@@ -60,13 +57,13 @@ func (w *writer) writeMove(ctx context.Context, moved *row, moment int64) error 
 	var begun []ancestry
 	for i, up := range above {
 		for k, down := range below {
-			begun = append(begun, ancestry{up, down, ups[i] + 1 + downs[k], moment})
+			begun = append(begun, ancestry{up, down, ups[i] + 1 + downs[k], at})
 		}
 	}
 	if err := w.writeAncestry(ctx, begun); err != nil {
 		return err
 	}
-	return w.hide(ctx, below, hideBelow+` c.since_moment = `+strconv.FormatInt(moment, 10)+` AND c.descendant_id IN `)
+	return w.hide(ctx, below, hideBelow+` c.since_moment = `+strconv.FormatInt(int64(at), 10)+` AND c.descendant_id IN `)
 }
 
 // closure runs a query for the ids of projects and their distances from a project (depth).
@@ -107,7 +104,7 @@ func (w *writer) writeAncestry(ctx context.Context, all []ancestry) error {
 	args := make([]any, len(closureColumns))
 	err := db.InsertN(ctx, w.tx, "scope_closure", closureColumns, len(all), func(i int) []any {
 		a := all[i]
-		args[0], args[1], args[2], args[3], args[4] = a.ancestor, a.descendant, a.since, db.Forever, a.depth
+		args[0], args[1], args[2], args[3], args[4] = a.ancestor, a.descendant, w.moment(a.since), db.Forever, a.depth
 		return args
 	})
 	if err != nil {

@@ -1,0 +1,55 @@
+package asset
+
+import (
+	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// A batch allocates its moments, Numbers and ranks only when it is written, because other
+// transactions then wait for their counters. Until then the types of this file stand for the
+// values. The writer replaces them.
+
+// moment is a moment of the history. A negative one is a moment of the batch: -1 is the first.
+type moment int64
+
+// forever is the moment at which current versions end.
+const forever = moment(db.Forever)
+
+// in returns the allocated moment, or m itself if it is not of the batch.
+func (m moment) in(got allocation) moment {
+	if m < 0 {
+		return moment(got.moment) - m - 1
+	}
+	return m
+}
+
+// instant is an instant in UTC microseconds, or batchTime.
+type instant int64
+
+// batchTime is the instant of the batch.
+const batchTime instant = -1
+
+// pending is a value in a slot that the batch allocates.
+type pending interface {
+	in(got allocation) any
+}
+
+// ranked is a pending rank.
+type ranked struct {
+	sequence string
+	nth      int64 // of the ranks of the sequence in this batch; the first is 1
+}
+
+func (r ranked) in(got allocation) any {
+	return rankAt(got.first[r.sequence] - 1 + r.nth*rankStep)
+}
+
+// numbered is a pending Number.
+type numbered struct {
+	typ *meta.Type
+	nth int64 // of the Numbers of the type in this batch; the first is 0
+}
+
+func (n numbered) in(got allocation) any {
+	return numberText(n.typ.NumberPrefix, got.first[numberSequence(n.typ)]+n.nth)
+}
