@@ -154,18 +154,11 @@ type version struct {
 // versions expects the versions of an asset to follow each other without gaps and overlaps.
 // The last version must be current, and immutable columns must not change.
 func (c *checker) versions(ctx context.Context) error {
-	var last version
-	var gaps [][2]version
 	since, err := c.kept(ctx)
 	if err != nil {
 		return err
 	}
-	end := func() error {
-		if last != (version{}) && last.until != forever {
-			return c.report("asset_version", last.id, "its last version ended at moment %d, and no version follows", last.until)
-		}
-		return nil
-	}
+	w := &versionWalk{c: c, since: since}
 	err = c.eachIn(ctx, byVersion, func(scan row) error {
 		var v version
 		var asset sql.NullInt64
@@ -174,51 +167,86 @@ func (c *checker) versions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		first := v.id != last.id || last == (version{})
-		if first && v.moment <= since {
-			v.createdMoment = v.moment // earlier versions may have been removed
-		}
-		if !first && last.createdMoment != v.createdMoment && last.moment <= since {
-			last.createdMoment = v.createdMoment
-		}
-		if first {
-			if err := end(); err != nil {
-				return err
-			}
-			if !asset.Valid {
-				c.mend(c.insertAsset()+`v.id = ? AND v.until_moment = ?`, v.id, forever)
-				if err := c.report("asset_version", v.id, "the asset of this version is missing"); err != nil {
-					return err
-				}
-			}
-		}
-		if !first && last.until != v.moment && last.until > last.moment && last.until < v.moment {
-			gaps = append(gaps, [2]version{last, v})
-			last = v
-			if len(gaps) == batch {
-				return errEnough
-			}
-			return nil
-		}
-		err = c.version(last, v, first)
-		last = v
-		return err
+		return w.add(v, asset.Valid)
 	}, `SELECT v.id, v.moment, v.until_moment, v.type, v.state,`+
 		` v.created_moment, v.created_at, v.created_by, v.changed_at, a.id`+
 		` FROM asset_version v LEFT JOIN asset a ON a.id = v.id`+
 		` WHERE v.until_moment > ? AND {v.id} ORDER BY v.id, v.moment`, since)
 	if err == nil {
-		err = end()
+		err = w.endOfAsset()
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	for _, g := range gaps {
+	for _, g := range w.gaps {
 		if err := c.gap(ctx, g[0], g[1]); err != nil {
 			return err
 		}
 	}
 	return err
+}
+
+// versionWalk visits the versions of all assets, in the order of ids and moments.
+type versionWalk struct {
+	c     *checker
+	since int64        // earlier versions may have been removed
+	last  version      // the version before; zero before the first one
+	gaps  [][2]version // versions with time between them, which gap looks at afterwards
+}
+
+// add checks the next version. hasAsset reports whether its asset exists.
+func (w *versionWalk) add(v version, hasAsset bool) error {
+	last := w.last
+	isFirst := v.id != last.id || last == (version{})
+	if isFirst {
+		if err := w.endOfAsset(); err != nil {
+			return err
+		}
+		if v.moment <= w.since {
+			v.createdMoment = v.moment
+		}
+		w.last = v
+		return w.first(v, hasAsset)
+	}
+
+	w.last = v
+	if last.moment <= w.since {
+		last.createdMoment = v.createdMoment
+	}
+	if last.moment < last.until && last.until < v.moment {
+		w.gaps = append(w.gaps, [2]version{last, v})
+		if len(w.gaps) == batch {
+			return errEnough
+		}
+		return nil
+	}
+	return w.c.nextVersion(last, v)
+}
+
+// first checks the first version of an asset.
+func (w *versionWalk) first(v version, hasAsset bool) error {
+	if !hasAsset {
+		w.c.mend(w.c.insertAsset()+`v.id = ? AND v.until_moment = ?`, v.id, forever)
+		if err := w.c.report("asset_version", v.id, "the asset of this version is missing"); err != nil {
+			return err
+		}
+	}
+	if found, err := w.c.invalidVersion(v); found {
+		return err
+	}
+	if v.createdMoment != v.moment {
+		return w.c.report("asset_version", v.id, "its first version is of moment %d, but it was created at moment %d",
+			v.moment, v.createdMoment)
+	}
+	return nil
+}
+
+// endOfAsset checks the last version of an asset.
+func (w *versionWalk) endOfAsset() error {
+	if w.last == (version{}) || w.last.until == forever {
+		return nil
+	}
+	return w.c.report("asset_version", w.last.id, "its last version ended at moment %d, and no version follows", w.last.until)
 }
 
 // gap reports that a version ended before the next version began. If another asset has a
@@ -234,7 +262,7 @@ func (c *checker) gap(ctx context.Context, last, v version) error {
 	if other.Valid {
 		c.mendEnd(last, v.moment)
 	}
-	return c.version(last, v, false)
+	return c.nextVersion(last, v)
 }
 
 // mendEnd changes the end of a version.
@@ -242,19 +270,24 @@ func (c *checker) mendEnd(v version, until int64) {
 	c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, v.id, v.moment)
 }
 
-// version checks a version, and compares it with the previous version unless it is the first.
-func (c *checker) version(last, v version, first bool) error {
-	const table = "asset_version"
+// invalidVersion checks a version by itself. It reports whether it has found something.
+func (c *checker) invalidVersion(v version) (found bool, err error) {
 	switch {
 	case c.concrete(v.code) == nil:
-		return c.report(table, v.id, "its type %d at moment %d does not exist or is abstract", v.code, v.moment)
+		return true, c.report("asset_version", v.id, "its type %d at moment %d does not exist or is abstract", v.code, v.moment)
 	case v.state < 0 || v.state > 255:
-		return c.report(table, v.id, "its AssetState %d at moment %d is not from 0 to 255", v.state, v.moment)
-	case first && v.createdMoment != v.moment:
-		return c.report(table, v.id, "its first version is of moment %d, but it was created at moment %d",
-			v.moment, v.createdMoment)
-	case first:
-		return nil
+		return true, c.report("asset_version", v.id, "its AssetState %d at moment %d is not from 0 to 255", v.state, v.moment)
+	}
+	return false, nil
+}
+
+// nextVersion checks a version, and compares it with the one before.
+func (c *checker) nextVersion(last, v version) error {
+	const table = "asset_version"
+	if found, err := c.invalidVersion(v); found {
+		return err
+	}
+	switch {
 	case last.until != v.moment:
 		if last.until > v.moment || last.until <= last.moment {
 			c.mendEnd(last, v.moment)
