@@ -147,8 +147,8 @@ func (c *conn) note(ctx context.Context, err error) {
 }
 
 func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if p, ok := ctx.Value(packetKey{}).(*packet); ok {
-		return c.execPacket(ctx, p, query, args)
+	if p := packetIn(args); p != nil {
+		return c.execPacket(ctx, p, query)
 	}
 	asIs := len(args) == 0 && !repeated[query]
 	if !asIs && isSelect(query) {
@@ -207,8 +207,8 @@ func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedV
 // query returns rows, and the statement that is busy until they are closed. The statement is
 // nil if it was sent as text.
 func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, *cached, error) {
-	if p, ok := ctx.Value(packetKey{}).(*packet); ok {
-		rows, err := c.queryPacket(ctx, p, query, args)
+	if p := packetIn(args); p != nil {
+		rows, err := c.queryPacket(ctx, p, query)
 		return rows, nil, err
 	}
 	text := c.Conn.(driver.QueryerContext)
@@ -453,8 +453,15 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may return to the pool.
 func (c *conn) IsValid() bool { return !c.unfit && c.Conn.(driver.Validator).IsValid() }
 
-// CheckNamedValue converts an argument as the driver does.
+// CheckNamedValue converts an argument as the driver does. A packet stays as it is.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
+	if _, ok := nv.Value.(*packet); ok {
+		return nil
+	}
+	return c.checkValue(nv)
+}
+
+func (c *conn) checkValue(nv *driver.NamedValue) error {
 	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(nv)
 	}

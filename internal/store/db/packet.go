@@ -16,15 +16,14 @@ type Statement struct {
 	Args  []any
 }
 
-// packet marks a context whose statement contains several, separated by semicolons. A server
-// gets them at once, as text. The packet collects their results.
+// packet is several statements that a server gets at once, as text, separated by semicolons. It
+// is the only argument of the joined statement, and conn takes it apart. It collects the
+// results of the statements.
 type packet struct {
 	all  []Statement
 	rows []int64 // affected, by statement
 	ids  []int64 // LAST_INSERT_ID
 }
-
-type packetKey struct{}
 
 // MariaDB sends one response to a compound statement, but one for each of several statements,
 // and every response wakes both sides. For other servers the two are comments.
@@ -34,38 +33,67 @@ const (
 )
 
 // compound is joined for statements of which at most the last one's rows are needed.
-func compound(ctx context.Context, all []Statement) (context.Context, Statement) {
-	ctx, _, s := joined(ctx, all)
+func compound(all []Statement) Statement {
+	_, s := joined(all)
 	if len(all) > 1 {
 		s.Query = beginCompound + s.Query + endCompound
 	}
-	return ctx, s
+	return s
 }
 
-// joined returns several statements as one, and a context that carries their packet.
-func joined(ctx context.Context, all []Statement) (context.Context, *packet, Statement) {
+// joined returns several statements as one, and the packet that gets their results.
+func joined(all []Statement) (*packet, Statement) {
 	var text strings.Builder
-	var args []any
 	for i, s := range all {
 		if i > 0 {
 			text.WriteString("; ")
 		}
 		text.WriteString(s.Query)
-		args = append(args, s.Args...)
 	}
 	p := &packet{all: all}
-	return context.WithValue(ctx, packetKey{}, p), p, Statement{text.String(), args}
+	return p, Statement{text.String(), []any{p}}
+}
+
+// packetIn returns the packet that the arguments of a statement contain, or nil.
+func packetIn(args []driver.NamedValue) *packet {
+	if len(args) != 1 {
+		return nil
+	}
+	p, _ := args[0].Value.(*packet)
+	return p
+}
+
+// args returns the arguments of all statements of a packet, as the driver needs them for text.
+func (c *conn) args(p *packet) ([]driver.NamedValue, error) {
+	n := 0
+	for _, s := range p.all {
+		n += len(s.Args)
+	}
+	all := make([]driver.NamedValue, 0, n)
+	for _, s := range p.all {
+		for _, a := range s.Args {
+			v := driver.NamedValue{Ordinal: len(all) + 1, Value: a}
+			if err := c.checkValue(&v); err != nil {
+				return nil, err
+			}
+			all = append(all, v)
+		}
+	}
+	return asText(all), nil
 }
 
 // execPacket runs a packet and records its results. It returns the result of the last
 // statement.
-func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (r driver.Result, err error) {
+func (c *conn) execPacket(ctx context.Context, p *packet, query string) (r driver.Result, err error) {
+	args, err := c.args(p)
+	if err != nil {
+		return nil, err
+	}
 	note := func() {
 		if all, ok := r.(mysql.Result); ok {
 			p.rows, p.ids = append(p.rows, all.AllRowsAffected()...), append(p.ids, all.AllLastInsertIds()...)
 		}
 	}
-	args = asText(args)
 	if !c.singly {
 		begins := c.begins
 		if begins {
@@ -93,8 +121,11 @@ func (c *conn) execPacket(ctx context.Context, p *packet, query string, args []d
 
 // queryPacket runs a packet whose last statement returns rows. The driver skips the results
 // of the others.
-func (c *conn) queryPacket(ctx context.Context, p *packet, query string, args []driver.NamedValue) (driver.Rows, error) {
-	args = asText(args)
+func (c *conn) queryPacket(ctx context.Context, p *packet, query string) (driver.Rows, error) {
+	args, err := c.args(p)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case c.singly:
 		for _, s := range p.all[:len(p.all)-1] {
@@ -195,9 +226,9 @@ func (t *Tx) flush(ctx context.Context) error {
 	if err := t.mayGoOn(); err != nil || len(t.waiting) == 0 {
 		return err
 	}
-	run, s := compound(t.contextOf(ctx), t.waiting)
+	s := compound(t.waiting)
 	t.waiting, t.waits = nil, 0
-	_, err := t.tx.ExecContext(run, s.Query, s.Args...)
+	_, err := t.tx.ExecContext(t.contextOf(ctx), s.Query, s.Args...)
 	return t.classify(err)
 }
 
@@ -206,12 +237,11 @@ func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
 	if err := t.flushBefore(ctx, s); err != nil {
 		return nil, err
 	}
-	run := t.contextOf(ctx)
 	if len(t.waiting) > 0 {
-		run, _, s = joined(run, append(t.waiting, s))
+		_, s = joined(append(t.waiting, s))
 		t.waiting, t.waits = nil, 0
 	}
-	r, err := t.tx.ExecContext(run, s.Query, s.Args...)
+	r, err := t.tx.ExecContext(t.contextOf(ctx), s.Query, s.Args...)
 	return r, t.classify(err)
 }
 
@@ -229,7 +259,7 @@ func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out
 	}
 	t.ran++
 	if len(t.waiting) > 0 {
-		run, s = compound(run, append(t.waiting, s))
+		s = compound(append(t.waiting, s))
 		t.waiting, t.waits = nil, 0
 	}
 	return run, s, nil
@@ -281,8 +311,8 @@ func (d *DB) together(ctx context.Context, all []Statement) (*packet, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	run, p, s := joined(ctx, all)
-	if _, err = conn.ExecContext(run, s.Query, s.Args...); err == nil && len(p.rows) != len(all) {
+	p, s := joined(all)
+	if _, err = conn.ExecContext(ctx, s.Query, s.Args...); err == nil && len(p.rows) != len(all) {
 		err = errors.New("the server has not answered each statement")
 	}
 	if err == nil {

@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -47,23 +45,14 @@ var (
 	errRolledBack = errors.New("the database has rolled the transaction back")
 )
 
-// turns orders the writes of a SQLite database. Members take turns, and the writes of one
-// member run in the order in which they were sent. If others wait, a write leaves its
-// transaction open for the next one. The last of them commits for all, because a commit waits
-// for the disk, which takes longer than most writes.
+// turns orders the writes of a SQLite database. If others wait, a write leaves its transaction
+// open for the next one. The last of them commits for all, because a commit waits for the disk,
+// which takes longer than most writes.
 type turns struct {
-	mu      sync.Mutex
-	taken   bool
-	waiting []*turnLine   // of each member, in the order of the turns
-	reads   time.Duration // how long the queries of a turn may take
+	turnQueue
+	reads time.Duration // how long the queries of a turn may take
 
 	open *shared // the open transaction of the write whose turn it is; nil for none
-}
-
-// turnLine is the queue of one member's writes, in the order of their arrival.
-type turnLine struct {
-	member any
-	writes []chan struct{}
 }
 
 // shared is a transaction of several writes. Each write after the first has a savepoint.
@@ -82,76 +71,6 @@ type shared struct {
 	err  error         // set then; why nothing was committed
 }
 
-// take waits for the turn of a member's write. Errors: that of the context.
-func (w *turns) take(ctx context.Context) error {
-	w.mu.Lock()
-	if !w.taken {
-		w.taken = true
-		w.mu.Unlock()
-		return nil
-	}
-	mine := make(chan struct{})
-	w.wait(memberOf(ctx), mine)
-	w.mu.Unlock()
-	select {
-	case <-mine:
-		return nil
-	case <-ctx.Done():
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.cancel(memberOf(ctx), mine) { // the turn has just come
-		return nil
-	}
-	return ctx.Err()
-}
-
-func (w *turns) wait(member any, mine chan struct{}) {
-	for _, line := range w.waiting {
-		if line.member == member {
-			line.writes = append(line.writes, mine)
-			return
-		}
-	}
-	w.waiting = append(w.waiting, &turnLine{member, []chan struct{}{mine}})
-}
-
-// cancel removes a waiting write. It returns false if the write no longer waits.
-func (w *turns) cancel(member any, mine chan struct{}) bool {
-	for i, line := range w.waiting {
-		at := slices.Index(line.writes, mine)
-		if line.member != member || at < 0 {
-			continue
-		}
-		if line.writes = slices.Delete(line.writes, at, at+1); len(line.writes) == 0 {
-			w.waiting = slices.Delete(w.waiting, i, i+1)
-		}
-		return true
-	}
-	return false
-}
-
-// next starts the next waiting turn. It returns false if no write waits. w.mu is held.
-func (w *turns) next() bool {
-	if len(w.waiting) == 0 {
-		return false
-	}
-	line := w.waiting[0]
-	close(line.writes[0])
-	line.writes, w.waiting = line.writes[1:], w.waiting[1:]
-	if len(line.writes) > 0 {
-		w.waiting = append(w.waiting, line)
-	}
-	return true
-}
-
-// pass starts the next waiting turn, if there is one.
-func (w *turns) pass() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.next()
-}
-
 // leave ends a turn. It leaves the transaction open for the next write if that may join;
 // otherwise it commits.
 func (w *turns) leave(d *DB, alone bool) {
@@ -161,9 +80,7 @@ func (w *turns) leave(d *DB, alone bool) {
 		}
 		w.commit(d)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.taken = w.next()
+	w.end()
 }
 
 func (w *turns) commit(d *DB) {
