@@ -325,7 +325,7 @@ func TestRightsWrittenByThisProcessCountAtOnce(t *testing.T) {
 		t.Fatalf("before: %+v, %v", a, err)
 	}
 	w.exec("INSERT INTO scope_member (scope_id, member_id, role_id, is_owner, since_moment, until_moment) VALUES (0, 1001, ?, 0, 5, ?)", w.role(4), db.Forever)
-	w.s.RolesChanged()
+	w.s.RolesChanged(false)
 	if a, err := w.s.ActorOf(t.Context(), 1001); err != nil || !slices.Equal(a.Scopes, []int64{0}) {
 		t.Errorf("after: %+v, %v", a, err)
 	}
@@ -335,7 +335,7 @@ func TestRightsWrittenByThisProcessCountAtOnce(t *testing.T) {
 		t.Fatalf("an administrator: %+v, %v", a, err)
 	}
 	w.exec("UPDATE asset_link SET to_id = ? WHERE from_id = 20", w.role(4))
-	w.s.RolesChanged()
+	w.s.RolesChanged(true)
 	if a, err := w.s.ActorOf(t.Context(), 20); err != nil || a.Admin {
 		t.Errorf("an administrator who is one no longer: %+v, %v", a, err)
 	}

@@ -79,8 +79,14 @@ func withMember(list []int64, member int64) []int64 {
 }
 
 // RolesChanged must be called after this process has committed a change of a member, of a role
-// in a project, or of the project tree.
-func (s *Service) RolesChanged() { s.roleChanges.Add(1) }
+// in a project, or of the project tree. administrators reports whether a System Admin may have
+// lost that role.
+func (s *Service) RolesChanged(administrators bool) {
+	s.roleChanges.Add(1)
+	if administrators {
+		s.adminChanges.Add(1)
+	}
+}
 
 // readMembers returns the members that an actor sees if the actor reads the projects in scopes.
 // These are the members with a reading role in one of the projects, or in a project above, at

@@ -40,7 +40,7 @@ func TestMembersThatAreSeen(t *testing.T) {
 		sees("oneself, even without a project", barred, 10, barred)
 		sees("who was there at the moment", below, 8, boss, lead, below, former)
 		sees("before the roles were given", below, 4, below)
-		w.s.RolesChanged()
+		w.s.RolesChanged(false)
 		a, err := w.s.ActorOf(t.Context(), below)
 		if err != nil || !slices.Equal(a.Members, []int64{boss, lead, below}) || a.At != 0 {
 			t.Errorf("now: %v, %v", a, err)
@@ -49,7 +49,7 @@ func TestMembersThatAreSeen(t *testing.T) {
 		if a, _ = w.s.ActorOf(t.Context(), below); slices.Contains(a.Members, beside) {
 			t.Errorf("a role of another process is known before a second has passed: %v", a)
 		}
-		w.s.RolesChanged()
+		w.s.RolesChanged(false)
 		if a, _ = w.s.ActorOf(t.Context(), below); !slices.Contains(a.Members, beside) {
 			t.Errorf("a role given by this process: %v", a)
 		}

@@ -10,7 +10,7 @@ import (
 // cachedActor is an actor from one read.
 type cachedActor struct {
 	Actor
-	changes int64  // Service.roleChanges before the read
+	changes int64  // see changesFor
 	scopes  string // see keyOfScopes
 }
 
@@ -19,7 +19,7 @@ type cachedActor struct {
 // creator of a project sees the project at once. Errors: fault.NotFound.
 func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	a, ok := s.actors.get(member)
-	if !ok || a.changes != s.roleChanges.Load() {
+	if !ok || a.changes != s.changesFor(a.Actor) {
 		var err error
 		if a, err = s.actorReads.do(ctx, member); err != nil {
 			return Actor{}, err
@@ -29,10 +29,20 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 	return a.Actor, nil
 }
 
+// changesFor returns the number of writes by this process that may have changed the rights of an
+// actor. A System Admin may have roles in thousands of projects, which say nothing more. So only
+// the loss of that role counts.
+func (s *Service) changesFor(a Actor) int64 {
+	if a.All {
+		return s.adminChanges.Load()
+	}
+	return s.roleChanges.Load()
+}
+
 // readActors reads and caches the actors of members with their current rights. Deleted members
 // are not in the result.
 func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]cachedActor, error) {
-	changes, began := s.roleChanges.Load(), s.now()
+	roles, admins, began := s.roleChanges.Load(), s.adminChanges.Load(), s.now()
 	read, err := s.readRights(ctx, members, db.Forever-1)
 	if err != nil {
 		return nil, err
@@ -40,7 +50,10 @@ func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]ca
 	found := make(map[int64]cachedActor, len(read))
 	for member, has := range read {
 		a := s.roles.actor(member, has)
-		c := cachedActor{Actor: a, changes: changes, scopes: keyOfScopes(a.Scopes)}
+		c := cachedActor{Actor: a, changes: roles, scopes: keyOfScopes(a.Scopes)}
+		if a.All {
+			c.changes = admins
+		}
 		s.actors.put(member, c, began)
 		found[member] = c
 	}

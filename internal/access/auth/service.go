@@ -70,6 +70,7 @@ type Service struct {
 	// it is read again.
 	hiddenChanges atomic.Int64 // writes that hid projects or showed them again
 	roleChanges   atomic.Int64 // writes that changed members, roles or the project tree
+	adminChanges  atomic.Int64 // those of them after which a System Admin may be none
 	loginChanges  atomic.Int64 // writes that may have ended tokens
 
 	members *cache[string, cachedMembers] // visible members, by keyOfScopes

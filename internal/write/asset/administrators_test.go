@@ -52,29 +52,31 @@ func TestTheLastAdministratorStays(t *testing.T) {
 }
 
 // OnRolesChanged is called after a write that may have changed the rights of a member, and after
-// no other write.
+// no other write. It says whether an administrator may have lost the role.
 func TestRolesChanged(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		member := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]
-		told := 0
-		w.e.OnRolesChanged = func() { told++ }
+		told, toldOfAdmins := 0, false
+		w.e.OnRolesChanged = func(administrators bool) { told, toldOfAdmins = told+1, administrators }
 		for _, c := range []struct {
 			what  string
 			write *asset.Command
 			want  int
+			admin bool
 		}{
-			{"a story", create("Story", "@s", "Name", "S", "Scope", "Scope:0"), 0},
-			{"a member", create("Member", "@n", "Name", "N", "Nickname", "n", "DefaultRole", "Role:4"), 1},
-			{"another default role", update(member, "DefaultRole", "Role:3"), 1},
-			{"a default role that it has", update(member, "DefaultRole", "Role:3"), 0},
-			{"a login that is disabled", update(member, "IsLoginDisabled", "true"), 1},
-			{"a role in a project", operate("Scope:0", "AssignMemberWithRole", "Member", member, "Role", "Role:2"), 1},
-			{"a project", create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"), 1},
+			{"a story", create("Story", "@s", "Name", "S", "Scope", "Scope:0"), 0, false},
+			{"a member", create("Member", "@n", "Name", "N", "Nickname", "n", "DefaultRole", "Role:4"), 1, false},
+			{"another default role", update(member, "DefaultRole", "Role:3"), 1, true},
+			{"a default role that it has", update(member, "DefaultRole", "Role:3"), 0, false},
+			{"a login that is disabled", update(member, "IsLoginDisabled", "true"), 1, true},
+			{"a role in a project", operate("Scope:0", "AssignMemberWithRole", "Member", member, "Role", "Role:2"), 1, false},
+			{"a project", create("Scope", "@p", "Name", "P", "Parent", "Scope:0", "BeginDate", "2026-01-01"), 1, false},
+			{"the end of a role in the root project", operate("Scope:0", "AssignMemberWithRole", "Member", member, "Role", "Role:4"), 1, true},
 		} {
-			told = 0
+			told, toldOfAdmins = 0, false
 			w.must(c.write)
-			if told != c.want {
-				t.Errorf("%s: told %d times, want %d", c.what, told, c.want)
+			if told != c.want || toldOfAdmins != c.admin {
+				t.Errorf("%s: told %d times, want %d; of administrators: %v", c.what, told, c.want, toldOfAdmins)
 			}
 		}
 	})

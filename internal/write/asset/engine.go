@@ -48,9 +48,9 @@ type Engine struct {
 	// OnModelChanged is called after every commit that changed rows of the model, and before
 	// Write returns; may be nil.
 	OnModelChanged  func(context.Context)
-	OnRolesChanged  func() // called after every commit that changed roles or the tree of projects; may be nil
-	OnScopesHidden  func() // called after every commit that hid projects or restored hidden projects; may be nil
-	OnLoginsChanged func() // called after every commit that set usernames or passwords; may be nil
+	OnRolesChanged  func(administrators bool) // see auth.Service.RolesChanged; may be nil
+	OnScopesHidden  func()                    // called after every commit that hid projects or restored hidden projects; may be nil
+	OnLoginsChanged func()                    // called after every commit that set usernames or passwords; may be nil
 	// Unwatched returns the generation of the subscriptions at which none is enabled, or -1 if
 	// it is not known; may be nil.
 	Unwatched  func() int64

@@ -86,7 +86,7 @@ func (e *Engine) committed(ctx context.Context, s *Session) {
 		e.OnModelChanged(ctx)
 	}
 	if s.rolesChanged && e.OnRolesChanged != nil {
-		e.OnRolesChanged()
+		e.OnRolesChanged(s.administratorsChanged)
 	}
 	if s.scopesHidden && e.OnScopesHidden != nil {
 		e.OnScopesHidden()
