@@ -12,7 +12,7 @@ func newRegistry(role string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "alds_app_build_info",
-		Help: "Always 1; the labels describe the running build.",
+		Help: "Always 1. The labels describe the running build.",
 	}, []string{"version", "role", "commit", "date"})
 	build.WithLabelValues(version(), role, built().commit, built().date).Set(1)
 	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -38,24 +38,28 @@ type pools struct{ d *db.DB }
 
 var (
 	poolUsed = prometheus.NewDesc("alds_app_db_pool_in_use",
-		"Database connections in use, by purpose: quick and long reads, other statements, lookups, writes, short writes and replicas.", []string{"pool"}, nil)
+		"Database connections in use, by purpose: quick and long reads, other statements, lookups, "+
+			"writes, short writes and replicas.", []string{"pool"}, nil)
 	poolLimit = prometheus.NewDesc("alds_app_db_pool_limit",
 		"Maximum number of database connections, by purpose.", []string{"pool"}, nil)
 	longWaiting = prometheus.NewDesc("alds_app_db_long_reads_waiting",
-		"Long reads that wait for other long reads, of the same member or of all members.", nil, nil)
+		"Long reads that wait for other long reads to end.", nil, nil)
 	restarted = prometheus.NewDesc("alds_app_db_reads_restarted_total",
-		"Quick reads that took too long and were started again as long reads.", nil, nil)
+		"Quick reads that took too long, or returned too much, and were restarted as long reads.", nil, nil)
 	killed = prometheus.NewDesc("alds_app_db_statements_killed_total",
-		"Statements that were ended at the database server, because the client left or their time was over.", nil, nil)
+		"Statements that were killed on the database server, because the client disconnected or "+
+			"the time limit was exceeded.", nil, nil)
 	routedReads = prometheus.NewDesc("alds_app_db_routed_reads_total",
-		"Queries if DATABASE_READ_URL is set, by server: replica, or the primary because the member is unknown (member), the client asked for it (strong), "+
-			"no replica is in use (none), the replica lacked writes of the member (behind) or failed (refused).", []string{"by"}, nil)
+		"Queries while DATABASE_READ_URL is set: on a replica (replica), or on the primary because "+
+			"the member is unknown (member), the client requested it (strong), no replica is in use (none), "+
+			"the replica lacked writes of the member (behind) or failed (refused).", []string{"by"}, nil)
 	replicaUsed = prometheus.NewDesc("alds_app_db_replica_up",
-		"Whether a replica is in use: 0 when it does not answer, lags by more than 10 seconds, or has other migrations.", []string{"replica"}, nil)
+		"1 if a replica is in use. 0 if it does not answer, lags by more than 10 seconds, or has "+
+			"other migrations.", []string{"replica"}, nil)
 	replicaLag = prometheus.NewDesc("alds_app_db_replica_lag_seconds",
-		"Maximum lag of a replica behind the primary; no value if it is unknown.", []string{"replica"}, nil)
+		"Upper bound of the lag of a replica behind the primary. No value if the lag is unknown.", []string{"replica"}, nil)
 	noRoom = prometheus.NewDesc("alds_app_db_no_room_total",
-		"Writes that the database refused because its disk or tablespace is full.", nil, nil)
+		"Writes that the database refused because its disk or tablespace was full.", nil, nil)
 )
 
 // Describe names the metrics.

@@ -23,32 +23,34 @@ func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "alds_httpapi_request_duration_seconds",
-			Help:    "Time from the read request to the written answer, by route and status.",
+			Help:    "Time from the received headers of a request to its answer, by method, route and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"method", "route", "status"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "alds_httpapi_requests_in_flight",
-			Help: "Requests being answered now.",
+			Help: "Requests that have not been answered yet.",
 		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_httpapi_panics_total",
-			Help: "Handlers that panicked; each was answered with 500.",
+			Help: "Panics while requests were handled. A request gets 500 if its answer has not begun.",
 		}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_httpapi_received_bytes_total",
-			Help: "Bytes of request bodies.",
+			Help: "Received bytes of request bodies.",
 		}),
 		sent: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_httpapi_sent_bytes_total",
-			Help: "Bytes of answer bodies.",
+			Help: "Sent bytes of answer bodies.",
 		}),
 		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_httpapi_broken_answers_total",
-			Help: "Streamed answers that ended before their last byte, by cause: the client, the time limit of a request, the limit of an answer, the loss of rights, or a failure of the server.",
+			Help: "Answers that ended before their last byte, by cause: the client disconnected or was " +
+				"too slow (client), the request took too long (time), the answer was too large (limit), " +
+				"the member lost rights (rights) or the server failed (server).",
 		}, []string{"by"}),
 		events: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_httpapi_feed_events_total",
-			Help: "Events of the change feed that were sent to readers, in pages and live streams.",
+			Help: "Events of the change feed sent to readers, in pages and live streams.",
 		}),
 	}
 	for _, by := range []string{"client", "time", "limit", "rights", "server"} {
@@ -68,13 +70,25 @@ func (*metrics) registerGauges(r Registerer, a *API) {
 	gauge := func(name, help string, value func() int64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}
-	gauge("alds_httpapi_requests_running", "Requests that run.", func() int64 { n, _ := a.members.Load(); return int64(n) })
-	gauge("alds_httpapi_requests_waiting", "Requests that wait for a slot of their member, including those with large bodies.", func() int64 {
+	gauge("alds_httpapi_requests_running", "Running requests, each in a slot of its member.", func() int64 {
+		n, _ := a.members.Load()
+		return int64(n)
+	})
+	gauge("alds_httpapi_requests_waiting", "Requests that wait for a slot of their member or for a slot of large bodies.", func() int64 {
 		_, n := a.members.Load()
 		_, large := a.large.Load()
 		return int64(n + large)
 	})
-	gauge("alds_httpapi_feed_readers_waiting", "Readers of the feed of changes that wait for more, live streams included.", func() int64 { n, _ := a.followers.Load(); return int64(n) })
-	gauge("alds_httpapi_memory_bytes", "Bytes that requests have reserved for bodies and answers.", func() int64 { n, _ := a.memory.Used(); return n })
-	gauge("alds_httpapi_memory_limit_bytes", "Maximum number of bytes that requests may reserve (ALDS_BODY_MEMORY).", func() int64 { _, n := a.memory.Used(); return n })
+	gauge("alds_httpapi_feed_readers_waiting", "Readers of the change feed that wait for changes, live streams included.", func() int64 {
+		n, _ := a.followers.Load()
+		return int64(n)
+	})
+	gauge("alds_httpapi_memory_bytes", "Bytes that requests have reserved for bodies and answers.", func() int64 {
+		n, _ := a.memory.Used()
+		return n
+	})
+	gauge("alds_httpapi_memory_limit_bytes", "Maximum number of bytes that requests may reserve (ALDS_BODY_MEMORY).", func() int64 {
+		_, n := a.memory.Used()
+		return n
+	})
 }

@@ -24,16 +24,16 @@ type metrics struct {
 
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
-		sent:       counters("sent_total", "Hints and tasks sent to the queue."),
-		unsent:     counters("unsent_total", "Hints and tasks the queue did not take."),
-		dropped:    counter("dropped_total", "Tasks not sent because too many waited."),
-		hints:      counter("hints_total", "Hints that woke this process."),
-		hintErrors: counter("hint_errors_total", "Failed reads of the hint list."),
+		sent:       counters("sent_total", "Hints and tasks sent to Redis, by task."),
+		unsent:     counters("unsent_total", "Hints and tasks that could not be sent to Redis, by task."),
+		dropped:    counter("dropped_total", "Tasks that were not sent because too many tasks were waiting."),
+		hints:      counter("hints_total", "Hints that started a fan-out in this process."),
+		hintErrors: counter("hint_errors_total", "Failed reads of the list of hints in Redis."),
 		work: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "work_duration_seconds",
-			Help: "Duration of what a hint, task or sweep caused.", Buckets: buckets,
+			Help: "Duration of work started by a hint, a task or a sweep.", Buckets: buckets,
 		}, []string{"task"}),
-		failures: counters("work_failures_total", "Work that failed and is tried again."),
+		failures: counters("work_failures_total", "Work that failed and is repeated, by task."),
 		tasks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "queue_tasks", Help: "Tasks in the queue, by state.",
 		}, []string{"state"}),
@@ -95,17 +95,18 @@ func newPeriodicMetrics(r Registerer) *periodicMetrics {
 	m := &periodicMetrics{
 		period: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "periodic_period_seconds",
-			Help: "How often periodic work is to run, by task.",
+			Help: "Period of periodic work, by task.",
 		}, []string{"task"}),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "periodic_last_success_timestamp_seconds",
-			Help: "When periodic work last ended well, by task; the start of the scheduler where it has not yet.",
+			Help: "Time of the last successful run of periodic work, by task. Before the first one: the " +
+				"start of the scheduler.",
 		}, []string{"task"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "periodic_duration_seconds",
 			Help: "Duration of periodic work, by task.", Buckets: buckets,
 		}, []string{"task"}),
-		failures: counters("periodic_failures_total", "Periodic work that failed, by task."),
+		failures: counters("periodic_failures_total", "Failed runs of periodic work, by task."),
 	}
 	if r != nil {
 		r.MustRegister(m.period, m.last, m.duration, m.failures)

@@ -32,16 +32,17 @@ func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_auth_logins_total",
-			Help: "Requests by scheme and how their credentials fared.",
+			Help: "Checks of credentials, by scheme and outcome.",
 		}, []string{"scheme", "outcome"}),
 		hashes: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "alds_auth_password_check_seconds",
-			Help:    "Time to verify one password that was not remembered.",
+			Help:    "Time to compute the hash of one password. Passwords in the cache are not counted.",
 			Buckets: []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5},
 		}),
 		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "alds_auth_login_wait_seconds",
-			Help:    "Time that one login waited before its password was verified: for its turn, and after wrong ones.",
+			Name: "alds_auth_login_wait_seconds",
+			Help: "Time that one login waited before its password was verified: for a hash slot, and " +
+				"for the delay after wrong passwords.",
 			Buckets: []float64{.01, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}

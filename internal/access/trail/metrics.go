@@ -16,8 +16,11 @@ func newMetrics(r Registerer) *metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
 	}
 	m := &metrics{
-		noted:   counter("alds_trail_noted_total", "Sign-ins, refused sign-ins and denials noted for the audit trail, by kind."),
-		dropped: counter("alds_trail_dropped_total", "Of those, events that were only counted, because too many different ones came in a minute."),
+		noted: counter("alds_trail_noted_total",
+			"Sign-ins, refused sign-ins and denials noted for the audit trail, by kind."),
+		dropped: counter("alds_trail_dropped_total",
+			"Sign-ins, refused sign-ins and denials that were only counted, because too many "+
+				"different ones came within a minute, by kind."),
 	}
 	// Without a sample before, the first event would show no increase.
 	for _, k := range []Kind{SignIn, SignInRefused, Denied} {

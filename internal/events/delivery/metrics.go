@@ -37,22 +37,37 @@ type metrics struct {
 
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
-		due:          gauge(r, "due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
-		dueCount:     gauges(r, "due_deliveries", "Deliveries that are due, at most 10000 counted, of the subscriptions whose oldest is due for longest, by their webhookId. Paused and failing ones are left out.", "subscription", "name"),
-		dueAge:       gauges(r, "due_age_seconds", "For how long the oldest delivery has been due, of the same subscriptions.", "subscription", "name"),
-		deliveries:   counters(r, "deliveries_total", "Deliveries that ended, by outcome.", "outcome"),
-		events:       counter(r, "events_delivered_total", "Events that receivers accepted."),
-		attempts:     counters(r, "attempts_total", "Requests sent to receivers, by outcome.", "outcome"),
-		attemptTime:  histograms(r, "attempt_duration_seconds", "Duration of requests to receivers, by outcome.", "outcome"),
-		latency:      histogram(r, "latency_seconds", "From the commit of a change, or the request to deliver it again, to the answer of the receiver, first attempts only."),
-		queues:       gauge(r, "lanes", "Subscriptions this process is delivering to."),
-		breakers:     gauges(r, "breakers", "Subscriptions whose circuit breaker is open or half_open (its backoff is over).", "state"),
-		failing:      gauges(r, "failing_subscriptions", "Failed attempts in a row of the subscriptions that fail most, by their webhookId.", "subscription", "name"),
-		waiting:      gauges(r, "waiting_deliveries", "Deliveries that wait, by reason: turn, asset (an earlier one of the asset), retry, resting, paused.", "why"),
-		waitingAge:   gauges(r, "waiting_age_seconds", "Age of the oldest change in waiting deliveries, by reason.", "why"),
-		lost:         counter(r, "leases_lost_total", "Claims that ended before their work did."),
+		due: gauge(r, "due_subscriptions", "Subscriptions with deliveries that are due and not claimed."),
+		dueCount: gauges(r, "due_deliveries",
+			"Due deliveries of a subscription, counted up to 10,000. Only for the 50 subscriptions "+
+				"that are furthest behind; paused and failing subscriptions are not included.", "subscription", "name"),
+		dueAge: gauges(r, "due_age_seconds",
+			"Time since the oldest due delivery of a subscription became due. For the same "+
+				"subscriptions as alds_delivery_due_deliveries.", "subscription", "name"),
+		deliveries: counters(r, "deliveries_total",
+			"Deliveries that ended, by outcome: delivered, exhausted (all attempts failed), gone (the "+
+				"receiver answered 410) or set_aside.", "outcome"),
+		events: counter(r, "events_delivered_total", "Events that receivers accepted."),
+		attempts: counters(r, "attempts_total",
+			"Requests sent to receivers, by outcome: delivered, refused, timeout or unreachable.", "outcome"),
+		attemptTime: histograms(r, "attempt_duration_seconds",
+			"Duration of requests to receivers, by outcome.", "outcome"),
+		latency: histogram(r, "latency_seconds",
+			"Time from the commit of a change, or from the request to deliver it again, to the "+
+				"acceptance by the receiver. Only for first attempts."),
+		queues: gauge(r, "lanes", "Subscriptions whose queue of deliveries runs in this process."),
+		breakers: gauges(r, "breakers",
+			"Subscriptions whose circuit breaker is open or half_open (the backoff has ended).", "state"),
+		failing: gauges(r, "failing_subscriptions",
+			"Failed attempts in a row of a subscription. Only for the 50 subscriptions with the most.", "subscription", "name"),
+		waiting: gauges(r, "waiting_deliveries",
+			"Waiting deliveries, by reason: turn (due or claimed), asset (an earlier delivery of the "+
+				"asset), retry, resting (the circuit breaker is open), paused.", "why"),
+		waitingAge: gauges(r, "waiting_age_seconds",
+			"Age of the oldest change in waiting deliveries, by reason.", "why"),
+		lost:         counter(r, "leases_lost_total", "Claims that expired before their work ended."),
 		pruned:       counters(r, "pruned_total", "Rows removed after their retention, by table.", "table"),
-		recordErrors: counter(r, "record_errors_total", "Attempts to store a group of results that failed."),
+		recordErrors: counter(r, "record_errors_total", "Failed attempts to store a group of results."),
 	}
 	begin(m.deliveries, "delivered", "exhausted", "gone", "set_aside")
 	begin(m.attempts, "delivered", "refused", "timeout", "unreachable")

@@ -24,13 +24,17 @@ type metrics struct {
 
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
-		audits:     counters(r, "audits_total", "Writes fanned out, by outcome.", "outcome"),
-		versions:   counter(r, "versions_total", "Versions that were matched."),
-		decided:    counters(r, "filters_total", "Filters and userContexts evaluated on a change, by where (memory, sql).", "by"),
-		matched:    counter(r, "events_matched_total", "Events made: one per change and subscription."),
-		fanOutTime: histogram(r, "fanout_duration_seconds", "Duration of one fan-out."),
-		lost:       counter(r, "leases_lost_total", "Claims that ended before their work did."),
-		disabled:   counter(r, "subscriptions_disabled_total", "Subscriptions the service disabled."),
+		audits: counters(r, "audits_total",
+			"Fan-outs of writes, by outcome: done, unwanted (no subscription is enabled), failed (is "+
+				"repeated) or set_aside (is not repeated).", "outcome"),
+		versions: counter(r, "versions_total", "Versions of assets that were matched with subscriptions."),
+		decided: counters(r, "filters_total",
+			"Evaluations of filters and userContexts, by place: memory or sql.", "by"),
+		matched:    counter(r, "events_matched_total", "Events created, one for each change and subscription."),
+		fanOutTime: histogram(r, "fanout_duration_seconds", "Duration of one fan-out, of one or more writes."),
+		lost:       counter(r, "leases_lost_total", "Claims that expired before their work ended."),
+		disabled: counter(r, "subscriptions_disabled_total",
+			"Subscriptions that the service disabled, because their receiver is gone or failed too often."),
 	}
 	for _, outcome := range []string{"done", "unwanted", "failed", "set_aside"} {
 		m.audits.WithLabelValues(outcome) // begins at 0, because rates do not count the first value of a series
@@ -41,9 +45,10 @@ func newMetrics(r Registerer) *metrics {
 // The metrics of a Meter. Every process exports the same values.
 var (
 	backlogAudits = prometheus.NewDesc("alds_webhook_backlog_audits",
-		"Writes waiting to be fanned out, in all: every process tells the same. Above 10,000 estimated from their ids.", nil, nil)
+		"Writes that wait for their fan-out, above 10,000 an estimate. Every process exports the same value.", nil, nil)
 	backlogAge = prometheus.NewDesc("alds_webhook_backlog_age_seconds",
-		"Age of the oldest change that no worker has fanned out; 0 when there is none. Every process tells the same.", nil, nil)
+		"Age of the oldest write that waits for its fan-out. 0 if no write waits. "+
+			"Every process exports the same value.", nil, nil)
 )
 
 const namespace, subsystem = "alds", "webhook"

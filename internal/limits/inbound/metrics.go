@@ -16,15 +16,17 @@ func newMetrics(r Registerer, open func() int) *metrics {
 	m := &metrics{
 		accepted: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_inbound_connections_total",
-			Help: "Connections of clients that were accepted.",
+			Help: "Accepted client connections.",
 		}),
 		evicted: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_inbound_evicted_total",
-			Help: "Idle connections of clients that were closed to make room for others.",
+			Help: "Client connections that were closed to make room for others, because they were idle " +
+				"or their request had been answered.",
 		}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_inbound_refused_total",
-			Help: "Connections of clients that were refused, by limit: all connections, connections of one address, or a shortage of descriptors or memory.",
+			Help: "Refused client connections, by reason: too many connections in total (all), too many " +
+				"of one address (address), or no free file descriptor or memory (shortage).",
 		}, []string{"bound"}),
 	}
 	for _, bound := range []string{"all", "address", "shortage"} {
@@ -33,7 +35,7 @@ func newMetrics(r Registerer, open func() int) *metrics {
 	if r != nil {
 		r.MustRegister(m.accepted, m.evicted, m.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "alds_inbound_connections",
-			Help: "Open connections of clients.",
+			Help: "Open client connections.",
 		}, func() float64 { return float64(open()) }))
 	}
 	return m

@@ -7,7 +7,7 @@ import (
 )
 
 var checkUp = prometheus.NewDesc("alds_admin_check_up",
-	"1 if the dependency answers, 0 if it does not, by check: database, schema, redis, attachments.",
+	"1 if the check passes, else 0, by check: database, schema, redis, attachments.",
 	[]string{"check"}, nil)
 
 // Describe implements prometheus.Collector.

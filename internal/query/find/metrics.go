@@ -20,17 +20,19 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := &metrics{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "alds_find_duration_seconds",
-			Help:    "Time of queries: to bind and plan one, and to read and hand over its rows, which a slow client of a large answer prolongs.",
+			Name: "alds_find_duration_seconds",
+			Help: "Time of queries, by stage: to plan one, and to read and send its rows. A slow client " +
+				"of a large answer prolongs the second stage.",
 			Buckets: []float64{.00001, .00005, .0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"stage"}),
 		rows: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "alds_find_rows_total",
-			Help: "Rows that queries answered, those of nested selects not counted.",
+			Help: "Rows that queries returned, without rows of nested selects.",
 		}),
 		planned: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_find_plans_total",
-			Help: "Queries by where their plan came from: kept from one of the same shape, made to be kept, or made for the one query alone.",
+			Help: "Queries by the origin of their plan: from the cache (kept), new in the cache (made), " +
+				"or new and not cached (single).",
 		}, []string{"from"}),
 	}
 	m.compile, m.read = m.duration.WithLabelValues("plan"), m.duration.WithLabelValues("read")

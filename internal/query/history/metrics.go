@@ -14,10 +14,10 @@ type metrics struct {
 func newMetrics(r Registerer) *metrics {
 	m := &metrics{
 		removed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "alds_history_removed_total", Help: "Rows of history that were removed, by table.",
+			Name: "alds_history_removed_total", Help: "Removed rows of history, by table.",
 		}, []string{"table"}),
 		since: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "alds_history_since_timestamp_seconds", Help: "From when on history is kept; 0: from the beginning.",
+			Name: "alds_history_since_timestamp_seconds", Help: "Time from which history is complete. 0: nothing was removed.",
 		}),
 	}
 	if r != nil {

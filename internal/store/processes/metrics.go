@@ -45,9 +45,12 @@ func (m *metrics) unknown() { m.last.Store(nil) }
 // The metrics have no label for the role, since operators use a label of that name for their
 // targets.
 var (
-	apis       = prometheus.NewDesc("alds_processes_apis", "Processes of the installation that serve the interface, seen in the last minute.", nil, nil)
-	workers    = prometheus.NewDesc("alds_processes_workers", "Processes of the installation that fan out and deliver, seen in the last minute.", nil, nil)
-	schedulers = prometheus.NewDesc("alds_processes_schedulers", "Processes of the installation that do periodic work, seen in the last minute.", nil, nil)
+	apis = prometheus.NewDesc("alds_processes_apis",
+		"Processes of the installation with the role api that were alive in the last minute.", nil, nil)
+	workers = prometheus.NewDesc("alds_processes_workers",
+		"Processes of the installation with the role worker that were alive in the last minute.", nil, nil)
+	schedulers = prometheus.NewDesc("alds_processes_schedulers",
+		"Processes of the installation with the role scheduler that were alive in the last minute.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -19,7 +19,8 @@ func newMetrics() *metrics {
 	m := &metrics{
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_bulk_commands_total",
-			Help: "Projected commands executed, by verb and result.",
+			Help: "Executed commands of bulk requests, by verb and result. A command for several assets " +
+				"counts once for each of them.",
 		}, []string{"verb", "result"}),
 		requests: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "alds_bulk_request_seconds",
@@ -28,7 +29,7 @@ func newMetrics() *metrics {
 		}),
 		async: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_bulk_async_total",
-			Help: "Executions of accepted requests, by outcome: done, refused, again, handed_back or lost.",
+			Help: "Executions of asynchronous requests, by outcome: done, refused, again, handed_back or lost.",
 		}, []string{"outcome"}),
 	}
 	// All counters begin at zero. A counter that begins with its first event would show no
