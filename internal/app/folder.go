@@ -9,7 +9,7 @@ import (
 )
 
 // errTaken reports that another process has locked the folder.
-var errTaken = errors.New("another process has it")
+var errTaken = errors.New("another process has locked the folder")
 
 // takeFolder creates the data folder of a standalone and locks it while the process runs: two
 // processes must not use the same SQLite file. Before it creates anything, it refuses a first

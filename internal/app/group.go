@@ -49,7 +49,7 @@ func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.
 	case e := <-ends:
 		left[e.part.step]--
 		if first = e.err; first == nil {
-			first = errors.New("ended by itself")
+			first = errors.New("ended unexpectedly")
 		}
 		first = fmt.Errorf("%s: %w", e.part.name, first)
 	}
@@ -65,7 +65,7 @@ func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.
 					first = errors.Join(first, fmt.Errorf("%s: %w", e.part.name, e.err))
 				}
 			case <-late:
-				return errors.Join(first, fmt.Errorf("not everything ended within %s", grace))
+				return errors.Join(first, fmt.Errorf("some parts did not end within %s", grace))
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func TestWhatEndsAllParts(t *testing.T) {
 		want string
 	}{
 		{"a part that fails", func(context.Context) error { return broken }, "bad: broken"},
-		{"a part that ends by itself", func(context.Context) error { return nil }, "bad: ended by itself"},
+		{"a part that ends by itself", func(context.Context) error { return nil }, "bad: ended unexpectedly"},
 		{"a part that panics", func(context.Context) error { panic("oh") }, "bad: panic: oh"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

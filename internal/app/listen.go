@@ -40,9 +40,9 @@ func listenOn(addr, setting string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is already in use: stop what listens there, or choose another by %s", addr, setting)
+		return nil, fmt.Errorf("%s is already in use: stop the process that listens there, or set another address in %s", addr, setting)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("%s may not be listened on by this user: choose another by %s", addr, setting)
+		return nil, fmt.Errorf("this user may not listen on %s: set another address in %s", addr, setting)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s (%s): %w", addr, setting, err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // errStop reports that running processes would not work after the migration. The exit status
 // is 3.
-var errStop = errors.New("stop these processes before `migrate`; they refuse to work with the database afterwards")
+var errStop = errors.New("stop these processes before `migrate`; they do not work with the migrated database")
 
 // checkMigration prints on stdout which migrations `migrate` would run, and whether running
 // processes would continue to work after them. It changes nothing.
@@ -28,7 +28,7 @@ func (s *service) checkMigration(ctx context.Context, stdout io.Writer) error {
 	var running []processes.Row
 	if state.Release != "" { // builds without a release number do not list their processes
 		if running, err = processes.List(ctx, s.db, s.db.Dialect); err != nil {
-			return fmt.Errorf("which processes run: %w", err)
+			return fmt.Errorf("list the running processes: %w", err)
 		}
 	}
 	report, err := migrationReport(&state, running)

@@ -26,7 +26,7 @@ type passwordCommand struct {
 // it there.
 func (c passwordCommand) Validate() error {
 	if len(c.Rest) > 0 {
-		return errors.New("the password is no argument: it is read from the terminal or from standard input")
+		return errors.New("the password cannot be an argument: it is read from the terminal or from standard input")
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func readTwice(stdin io.Reader, stderr io.Writer) (string, error) {
 		return "", fmt.Errorf("no password was entered: %w", err)
 	}
 	if first != again {
-		return "", errors.New("the two are not the same; nothing was changed")
+		return "", errors.New("the two passwords differ; nothing was changed")
 	}
 	return first, nil
 }
@@ -108,7 +108,7 @@ func readLine(stdin io.Reader) (string, error) {
 	line, _ := strings.CutSuffix(string(text), "\n")
 	line, _ = strings.CutSuffix(line, "\r")
 	if strings.ContainsAny(line, "\r\n") {
-		return "", errors.New("standard input has more than the one line of a password")
+		return "", errors.New("standard input has more than one line")
 	}
 	return line, nil
 }

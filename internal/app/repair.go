@@ -30,7 +30,7 @@ func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
 			return err
 		}
 		if state.OfNewer() {
-			return fmt.Errorf("repair: release %s has migrated this database: run its repair", state.Release)
+			return fmt.Errorf("repair: release %s has migrated this database: run `repair` of that release", state.Release)
 		}
 		p := &repairPrinter{to: o.stdout}
 		if c.Yes {
@@ -85,7 +85,7 @@ func (s *service) repair(ctx context.Context, p *repairPrinter) error {
 	}
 	p.line(fmt.Sprintf("%d findings repaired, by %d statements", repaired, p.statements))
 	if err != nil {
-		return fmt.Errorf("repair: it may run again: %w", err)
+		return fmt.Errorf("repair: not everything was repaired, and repair may be run again: %w", err)
 	}
 	if len(left) > 0 {
 		return fmt.Errorf("repair: %d findings are left", len(left))
@@ -118,7 +118,7 @@ func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
 	if len(running) == 0 {
 		return nil
 	}
-	return fmt.Errorf("repair: these processes run, or were seen within the last minute: %s; stop them, since nothing may write meanwhile", strings.Join(running, ", "))
+	return fmt.Errorf("repair: these processes run, or were seen within the last minute: %s; stop them, because nothing may write during a repair", strings.Join(running, ", "))
 }
 
 // repairPrinter prints findings and the statements that repair them.

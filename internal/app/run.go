@@ -190,7 +190,7 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look at the administrator's password: %w", err)
+		return fmt.Errorf("check the administrator's password: %w", err)
 	}
 	if !isDefault {
 		return nil

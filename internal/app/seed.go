@@ -52,7 +52,7 @@ func (s *service) fill(ctx context.Context) error {
 		return fmt.Errorf("insert the well-known assets: %w", err)
 	}
 	if err := s.auth.Ensure(ctx, auth.SystemMember, s.cfg.AdminPassword.Reveal()); err != nil {
-		return fmt.Errorf("make the administrator's login: %w", err)
+		return fmt.Errorf("create the administrator's login: %w", err)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (s *service) requirePassword(ctx context.Context) error {
 	lacks, err := s.auth.LacksPassword(ctx, auth.SystemMember)
 	switch {
 	case err != nil && !db.IsNoTable(err):
-		return fmt.Errorf("look for the administrator's login: %w", err)
+		return fmt.Errorf("read the administrator's login: %w", err)
 	case lacks || err != nil:
 		return fmt.Errorf("this database is new, and ALDS_ADMIN_PASSWORD is not set, or %q: set it to the first password of the member %s "+
 			"and migrate again; nothing was changed", defaultPassword, adminUsername)

@@ -76,7 +76,7 @@ func TestAPasswordIsTypedWithoutEcho(t *testing.T) {
 		want, fails string
 	}{
 		{[]string{"correct horse", "correct horse"}, "correct horse", ""},
-		{[]string{"correct horse", "correct house"}, "", "not the same"},
+		{[]string{"correct horse", "correct house"}, "", "the two passwords differ"},
 		{[]string{"correct horse", "corr\x03"}, "", "no password"}, // Ctrl-C
 		{[]string{"correct horse"}, "", "canceled"},                // SIGTERM at the second prompt
 	} {
