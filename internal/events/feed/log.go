@@ -49,7 +49,7 @@ func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	defer func() { <-l.turn }()
 	for more {
 		if head, more, err = l.advance(ctx); err != nil {
-			return 0, fmt.Errorf("give positions to writes: %w", err)
+			return 0, fmt.Errorf("assign positions to writes: %w", err)
 		}
 	}
 	return head, nil
@@ -104,7 +104,7 @@ func (l *Log) advance(ctx context.Context) (head int64, more bool, err error) {
 		return err
 	})
 	if err != nil && fault.KindOf(err) == fault.NotFound {
-		err = fmt.Errorf("there is no sequence of positions: %w", err)
+		err = fmt.Errorf("the sequence of positions is missing: %w", err)
 	}
 	return head, more, err
 }

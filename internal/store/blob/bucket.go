@@ -16,17 +16,17 @@ import (
 func OpenBucket(address string) (Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the address of the store is no URL")
+		return nil, errors.New("the address of the store is not a URL")
 	}
 	switch u.Scheme {
 	case "file":
 	case "s3":
 		return openS3(u)
 	default:
-		return nil, fmt.Errorf("no store has the scheme %s", u.Scheme)
+		return nil, fmt.Errorf("the scheme of the address must be file or s3, not %q", u.Scheme)
 	}
 	if err := makeFolder(u.Path); err != nil {
-		return nil, fmt.Errorf("make the folder of the store: %w", err)
+		return nil, fmt.Errorf("create the folder of the store: %w", err)
 	}
 	return folder(u.Path), nil
 }

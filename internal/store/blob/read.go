@@ -28,11 +28,11 @@ func (s *Store) find(ctx context.Context, q db.Querier, ref Ref) (where, error) 
 		return where{}, err
 	}
 	if len(found) == 0 || found[0].size != ref.Size {
-		return where{}, fmt.Errorf("content %s is not stored as a version says", ref)
+		return where{}, fmt.Errorf("content %s of a version is missing or has another size", ref)
 	}
 	w := found[0]
 	if w.outside && s.bucket == nil {
-		err = unreachable(errors.New("the content lies outside of the database, and ALDS_BLOB_URL is not set"))
+		err = unreachable(errors.New("the content is stored outside of the database, but ALDS_BLOB_URL is not set"))
 	}
 	return w, err
 }

@@ -41,7 +41,7 @@ func openS3(u *url.URL) (Bucket, error) {
 	given := u.Query()
 	for name := range given {
 		if name != "endpoint" && name != "region" && name != "prefix" {
-			return nil, fmt.Errorf("the store has no parameter %q; there are endpoint, region and prefix", name)
+			return nil, fmt.Errorf("unknown parameter %q of the store: the parameters are endpoint, region and prefix", name)
 		}
 	}
 	endpoint := given.Get("endpoint")
@@ -50,7 +50,7 @@ func openS3(u *url.URL) (Bucket, error) {
 	}
 	e, err := url.Parse(endpoint)
 	if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" || strings.Trim(e.Path, "/") != "" {
-		return nil, errors.New("the endpoint of the store is not https://host or http://host")
+		return nil, errors.New("the endpoint of the store must have the form https://host or http://host")
 	}
 	transport, err := minio.DefaultTransport(e.Scheme == "https")
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *s3) Remove(ctx context.Context, key string) error {
 func (b *s3) Ping(ctx context.Context) error {
 	there, err := b.core.BucketExists(ctx, b.bucket)
 	if err == nil && !there {
-		err = errors.New("there is no such bucket")
+		err = errors.New("the bucket does not exist")
 	}
 	return err
 }

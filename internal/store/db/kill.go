@@ -93,5 +93,5 @@ func identify(ctx context.Context, c driver.QueryerContext) (id int64, version s
 		id, err = strconv.ParseInt(string(v), 10, 64)
 		return id, version, err
 	}
-	return 0, "", fmt.Errorf("the number of a connection is a %T", row[0])
+	return 0, "", fmt.Errorf("the id of a connection has the unknown type %T", row[0])
 }

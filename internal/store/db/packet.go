@@ -313,7 +313,7 @@ func (d *DB) together(ctx context.Context, all []Statement) (*packet, error) {
 	defer func() { _ = conn.Close() }()
 	p, s := joined(all)
 	if _, err = conn.ExecContext(ctx, s.Query, s.Args...); err == nil && len(p.rows) != len(all) {
-		err = errors.New("the server has not answered each statement")
+		err = errors.New("the server has not answered every statement")
 	}
 	if err == nil {
 		return p, nil

@@ -93,7 +93,7 @@ func (d *DB) openReplicas(o Replicas, conns int) error {
 		return nil
 	}
 	if !d.Dialect.mysql {
-		return errors.New("there are no replicas of SQLite")
+		return errors.New("SQLite cannot have replicas")
 	}
 	set := &replicas{Replicas: o, log: d.log, every: lookEvery, writer: map[string]*atomic.Int64{}, behind: map[int64]time.Time{}}
 	for _, why := range []string{WhyMember, WhyStrong, WhyNone, WhyBehind, WhyRefused} {

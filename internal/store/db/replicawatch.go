@@ -88,7 +88,7 @@ func (s *replicas) sample(ctx context.Context, d *DB) (now sample, err error) {
 // than the replica. It returns why the replica is not suitable, or nil.
 func (r *replica) compare(writer []sample, there sample) error {
 	if len(writer) == 0 {
-		return errors.New("the writer has not been asked")
+		return errors.New("the progress of the writer is not known yet")
 	}
 	last := len(writer) - 1
 	if there.schema != writer[last].schema {

@@ -47,8 +47,8 @@ func (s *SchemaState) OfNewer() bool {
 func (s *SchemaState) refusal() error {
 	for _, m := range s.Newer {
 		if m.Oldest == "" {
-			return fmt.Errorf("this database has schema migration %s, which this build does not know and which does not say "+
-				"with which releases it works: it was migrated by a newer alds; run that one", m)
+			return fmt.Errorf("this database was migrated by a newer alds (schema migration %s), and it is unknown "+
+				"which older releases work with it: run the newer alds", m)
 		}
 	}
 	if worst := Oldest(s.Newer); release.Rank(worst.Oldest) > release.Rank(release.Number) {
@@ -111,7 +111,7 @@ func (d *DB) schemaState(ctx context.Context, q asker) (s SchemaState, done map[
 	}
 	if len(s.Newer) > 0 && len(s.Missing) > 0 {
 		return s, done, fmt.Errorf("this database was migrated by a newer alds (schema migration %s), but lacks %s, which this build has: "+
-			"this build and the database do not belong together", s.Newer[0], s.Missing[0])
+			"this build does not work with this database", s.Newer[0], s.Missing[0])
 	}
 	return s, done, nil
 }
@@ -155,7 +155,7 @@ func missing(steps []schema.Migration, done map[int]applied) ([]Migration, error
 			todo = append(todo, Migration{s.Version, s.Name, s.Oldest})
 		case a.checksum != s.Checksum:
 			return nil, fmt.Errorf("schema migration %04d_%s was applied to this database with other contents than this build has; "+
-				"released migrations never change, so this build and the database do not belong together", s.Version, s.Name)
+				"released migrations never change, so this build does not work with this database", s.Version, s.Name)
 		}
 	}
 	return todo, nil
