@@ -110,7 +110,7 @@ func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read the members that are seen in %d projects: %w", len(scopes), err)
+			return nil, fmt.Errorf("read the visible members of %d projects: %w", len(scopes), err)
 		}
 		if len(found) >= MaxMembers {
 			return nil, nil

@@ -31,15 +31,15 @@ func rolesOf(m *meta.Model) (roles, error) {
 	}
 	def, ok := member.Attr("DefaultRole")
 	if !ok || def.Place.Kind != meta.InLinks {
-		return roles{}, fmt.Errorf("the model does not keep Member.DefaultRole as a link")
+		return roles{}, fmt.Errorf("the model does not store Member.DefaultRole as a link")
 	}
 	disabled, ok := member.Attr("IsLoginDisabled")
 	if !ok || disabled.Place.Kind != meta.InAttrs {
-		return roles{}, fmt.Errorf("the model does not keep Member.IsLoginDisabled among the attrs")
+		return roles{}, fmt.Errorf("the model does not store Member.IsLoginDisabled in the column attrs")
 	}
 	username, ok := member.Attr("Username")
 	if !ok || username.Place.Kind != meta.InAttrs {
-		return roles{}, fmt.Errorf("the model does not keep Member.Username among the attrs")
+		return roles{}, fmt.Errorf("the model does not store Member.Username in the column attrs")
 	}
 	return roles{
 		disabledKey: disabled.Place.Column,

@@ -93,7 +93,7 @@ func scan(from db.Scanner) (r row, err error) {
 	r.Kind, r.Actor, r.Address, r.Member, r.first = Kind(kind), actor.Int64, address.String, member.Int64, first.Int64
 	if detail.Valid {
 		if err := json.Unmarshal([]byte(detail.String), &r.Detail); err != nil {
-			return r, fmt.Errorf("the detail of an event of the audit trail: %w", err)
+			return r, fmt.Errorf("read the detail of an audit event: %w", err)
 		}
 	}
 	return r, nil

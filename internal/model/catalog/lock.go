@@ -121,7 +121,7 @@ func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) err
 		query, args = query+` UNION ALL `+slot+everybodySlots+from, append(args, int64(Everybody), slotOffset, readElsewhere)
 	}
 	if _, err := tx.Later().Exec(ctx, `INSERT INTO member_write (member_id, slot, writes) `+query+` ON DUPLICATE KEY UPDATE writes = writes + 1`, args...); err != nil {
-		return fmt.Errorf("count a write of its member: %w", err)
+		return fmt.Errorf("count a write of a member: %w", err)
 	}
 	return nil
 }

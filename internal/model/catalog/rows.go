@@ -104,7 +104,7 @@ func parse(text string) (a attrs, err error) {
 		return nil
 	})
 	if err != nil {
-		return a, fmt.Errorf("a definition: %w", err)
+		return a, fmt.Errorf("read a definition: %w", err)
 	}
 	return a, nil
 }

@@ -100,7 +100,7 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 	}
 	if fa.Range != nil {
 		if d.attr.Kind != Numeric || len(fa.Range) != 2 || fa.Range[0] >= fa.Range[1] {
-			return nil, fmt.Errorf("a range is the lowest and the highest value of a Numeric")
+			return nil, fmt.Errorf("range must be the lowest and the highest value of a Numeric")
 		}
 		d.attr.Range = &Range{fa.Range[0], fa.Range[1]}
 	}
@@ -139,7 +139,7 @@ func (l *loader) targets(d *decl, fa fileAttr) error {
 	switch {
 	case len(named) == 0:
 	case fa.Override || d.self || len(fa.Only) > 0 && len(fa.Also) > 0:
-		return fmt.Errorf("only and also are for new relations, and not for one and the same")
+		return fmt.Errorf("only and also are for new relations, and a relation cannot have both")
 	case len(fa.Only) > 0:
 		d.only, d.attr.Targets = named, named
 	default:
@@ -166,7 +166,7 @@ func (l *loader) place(a *Attr, fa fileAttr) (Place, error) {
 	case a.Multi && fa.Values > 0:
 		return Place{Kind: InValues, Code: fa.Values}, nil
 	case a.Multi || fa.Values > 0 || fa.Link > 0:
-		return Place{}, fmt.Errorf("values is for many scalars, link for relations")
+		return Place{}, fmt.Errorf("values is for multi-value scalars, link is for relations")
 	}
 	return Place{Kind: InAttrs, Column: a.Name}, nil
 }

@@ -109,7 +109,7 @@ func Members[T ~string | ~[]byte](object T, fn func(key string, v jsontext.Token
 			return err
 		}
 		if v.Kind() == '{' || v.Kind() == '[' {
-			return fmt.Errorf("%s is no scalar", name)
+			return fmt.Errorf("%s is not a scalar", name)
 		}
 		if err := fn(name, v); err != nil {
 			return err
