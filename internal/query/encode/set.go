@@ -98,7 +98,7 @@ func (sc Scanner) Scan(v any) error {
 	default:
 		var ok bool
 		if c, ok = value.Of(v); !ok {
-			return fmt.Errorf("a %T in a row", v)
+			return fmt.Errorf("a row has a value of the unknown type %T", v)
 		}
 	}
 	sc.s.Cells = append(sc.s.Cells, c)

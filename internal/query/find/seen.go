@@ -28,7 +28,7 @@ func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types [
 	for len(ids) > 0 {
 		n := min(len(ids), db.MaxIn)
 		if err := readSeen(ctx, q, w.Block(s, ids[:n], nil), seen); err != nil {
-			return nil, fmt.Errorf("find what %d sees: %w", who.Member, err)
+			return nil, fmt.Errorf("find the assets that member %d sees: %w", who.Member, err)
 		}
 		ids = ids[n:]
 	}

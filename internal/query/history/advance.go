@@ -27,7 +27,7 @@ func (p *Pruner) target(ctx context.Context) (int64, error) {
 }
 
 // errNoPlace is the error of feedGoes if a write has no place in the feed yet.
-var errNoPlace = errors.New("a write of long ago has no place in the feed")
+var errNoPlace = errors.New("an old write has no place in the feed")
 
 // advance moves the horizon towards the moment target, by about stride moments. It also stores up to
 // which place changes are missing from the feed. It reports whether it has moved the horizon.

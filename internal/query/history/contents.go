@@ -123,7 +123,7 @@ func (p *Pruner) settle(ctx context.Context) (n removed, more bool, err error) {
 	}
 	found, err := p.look(ctx, p.search)
 	if err != nil {
-		return n, false, fmt.Errorf("look for who holds contents: %w", err)
+		return n, false, fmt.Errorf("find versions that refer to contents: %w", err)
 	}
 	if !found {
 		return n, true, nil

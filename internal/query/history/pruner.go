@@ -100,7 +100,7 @@ func (p *Pruner) run(ctx context.Context, until time.Time, all *removed) error {
 		return err
 	} else if h.Moment < target {
 		if err := p.repeat(ctx, until, all, p.place); err != nil {
-			return fmt.Errorf("give writes their places in the feed: %w", err)
+			return fmt.Errorf("assign places in the feed to writes: %w", err)
 		}
 	}
 	codes := map[string][]int64{}

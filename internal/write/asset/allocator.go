@@ -323,7 +323,7 @@ func (k *allocator) move(
 	}
 	if moments > 0 {
 		if rows[len(names)] == 0 {
-			return nil, 0, errors.New("there is no sequence of moments")
+			return nil, 0, errors.New("the sequence of moments is missing")
 		}
 		last[momentSequence], at = unpackMoment(ids[len(names)], time.Now())
 	}

@@ -16,7 +16,7 @@ import (
 // Errors: those that end the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	if s.finished {
-		return nil, errors.New("commands after the audit of the request")
+		return nil, errors.New("the request is finished and runs no more commands")
 	}
 	for _, c := range commands {
 		s.specify(c)

@@ -76,7 +76,7 @@ func (s *Session) LockFound(ctx context.Context, found []oid.OID) (written bool,
 	for in, args := range db.InChunks(slices.Compact(ids)) {
 		query := `SELECT id FROM asset WHERE id IN ` + in + ` ORDER BY id` + dialect.ForUpdate
 		if _, err := db.Column[int64](ctx, s.tx, query, args...); err != nil {
-			return false, fmt.Errorf("lock what was found: %w", err)
+			return false, fmt.Errorf("lock the found assets: %w", err)
 		}
 	}
 	return true, nil

@@ -45,7 +45,7 @@ func (o *operations) deleteWithData(ctx context.Context, w *row, op *meta.Op, ar
 	}
 	_, err = o.s.tx.Exec(ctx, `INSERT INTO definition_purge (definition_id, done_id) VALUES (?, ?)`, w.id, noID)
 	if err != nil {
-		return nil, fmt.Errorf("note the purge: %w", err)
+		return nil, fmt.Errorf("store the purge: %w", err)
 	}
 	return nil, nil
 }

@@ -37,7 +37,7 @@ func (l *loaded) loadSealed(ctx context.Context, by *meta.Attr, ids []int64) err
 		query := `SELECT DISTINCT to_id FROM asset_link WHERE relation = ? AND until_moment = ? AND to_id IN ` + in
 		named, err := db.Column[int64](ctx, l.s.tx, query, append([]any{by.Place.Code, db.Forever}, args...)...)
 		if err != nil {
-			return fmt.Errorf("read what is sealed: %w", err)
+			return fmt.Errorf("read sealed assets: %w", err)
 		}
 		for _, id := range named {
 			l.sealed[id] = true

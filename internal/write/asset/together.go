@@ -37,7 +37,7 @@ func (f effects) clone() effects {
 const wholeTries = 3
 
 // errOrphans rolls back a try in which a command failed but creates for it succeeded.
-var errOrphans = errors.New("a command failed that others were carried out for")
+var errOrphans = errors.New("a command failed, but creates for it succeeded")
 
 // runGroups is run for commands some of which have For. A group is a command and the creates for
 // it. If that command fails or matches nothing, no command of its group is carried out.

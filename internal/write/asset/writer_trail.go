@@ -29,7 +29,7 @@ func (w *writer) noteEnd(ctx context.Context, o *role) error {
 	query := `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`
 	ended, err := db.Column[int64](ctx, w.tx, query, o.scope, o.member, db.Forever)
 	if err != nil {
-		return fmt.Errorf("read the role that ends: %w", err)
+		return fmt.Errorf("read the ended role: %w", err)
 	}
 	for _, id := range ended {
 		w.note(trail.RoleEnded, o.member, trail.In(o.scope), trail.Detail{Role: w.roleToken(id)})

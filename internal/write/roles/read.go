@@ -88,7 +88,7 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 	email, _ := member.Attr("Email")
 	role, _ := member.Attr("DefaultRole")
 	if email == nil || role == nil {
-		return nil, fmt.Errorf("members have no Email or DefaultRole")
+		return nil, fmt.Errorf("the model has no Member.Email or no Member.DefaultRole")
 	}
 	var roles []int64
 	for in, args := range db.InChunks(ids) {
