@@ -198,7 +198,7 @@ func text(a *meta.Attr, v any) (string, error) {
 	}
 	x, ok := value.Of(v)
 	if !ok {
-		return "", fmt.Errorf("%s holds a %T", a.Token(), v)
+		return "", fmt.Errorf("%s has a value of the unknown type %T", a.Token(), v)
 	}
 	if a.Kind == meta.Numeric {
 		return number(x), nil

@@ -25,7 +25,7 @@ const (
 
 // ErrTooLarge is the error if the predecessors of several versions are larger than MaxBytes
 // together, or if a result made from the versions would be too large.
-var ErrTooLarge = errors.New("the versions are too large to be taken together")
+var ErrTooLarge = errors.New("the versions are too large to be processed together")
 
 // errEnough stops reading after enough rows.
 var errEnough = errors.New("enough was read")

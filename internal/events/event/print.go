@@ -150,7 +150,7 @@ func (p *Printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	}
 	x, ok := value.Of(v)
 	if !ok {
-		return nil, fmt.Errorf("%s holds a %T", a.Token(), v)
+		return nil, fmt.Errorf("%s has a value of the unknown type %T", a.Token(), v)
 	}
 	return value.AppendRow(b, x, a.Kind, a), nil
 }
@@ -162,7 +162,7 @@ func (p *Printer) relation(b []byte, a *meta.Attr, v any) ([]byte, error) {
 	}
 	id, ok := v.(int64)
 	if !ok {
-		return nil, fmt.Errorf("%s holds a %T", a.Token(), v)
+		return nil, fmt.Errorf("%s has a value of the unknown type %T", a.Token(), v)
 	}
 	t := p.types[id]
 	if t == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrKey is the error of CheckKey if the secrets of the database are sealed with another key.
-var ErrKey = errors.New("another key than the one of this database")
+var ErrKey = errors.New("the secret key is not the key of this database")
 
 // checkText is the check value. It is stored sealed, so that the key can be recognized later.
 const checkText = "alds secret key check"

@@ -169,7 +169,7 @@ func (a *API) FindPage(q Query, into any) (next string, err error) {
 	}
 	var pages []struct{ Next *string }
 	if err := json.Unmarshal([]byte(got.Header.Get("Alds-Result")), &pages); err != nil || len(pages) != 1 {
-		return "", errors.Join(errors.New("an answer without a cursor"), err)
+		return "", errors.Join(errors.New("the answer has no cursor"), err)
 	}
 	if pages[0].Next != nil {
 		next = *pages[0].Next

@@ -40,7 +40,7 @@ func (v *Visit) Once() error {
 	}
 	var w Written
 	if err := json.Unmarshal(answer.Body, &w); err != nil {
-		return errors.Join(errors.New("read the answer to a form's key"), err)
+		return errors.Join(errors.New("read the answer to a form"), err)
 	}
 	return w.refused()
 }

@@ -107,7 +107,7 @@ func attachFile(v *ui.Visit, o oid.OID) error {
 		return err
 	}
 	if len(made.AssetsCreated.OidTokens) != 1 {
-		return errors.New("no attachment was made")
+		return errors.New("no attachment was created")
 	}
 	return storeContent(v, made.AssetsCreated.OidTokens[0], kind, content)
 }

@@ -15,7 +15,7 @@ type jsonMember struct {
 	Value any
 }
 
-var errJSON = errors.New("the answer is no JSON")
+var errJSON = errors.New("the answer is not JSON")
 
 // get returns the value of a member, or nil.
 func (o jsonObject) get(name string) any {

@@ -20,7 +20,7 @@ const (
 )
 
 // errUnread reports that current values could not be read.
-var errUnread = errors.New("the present values cannot be read")
+var errUnread = errors.New("the current values cannot be read")
 
 // previewed is the effect that a request would have.
 type previewed struct {
