@@ -39,7 +39,7 @@ var (
 
 	// errContinue ends a request whose client waits for 100 Continue. The server then sends
 	// 100 Continue and serves the request again.
-	errContinue = errors.New("the body is asked for")
+	errContinue = errors.New("the body is requested with 100 Continue")
 )
 
 // requestBody is the body of a request while it arrives.

@@ -39,7 +39,7 @@ type door struct{ api *API }
 func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 	from, ok := r.Context().Value(outerKey{}).(outer)
 	if !ok {
-		return nil, errors.New("a request within the process needs an outer one")
+		return nil, errors.New("a request inside the process must be made while an HTTP request is handled")
 	}
 	from.ctx = r.Context()
 	var f fasthttp.RequestCtx

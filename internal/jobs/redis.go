@@ -98,7 +98,7 @@ func sentinel(u *url.URL, user, password string, secure *tls.Config) (redis.Univ
 		master = name
 	}
 	if master == "" {
-		return nil, errors.New("the Redis address names no sentinel master")
+		return nil, errors.New("the Redis address has no name of a sentinel master")
 	}
 	db, err := number(u.Query().Get("db"))
 	if err != nil {
@@ -117,7 +117,7 @@ func number(db string) (int, error) {
 	}
 	n, err := strconv.Atoi(db)
 	if err != nil || n < 0 {
-		return 0, errors.New("the Redis address names a database that is no number")
+		return 0, errors.New("the database in the Redis address is not a number")
 	}
 	return n, nil
 }

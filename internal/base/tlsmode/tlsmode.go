@@ -28,11 +28,11 @@ func New(mode, caFile string) (*tls.Config, error) {
 	if caFile != "" {
 		pem, err := os.ReadFile(caFile) //nolint:gosec // the operator's
 		if err != nil {
-			return nil, fmt.Errorf("read the authorities (tls-ca): %w", err)
+			return nil, fmt.Errorf("read the CA certificates (tls-ca): %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s (tls-ca) has no certificate in PEM", caFile)
+			return nil, fmt.Errorf("the file %s (tls-ca) has no PEM certificate", caFile)
 		}
 	}
 	switch mode {
@@ -45,7 +45,7 @@ func New(mode, caFile string) (*tls.Config, error) {
 	case Preferred, SkipVerify:
 		c.InsecureSkipVerify = true //nolint:gosec // asked for
 	default:
-		return nil, fmt.Errorf("the mode of TLS is none of %v", Modes()) // the value may be a secret
+		return nil, fmt.Errorf("the TLS mode must be one of %v", Modes()) // the value may be a secret
 	}
 	return c, nil
 }

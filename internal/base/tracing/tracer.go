@@ -35,7 +35,7 @@ func Open(ctx context.Context, role, version string, failed func(error)) (t *Tra
 			t, err = nil, fmt.Errorf("open the endpoint of traces: %v", v)
 		}
 		if wrong := r.opened(); err == nil && wrong != nil {
-			err = fmt.Errorf("variables OTEL_… of traces: %w", errors.Join(wrong, t.Close(flushTime)))
+			err = fmt.Errorf("settings of traces (variables OTEL_…): %w", errors.Join(wrong, t.Close(flushTime)))
 		}
 	}()
 	exporter, err := otlptracehttp.New(ctx)
@@ -46,7 +46,7 @@ func Open(ctx context.Context, role, version string, failed func(error)) (t *Tra
 		attribute.String("service.name", "alds"), attribute.String("service.version", version), attribute.String("alds.role", role),
 	), resource.WithFromEnv()) // the environment comes last and takes precedence
 	if err != nil {
-		return nil, fmt.Errorf("describe the process to the endpoint of traces: %w", err)
+		return nil, fmt.Errorf("collect the attributes of traces: %w", err)
 	}
 	return &Tracer{trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))}, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTooMuch is the cause of an error of Take if no request may have so many bytes.
-var ErrTooMuch = errors.New("more than one request may have")
+var ErrTooMuch = errors.New("more memory than one request may reserve")
 
 // Budget is a number of bytes that requests share. It is safe for concurrent use; NewBudget
 // returns one.
