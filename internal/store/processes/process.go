@@ -91,9 +91,9 @@ func (p *Process) note(ctx context.Context, err error) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil && !p.silent:
-		p.log.Warn("the process could not tell that it runs; it goes on", "err", err)
+		p.log.Warn("the row of the process was not updated; the process continues", "err", err)
 	case err == nil && p.silent:
-		p.log.Info("the process tells again that it runs")
+		p.log.Info("the row of the process is updated again")
 	}
 	p.silent = err != nil
 }
