@@ -40,7 +40,8 @@ func listenOn(addr, setting string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is already in use: stop the process that listens there, or set another address in %s", addr, setting)
+		return nil, fmt.Errorf("%s is already in use: stop the process that listens there, or set another address in %s",
+			addr, setting)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("this user may not listen on %s: set another address in %s", addr, setting)
 	case err != nil:

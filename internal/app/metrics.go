@@ -57,7 +57,8 @@ var (
 		"1 if a replica is in use. 0 if it does not answer, lags by more than 10 seconds, or has "+
 			"other migrations.", []string{"replica"}, nil)
 	replicaLag = prometheus.NewDesc("alds_app_db_replica_lag_seconds",
-		"Upper bound of the lag of a replica behind the primary. No value if the lag is unknown.", []string{"replica"}, nil)
+		"Upper bound of the lag of a replica behind the primary. No value if the lag is unknown.",
+		[]string{"replica"}, nil)
 	noRoom = prometheus.NewDesc("alds_app_db_no_room_total",
 		"Writes that the database refused because its disk or tablespace was full.", nil, nil)
 )

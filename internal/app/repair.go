@@ -30,7 +30,8 @@ func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
 			return err
 		}
 		if state.OfNewer() {
-			return fmt.Errorf("repair: release %s has migrated this database: run `repair` of that release", state.Release)
+			return fmt.Errorf("repair: release %s has migrated this database: run `repair` of that release",
+				state.Release)
 		}
 		p := &repairPrinter{to: o.stdout}
 		if c.Yes {
@@ -118,7 +119,8 @@ func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
 	if len(running) == 0 {
 		return nil
 	}
-	return fmt.Errorf("repair: these processes run, or were seen within the last minute: %s; stop them, because nothing may write during a repair", strings.Join(running, ", "))
+	return fmt.Errorf("repair: these processes run, or were seen within the last minute: %s; "+
+		"stop them, because nothing may write during a repair", strings.Join(running, ", "))
 }
 
 // repairPrinter prints findings and the statements that repair them.

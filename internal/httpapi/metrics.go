@@ -74,21 +74,24 @@ func (*metrics) registerGauges(r Registerer, a *API) {
 		n, _ := a.members.Load()
 		return int64(n)
 	})
-	gauge("alds_httpapi_requests_waiting", "Requests that wait for a slot of their member or for a slot of large bodies.", func() int64 {
-		_, n := a.members.Load()
-		_, large := a.large.Load()
-		return int64(n + large)
-	})
-	gauge("alds_httpapi_feed_readers_waiting", "Readers of the change feed that wait for changes, live streams included.", func() int64 {
-		n, _ := a.followers.Load()
-		return int64(n)
-	})
+	gauge("alds_httpapi_requests_waiting",
+		"Requests that wait for a slot of their member or for a slot of large bodies.", func() int64 {
+			_, n := a.members.Load()
+			_, large := a.large.Load()
+			return int64(n + large)
+		})
+	gauge("alds_httpapi_feed_readers_waiting",
+		"Readers of the change feed that wait for changes, live streams included.", func() int64 {
+			n, _ := a.followers.Load()
+			return int64(n)
+		})
 	gauge("alds_httpapi_memory_bytes", "Bytes that requests have reserved for bodies and answers.", func() int64 {
 		n, _ := a.memory.Used()
 		return n
 	})
-	gauge("alds_httpapi_memory_limit_bytes", "Maximum number of bytes that requests may reserve (ALDS_BODY_MEMORY).", func() int64 {
-		_, n := a.memory.Used()
-		return n
-	})
+	gauge("alds_httpapi_memory_limit_bytes",
+		"Maximum number of bytes that requests may reserve (ALDS_BODY_MEMORY).", func() int64 {
+			_, n := a.memory.Used()
+			return n
+		})
 }

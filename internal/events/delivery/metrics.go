@@ -59,7 +59,8 @@ func newMetrics(r Registerer) *metrics {
 		breakers: gauges(r, "breakers",
 			"Subscriptions whose circuit breaker is open or half_open (the backoff has ended).", "state"),
 		failing: gauges(r, "failing_subscriptions",
-			"Failed attempts in a row of a subscription. Only for the 50 subscriptions with the most.", "subscription", "name"),
+			"Failed attempts in a row of a subscription. Only for the 50 subscriptions with the most.",
+			"subscription", "name"),
 		waiting: gauges(r, "waiting_deliveries",
 			"Waiting deliveries, by reason: turn (due or claimed), asset (an earlier delivery of the "+
 				"asset), retry, resting (the circuit breaker is open), paused.", "why"),

@@ -17,7 +17,8 @@ func newMetrics(r Registerer) *metrics {
 			Name: "alds_history_removed_total", Help: "Removed rows of history, by table.",
 		}, []string{"table"}),
 		since: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "alds_history_since_timestamp_seconds", Help: "Time from which history is complete. 0: nothing was removed.",
+			Name: "alds_history_since_timestamp_seconds",
+			Help: "Time from which history is complete. 0: nothing was removed.",
 		}),
 	}
 	if r != nil {

@@ -41,7 +41,7 @@ func openS3(u *url.URL) (Bucket, error) {
 	given := u.Query()
 	for name := range given {
 		if name != "endpoint" && name != "region" && name != "prefix" {
-			return nil, fmt.Errorf("unknown parameter %q of the store: the parameters are endpoint, region and prefix", name)
+			return nil, fmt.Errorf("unknown parameter %q of the store; it has endpoint, region and prefix", name)
 		}
 	}
 	endpoint := given.Get("endpoint")

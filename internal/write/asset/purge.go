@@ -61,7 +61,7 @@ func purges(ctx context.Context, d *db.DB, base *meta.Model) ([]*purge, error) {
 			p.name, p.step = t.Name, newListPurge(id, t, m).step
 			lists = append(lists, p)
 		} else {
-			err = errors.Join(err, fmt.Errorf("asset %d, whose values shall be removed, defines no attribute and no list: %w", id, left))
+			err = errors.Join(err, fmt.Errorf("purge: asset %d defines no attribute and no list: %w", id, left))
 		}
 	}
 	if err != nil { // an attribute that was not found may refer to one of the lists
