@@ -2,9 +2,9 @@ package modeltest
 
 import "slices"
 
-// attempt is what members try who may not do everything: one thing at a time, with
-// what they see, so that hardly anything but their rights decides. Nil: they see
-// nothing to try it with.
+// attempt returns a random command of a member without all rights. It does one thing with assets
+// that the member sees, so that almost only the rights decide. It returns nil if the member sees
+// no suitable asset.
 func (g *generator) attempt() *command {
 	switch n := g.IntN(100); {
 	case n < 20:
@@ -21,7 +21,7 @@ func (g *generator) attempt() *command {
 	return g.attemptCreate()
 }
 
-// anySeen is a live thing of a type that the sender sees.
+// anySeen returns a live thing of a type that the sender sees, or nil.
 func (g *generator) anySeen(typ string) *thing {
 	all := slices.DeleteFunc(g.sorted(typ), func(t *thing) bool { return g.gone(t) || !g.sees.visible(g.world, t) })
 	if len(all) == 0 {
@@ -33,7 +33,7 @@ func (g *generator) anySeen(typ string) *thing {
 	return one(g, all...)
 }
 
-// seenRef names such a thing; nil for none.
+// seenRef returns a reference to a live thing that the sender sees, or nil.
 func (g *generator) seenRef(typ string) any {
 	if typ == "Role" || typ == "State" || typ == "StoryStatus" || typ == "TaskStatus" {
 		return g.pick(typ)
@@ -44,10 +44,10 @@ func (g *generator) seenRef(typ string) any {
 	return nil
 }
 
-// tried are the types of things that attempts are about.
+// tried lists the types that attempts use. A repeated type is used more often.
 var tried = []string{"Scope", "Scope", "Theme", "Epic", "Story", "Story", "Story", "Task", "Member", "Member", "Note", "Note", "Schedule", "Timebox"}
 
-// attemptUpdate changes one attribute of some kinds.
+// attemptUpdate changes one attribute of one of the kinds.
 func (g *generator) attemptUpdate(kinds ...string) *command {
 	for range 5 {
 		t := g.anySeen(one(g, tried...))
@@ -72,8 +72,8 @@ func (g *generator) attemptUpdate(kinds ...string) *command {
 	return nil
 }
 
-// attemptMove moves something to another project, written from either end, or a
-// project to a schedule.
+// attemptMove moves an asset to another project from either end, or sets the schedule of a
+// project.
 func (g *generator) attemptMove() *command {
 	scope := g.seenRef("Scope")
 	typ, name, back := one(g, "Story", "Story", "Epic", "Theme"), "Scope", "Workitems"
@@ -109,7 +109,7 @@ func (g *generator) attemptOperation() *command {
 	return &command{from: ref{t.label, t.typ}, op: one(g, all...)}
 }
 
-// attemptAppointment gives a role in a project, or takes one.
+// attemptAppointment gives or removes a role in a project, or sets a DefaultRole.
 func (g *generator) attemptAppointment() *command {
 	scope, member := g.seenRef("Scope"), g.seenRef("Member")
 	if scope == nil || member == nil {
@@ -127,7 +127,7 @@ func (g *generator) attemptAppointment() *command {
 		&command{from: member, update: obj{{key: "DefaultRole", val: g.role()}}})
 }
 
-// attemptCreate makes something below, on or in what the sender sees.
+// attemptCreate creates an asset whose required relations refer to things that the sender sees.
 func (g *generator) attemptCreate() *command {
 	c := g.create(one(g, tried...), 0, nil)
 	for i, p := range c.attrs {

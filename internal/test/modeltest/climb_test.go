@@ -11,17 +11,17 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// steepest is how many requests one member sends to rise.
+// steepest is how many requests one member sends.
 const steepest = 12
 
-// TestNobodyRises has a member send requests that make and move projects, and give and take
-// roles, and whatever else it may. After none of them anybody has a higher role, in a project
-// that was there before or in the whole system, unless the member could have given that role
-// by a single request at the beginning. It is a question to the rules: the other tests compare
-// the engine with the model.
+// TestNobodyRises checks that no member can raise roles beyond its rights. The member sends
+// random requests: it creates and moves projects, gives and removes roles, and does other things.
+// After each request, nobody may have a higher role in an old project or in the whole system. The
+// exception is a role that the member could have given with one request at the start. This test
+// checks the rules in the model; the other tests compare the engine with the model.
 func TestNobodyRises(t *testing.T) {
 	start := beginnings(t, "sqlite")
-	maps.DeleteFunc(start[false].things, func(_ string, x *thing) bool { // no right depends on other lists
+	maps.DeleteFunc(start[false].things, func(_ string, x *thing) bool { // rights depend on no other lists
 		return tables[x.typ] == "" && !slices.Contains([]string{"Role", "State", "StoryStatus", "TaskStatus"}, x.typ)
 	})
 	seed, n, sent := seedOf(), 0, 0
@@ -55,7 +55,8 @@ func TestNobodyRises(t *testing.T) {
 	t.Logf("%d members sent %d requests", n, sent)
 }
 
-// risen tells who has a role that a member could not give.
+// risen describes somebody who has a role that the member by could not give, or returns an empty
+// text.
 func risen(before, now *world, by *rights) string {
 	manage := model.Rights.Kind("project members").Roles(meta.ToChange, "Members")
 	gives := func(own, role meta.Role) bool { return manage.Has(own) && !higher(role, own) }
@@ -81,8 +82,8 @@ func risen(before, now *world, by *rights) string {
 	return ""
 }
 
-// givenBy reports whether a role could be given to a member in a project, or in one above it
-// from where it would count there.
+// givenBy reports whether a role can be given to a member in a project, or in a project above it
+// whose role applies there.
 func (w *world) givenBy(s *thing, member string, gives func(at string) bool) bool {
 	for at := s; at != nil; at = w.things[at.one["Parent"]] {
 		if gives(at.label) {
@@ -95,7 +96,7 @@ func (w *world) givenBy(s *thing, member string, gives func(at string) bool) boo
 	return false
 }
 
-// climb is one thing that may lead to a higher role.
+// climb returns a random command that may give somebody a higher role.
 func (g *generator) climb() *command {
 	for {
 		var c *command
@@ -130,8 +131,8 @@ func (g *generator) climb() *command {
 	}
 }
 
-// wellKnownScope reports whether a command is from the uppermost project, which is never
-// moved or deleted.
+// wellKnownScope reports whether a command addresses the root project, which is never moved or
+// deleted.
 func wellKnownScope(from any) bool {
 	r, ok := from.(ref)
 	return ok && r.label == "Scope:0"

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// adopt labels the assets that no response named: those of a response with
-// counts only, and those that operations make. Both sides make them in order.
+// adopt labels the assets that no response named: those of a response with counts only, and those
+// that operations created. Engine and model create them in the same order.
 func (b *database) adopt(ctx context.Context, w *world) error {
 	var made []string
 	for _, t := range slices.SortedFunc(maps.Values(w.things), func(x, y *thing) int { return x.nr - y.nr }) {
@@ -41,13 +41,13 @@ func (b *database) adopt(ctx context.Context, w *world) error {
 	return rows.Err()
 }
 
-// tokens is one of the lists of the response.
+// tokens is one list of tokens in the response.
 type tokens struct {
 	OidTokens []string
 	Count     int
 }
 
-// response is the bulk response object.
+// response is the response to a bulk request.
 type response struct {
 	Created  tokens `json:"assetsCreated"`
 	Modified tokens `json:"assetsModified"`
@@ -62,8 +62,8 @@ type response struct {
 	} `json:"queryResult"`
 }
 
-// compare expects the answer of the engine to be the model's. What was created
-// gets its label here.
+// compare compares the answer of the engine with the answer of the model, and labels the created
+// assets. It returns the first difference, or an empty text.
 func (b *database) compare(want answer, got response, r *request) string {
 	if r.counts && got.Created.OidTokens != nil {
 		return "tokens in a response with counts only"
@@ -120,7 +120,7 @@ func (b *database) tokens(labels []string) []string {
 	return all
 }
 
-// inTokens puts Oid tokens in the place of labels.
+// inTokens replaces labels by Oid tokens.
 func (b *database) inTokens(v any) any {
 	switch x := v.(type) {
 	case [][]map[string]any:
@@ -164,7 +164,7 @@ func plain(results [][]map[string]any) []any {
 	return all
 }
 
-// failed is a failure of the response.
+// failed is one failure in the response.
 type failed struct {
 	alias   string
 	command map[string]any
@@ -177,7 +177,7 @@ func readFailure(m map[string]json.RawMessage) failed {
 	for k, v := range m {
 		if k != "error" {
 			f.alias = k
-			_ = json.Unmarshal(v, &f.command) // a command that is no object stays nil
+			_ = json.Unmarshal(v, &f.command) // stays nil if the command is not an object
 			continue
 		}
 		var e struct {
@@ -185,7 +185,7 @@ func readFailure(m map[string]json.RawMessage) failed {
 			SourceCommandIndex int
 		}
 		d := json.NewDecoder(bytes.NewReader(v))
-		d.DisallowUnknownFields() // clients compare the error as a whole
+		d.DisallowUnknownFields() // no other fields, because clients compare the whole error
 		if err := d.Decode(&e); err != nil {
 			e.Message = err.Error()
 		}
@@ -203,8 +203,8 @@ func (r response) messages() string {
 	return b.String()
 }
 
-// compareFailures expects the failures in their order, those that hang on
-// another one with its alias. The commands of a projection count anew.
+// compareFailures compares the failures in their order. A failure that depends on another one
+// must name its alias. The indexes of a projection are different, so they are not compared.
 func (b *database) compareFailures(want []failure, got response, projected bool) string {
 	all := func() string {
 		var t strings.Builder
@@ -229,7 +229,7 @@ func (b *database) compareFailures(want []failure, got response, projected bool)
 		if slices.Contains(f.reasons, g.message) {
 			message = g.message
 		}
-		if f.orphan != nil && f.orphan.create == nil { // of an update: its context is the asset, there or not
+		if f.orphan != nil && f.orphan.create == nil { // the parent is an update: the message names the updated asset
 			message = g.message
 			if !strings.HasPrefix(message, "Invalid OID token: ") {
 				message = "Invalid OID token: of the asset that was not updated"
@@ -250,7 +250,7 @@ func (b *database) compareFailures(want []failure, got response, projected bool)
 	return ""
 }
 
-// differ compares two worlds.
+// differ returns the differences between two worlds, or an empty text.
 func differ(want, got *world) string {
 	var b strings.Builder
 	for _, label := range slices.Sorted(maps.Keys(got.things)) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// copying are the operations that make things; no response names these.
+// copying lists the operations that create things. No response names these things.
 var copying = map[string]map[string]operation{
 	"Story": {
 		"Copy": {nil, -1, ""}, "DeepCopy": {nil, -1, ""}, "ShallowCopy": {nil, -1, ""},
@@ -15,7 +15,7 @@ var copying = map[string]map[string]operation{
 	"Task": {"DeepCopy": {nil, -1, ""}},
 }
 
-// copies carries out one of them.
+// copies carries out an operation of copying.
 func (k *work) copies(c *change, op string) error {
 	src := c.me
 	if op == "Breakdown" {
@@ -46,7 +46,7 @@ func (k *work) copies(c *change, op string) error {
 	return nil
 }
 
-// breakDown makes an epic of a story.
+// breakDown creates an epic from a story.
 func (k *work) breakDown(c *change) error {
 	epic := k.spawn("Epic")
 	if err := k.inherit(epic, c.me); err != nil {
@@ -59,7 +59,7 @@ func (k *work) breakDown(c *change) error {
 	return nil
 }
 
-// blank is a thing that the one who sends the request begins to make.
+// blank returns a new thing that the sender created. It is not in the world yet.
 func (k *work) blank(label, typ string) *thing {
 	t := &thing{label: label, typ: typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
 	if k.member != "Member:20" {
@@ -75,7 +75,8 @@ func (k *work) spawn(typ string) *thing {
 	return t
 }
 
-// inherit copies what a thing itself holds, as far as it fits and is alive.
+// inherit copies the attributes of src that t also has. It leaves out references to deleted
+// things.
 func (k *work) inherit(t, src *thing) error {
 	alive := func(label, typ string) bool {
 		x := k.things[label]

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// database is a database in the model's words.
+// database is a database with the labels of its assets.
 type database struct {
 	d      *db.DB
 	m      *meta.Model
@@ -21,24 +21,24 @@ type database struct {
 	actors *auth.Service
 }
 
-// token is the Oid token of a stored id.
+// token returns the Oid token of a stored id.
 func (b *database) token(t *meta.Type, id int64) string {
 	return t.Name + ":" + strconv.FormatInt(t.Shown(id), 10)
 }
 
-// name gives a stored id its label.
+// name sets the label of a stored id.
 func (b *database) name(id int64, label string) { b.labels[id], b.ids[label] = label, id }
 
-// silent are attributes that the model does not know: check.Run knows about
-// Numbers, ranks are compared by their order, and SecurityScope says something
-// of its own for notes alone.
+// silent lists attributes that are not in the model. check.Run checks Numbers, and ranks are
+// compared by their order. SecurityScope is compared for notes only, because it repeats other
+// attributes elsewhere.
 var silent = map[string]bool{"Number": true, "Order": true, "SecurityScope": true}
 
-// dump reads what is there now. Assets that have no label yet get one that
-// nothing in the model has.
+// dump reads the current content of the database. Assets without a label get their token as
+// label, which nothing in the model has.
 func (b *database) dump(ctx context.Context) (*world, error) {
 	var w *world
-	err := b.d.Read(ctx, func(tx *db.Tx) error { // again from the start when the connection is lost
+	err := b.d.Read(ctx, func(tx *db.Tx) error { // starts again if the connection is lost
 		w = &world{map[string]*thing{}, map[link]bool{}, map[[2]string]string{}, map[string][]string{}, map[string]string{}, map[string]int{}, 0}
 		for _, read := range []func(context.Context, *db.Tx, *world) error{b.assets, b.edges, b.values, b.members, b.logins} {
 			if err := read(ctx, tx, w); err != nil {
@@ -136,7 +136,7 @@ func (b *database) attribute(x *thing, a *meta.Attr, slots []sql.NullString, obj
 	}
 }
 
-// label of an id that is named before its own row is read.
+// label returns the label of an id, also before its row was read.
 func (b *database) label(id int64, t *meta.Type) string {
 	if b.labels[id] != "" {
 		return b.labels[id]

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// sequence is requests, one after the other on a database that starts anew.
+// sequence is a list of requests, sent one after the other to a new database.
 type sequence []*request
 
-// generate makes the sequence of a seed. The model runs along, so that later
-// requests can name what earlier ones made.
+// generate returns the sequence of a seed. It also runs the requests on the model, so that later
+// requests can name what earlier requests created.
 func generate(seed uint64, start starts) sequence {
 	grown := seed%grownEvery == 0
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), world: start[grown].clone(), grown: grown}
@@ -30,7 +30,7 @@ func generate(seed uint64, start starts) sequence {
 	return all
 }
 
-// setting is a request that makes something of everything, and gives roles.
+// setting returns a request that creates things of every type and gives roles.
 func (g *generator) setting() *request {
 	n := 0
 	thing := func(typ, name string, attrs ...pair) *create {
@@ -77,13 +77,14 @@ func (g *generator) setting() *request {
 	return r
 }
 
-// role is one of those that rights know, often one of those with many.
+// role returns a random role. Roles with many rights are more likely.
 func (g *generator) role() ref {
 	n := one(g, 0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 12)
 	return ref{fmt.Sprintf("Role:%d", n), "Role"}
 }
 
-// sender is a member who sends a request: the administrator, or any that lives.
+// sender returns the member who sends a request: the administrator or another active member.
+// Members with some rights but not all are preferred.
 func (g *generator) sender() string {
 	var all []string
 	for _, m := range g.sorted("Member") {
@@ -101,19 +102,19 @@ func (g *generator) sender() string {
 	return by
 }
 
-// generator makes requests at random.
+// generator creates random requests.
 type generator struct {
 	*rand.Rand
 	*world
 	grown   bool   // the model has custom attributes
-	by      string // who sends the payload
+	by      string // label of the member who sends the request
 	sees    *rights
-	n       int              // labels given
-	ranked  bool             // the payload ranks something
+	n       int              // number of labels so far
+	ranked  bool             // the payload already ranks something
 	defined map[string][]any // aliases of the payload so far, by type
 }
 
-// chance is true in so many of a hundred cases.
+// chance returns true with a probability in percent.
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
@@ -126,7 +127,7 @@ func (g *generator) request() *request {
 	}
 	r.imports = g.chance(15) && (g.sees.admin() || g.chance(20))
 	r.preview = r.preview && !r.config()
-	if g.chance(15) { // alone: what operations make has ids that no order ties to the rest
+	if g.chance(15) { // alone, because adopt labels the created assets by the order of their ids
 		r.commands = append(r.commands, g.copying())
 		r.preview = false
 		return r
@@ -160,8 +161,8 @@ func (g *generator) command() *command {
 	return one(g, junk...)
 }
 
-// nests reports whether creates are nested in an update. Its projection names
-// the asset as their context, so they no longer hang on the update.
+// nests reports whether an update has nested creates. In a projection they name the asset as
+// their context, so they no longer depend on the update.
 func (c *command) nests() bool {
 	for _, p := range c.update {
 		for _, v := range list(p.val) {
@@ -173,7 +174,7 @@ func (c *command) nests() bool {
 	return false
 }
 
-// junk fails whatever the database holds, with the documents' messages.
+// junk lists commands that always fail, with the messages of the documents.
 var junk = []*command{
 	{junk: `{"AssetType": "Nonsense", "Name": "x"}`, want: "Unknown AssetType: Nonsense"},
 	{junk: `{"AssetType": "Workitem", "Name": "x", "Scope": "Scope:0"}`, want: "Abstract AssetType: Workitem"},
@@ -193,19 +194,19 @@ var junk = []*command{
 	{junk: `5`, want: "A command must be an object, not a number."},
 }
 
-// suggested is what a parent suggests beside itself.
+// suggested lists the attributes that a parent suggests for a nested create.
 var suggested = map[string]map[string]bool{
 	"Story in Epic": {"Name": true, "Description": true}, "Epic in Epic": {"Name": true, "Description": true}, "Scope in Scope": {"BeginDate": true},
 	"Timebox in Schedule": {"Name": true, "BeginDate": true, "EndDate": true, "State": true},
 }
 
-// label names what a create will make.
+// label returns a new label for the asset of a create.
 func (g *generator) label(typ string) string {
 	g.n++
 	return fmt.Sprintf("%s#%d", typ, g.n)
 }
 
-// create makes a create command; what is nested is in the context of up.
+// create returns a random create command. If it is nested, up holds the type of its parent.
 func (g *generator) create(typ string, depth int, up []string) *create {
 	c := &create{label: g.label(typ), typ: typ}
 	var named string
@@ -217,7 +218,7 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 		c.alias, named = string(one(g, g.defined[typ]...).(alias)), ""
 	}
 	skip := ""
-	if g.chance(2) { // something required is not there
+	if g.chance(2) { // leave out a required attribute
 		skip = one(g, "Name", "Scope", "Parent", "Schedule", "Asset", "Nickname")
 	}
 	for _, a := range g.attrs(typ) {
@@ -248,11 +249,12 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 	return c
 }
 
-// wellKnown things are never deleted or renamed, so that junk stays junk.
+// wellKnown reports whether a thing is the root project or the administrator. They are never
+// deleted or renamed, because junk depends on them.
 func wellKnown(r ref) bool { return r.label == "Scope:0" || r.label == "Member:20" }
 
-// target is what a command is from, and which type of thing that is; no type
-// for a well-known one.
+// target returns what a command addresses, and its type. The type is empty for a well-known
+// thing.
 func (g *generator) target() (from any, where obj, typ string) {
 	typ = one(g, "Scope", "Theme", "Epic", "Epic", "Story", "Story", "Story", "Task", "Task", "Member", "Note", "Timebox")
 	switch n := g.IntN(100); {
@@ -309,8 +311,8 @@ func (g *generator) update() *command {
 	return c
 }
 
-// order says where something is ranked. One asset may be ranked beside the rank
-// that another had before the request.
+// order returns a random change of rank. In each request, at most one change uses a rank from
+// before the request.
 func (g *generator) order(typ string, single bool) any {
 	if g.chance(8) {
 		return one[any](g, "+", "none-", "0+", "99999999999+", "-5-", 5.0, true, "")
@@ -351,7 +353,8 @@ func (g *generator) operation() *command {
 	return c
 }
 
-// burial deletes or brings back what belongs to something, or what it belongs to.
+// burial returns a command that deletes or undeletes by name. Its targets belong to each other:
+// projects, stories and tasks.
 func (g *generator) burial() *command {
 	c := &command{op: one(g, "Delete", "Undelete")}
 	names := map[string][]string{"Scope": {"p", "q"}, "Story": {"a"}, "Task": {"a", "d"}, "PrimaryWorkitem": {"a"}, "Workitem": {"a", "d"}}
@@ -363,7 +366,7 @@ func (g *generator) burial() *command {
 	return c
 }
 
-// copying is an operation that makes things, on one or some.
+// copying returns an operation that creates things, for one or several targets.
 func (g *generator) copying() *command {
 	c := &command{from: "Task", op: "DeepCopy", where: obj{{key: "Name", val: one(g, "a", "d")}}}
 	if g.chance(80) {

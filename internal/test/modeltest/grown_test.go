@@ -18,8 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// customTables are the attributes that an administrator adds, in the form of tables:
-// one of each kind, on types and on one above several, seen from both ends.
+// customTables lists the attributes that an administrator adds, in the form of tables: one of
+// each kind, on single types and on an abstract type, with relations from both ends.
 var customTables = map[string]string{
 	"Scope":  `Custom_Budget#`,
 	"Theme":  workitems,
@@ -31,7 +31,7 @@ var customTables = map[string]string{
 
 const workitems = ` Custom_Motto Custom_Weight# Custom_Done? Custom_Hue>Custom_HueType Custom_Reviewers>>Member`
 
-// definitions are what the administrator adds; hues are the values of its list.
+// definitions adds the custom attributes. hues adds the values of their list.
 const definitions = `[
 	{"AssetType": "AssetType", "Name": "Custom_HueType", "Base": "List"},
 	{"AssetType": "AttributeDefinition", "Name": "Custom_Motto", "Asset": "Workitem", "AttributeType": "Text"},
@@ -48,20 +48,19 @@ const definitions = `[
 
 const hues = `[{"AssetType": "Custom_HueType", "Name": "a"}, {"AssetType": "Custom_HueType", "Name": "b"}, {"AssetType": "Custom_HueType", "Name": "B"}]`
 
-// grownEvery is the share of the sequences whose model has grown: one of so many.
+// grownEvery is n if one of n sequences has custom attributes.
 const grownEvery = 2
 
-// starts are the worlds with which sequences begin, on a model that has grown and
-// on one that has not.
+// starts holds the first worlds of sequences: true with custom attributes, false without.
 type starts map[bool]*world
 
-// of is the world with which a sequence begins.
+// of returns a copy of the first world of a sequence.
 func (s starts) of(all sequence) *world { return s[all.grown()].clone() }
 
-// grown reports whether a sequence runs on a model with custom attributes.
+// grown reports whether a sequence has custom attributes.
 func (s sequence) grown() bool { return len(s) > 0 && s[0].grown }
 
-// setUp makes a new database and its engine, with custom attributes or without.
+// setUp creates a new database and its engine, with or without custom attributes.
 func setUp(t *testing.T, dialect string, grown bool) (*database, *bulk.Engine) {
 	t.Helper()
 	b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
@@ -82,8 +81,8 @@ func setUp(t *testing.T, dialect string, grown bool) (*database, *bulk.Engine) {
 	return b, e
 }
 
-// grow adds the custom attributes, as an administrator does, and returns the engine
-// that goes by them.
+// grow adds the custom attributes as an administrator does. It returns an engine with the new
+// model.
 func (b *database) grow(t *testing.T, assets *asset.Engine, e *bulk.Engine) *bulk.Engine {
 	t.Helper()
 	b.send(t, e, definitions)
@@ -98,7 +97,7 @@ func (b *database) grow(t *testing.T, assets *asset.Engine, e *bulk.Engine) *bul
 	return e
 }
 
-// send is a request of the administrator none of whose commands fails.
+// send runs a request of the administrator, in which no command may fail.
 func (b *database) send(t *testing.T, e *bulk.Engine, body string) {
 	t.Helper()
 	who, err := b.actors.ActorOf(context.Background(), 20)
@@ -115,7 +114,7 @@ func (b *database) send(t *testing.T, e *bulk.Engine, body string) {
 	}
 }
 
-// withCustom are the tables with the custom attributes behind the others.
+// withCustom appends the custom attributes to the tables.
 func withCustom(all map[string][]attr) map[string][]attr {
 	for typ, line := range customTables {
 		for _, word := range strings.Fields(line) {
@@ -127,21 +126,20 @@ func withCustom(all map[string][]attr) map[string][]attr {
 	return all
 }
 
-// attrs are the attributes of a type that the sequence knows.
+// attrs returns the attributes of a type. It includes custom attributes if the sequence has them.
 func (g *generator) attrs(typ string) []attr {
 	return slices.DeleteFunc(slices.Clone(attrs[typ]), func(a attr) bool { return a.custom && !g.grown })
 }
 
-// custom returns the custom attributes of some kinds that a type has and the sequence
-// knows.
+// custom returns the custom attributes of a type that have one of the kinds.
 func (g *generator) custom(typ string, kinds ...string) []attr {
 	if typ == "Workitem" || typ == "PrimaryWorkitem" {
-		typ = "Theme" // which has those of all
+		typ = "Theme" // Theme has exactly the custom attributes of all workitems
 	}
 	return slices.DeleteFunc(g.attrs(typ), func(a attr) bool { return !a.custom || !slices.Contains(kinds, a.kind) })
 }
 
-// settled are custom attributes of what a sequence begins with.
+// settled returns custom attributes for the things at the start of a sequence.
 func (g *generator) settled(typ string) (o obj) {
 	for _, a := range g.custom(typ, "text", "#", "?", "@", ">") {
 		switch {
@@ -157,7 +155,7 @@ func (g *generator) settled(typ string) (o obj) {
 	return o
 }
 
-// whereCustom is a condition on a custom attribute; none where a type has none.
+// whereCustom returns a condition on a custom attribute, or nil.
 func (g *generator) whereCustom(typ string) obj {
 	all := g.custom(typ, "text", "#", "?", "@", ">")
 	if len(all) == 0 {
@@ -180,7 +178,7 @@ func (g *generator) whereCustom(typ string) obj {
 	return obj{{key: a.name, val: one[any](g, "a", "A", "some text", "5", "true")}}
 }
 
-// selectCustom is a custom attribute to read.
+// selectCustom returns a custom attribute to select, or nil.
 func (g *generator) selectCustom(typ string) []string {
 	all := g.custom(typ, "text", "#", ">", ">>")
 	if len(all) == 0 || g.chance(40) {
@@ -189,7 +187,7 @@ func (g *generator) selectCustom(typ string) []string {
 	return []string{one(g, all...).name}
 }
 
-// orderCustom gives a query a filter and an order by a custom number or date.
+// orderCustom adds a filter and an order by a custom number or date to a query.
 func (g *generator) orderCustom(c *command, typ string) {
 	all := g.custom(typ, "#", "@")
 	if len(all) == 0 {
@@ -203,8 +201,8 @@ func (g *generator) orderCustom(c *command, typ string) {
 	}
 }
 
-// inOrder are the things that the filter of a query lets through, in its order; what
-// has no value comes first, or downwards last.
+// inOrder returns the things that match the filter of a query, in its order. Things without a
+// value are first, or last if the order is descending.
 func (c *command) inOrder(all []*thing) []*thing {
 	all = slices.Clone(all)
 	if i := strings.IndexAny(c.more, "<>!="); i > 0 {
@@ -228,7 +226,8 @@ func (c *command) inOrder(all []*thing) []*thing {
 	return all
 }
 
-// number is a custom number or date of a thing; below all others where it has none.
+// number returns a custom number or date of a thing. Without a value, it returns minus infinity
+// and false.
 func number(t *thing, name string) (float64, bool) {
 	n, err := strconv.ParseFloat(t.val[name], 64)
 	if err != nil {
@@ -237,7 +236,7 @@ func number(t *thing, name string) (float64, bool) {
 	return n, true
 }
 
-// customAttr is a custom attribute by its name, which means the same everywhere.
+// customAttr returns a custom attribute by its name. The name means the same on all types.
 func customAttr(name string) (attr, bool) {
 	for _, typ := range slices.Sorted(maps.Keys(customTables)) {
 		if a, ok := attrOf(typ, name); ok && a.custom {
@@ -247,23 +246,23 @@ func customAttr(name string) (attr, bool) {
 	return attr{}, false
 }
 
-// fitsCustom reports whether a thing has a value in a custom attribute, by a condition.
+// fitsCustom reports whether a thing matches a condition on a custom attribute.
 func fitsCustom(t *thing, a attr, v any) bool {
 	if r, ok := v.(ref); ok {
 		return t.one[a.name] == r.label
 	}
 	has, ok := t.val[a.name]
-	if a.kind == "?" { // what nobody has said is false
+	if a.kind == "?" { // a Boolean that was never set is false
 		return (has == "true") == v.(bool)
 	}
 	text, _, _ := scalar(a, v)
 	return ok && sameText(has, text)
 }
 
-// nowhere stands in rows for the Oid of what a relation does not lead to.
+// nowhere is the Oid in a row if a custom relation has no visible target.
 const nowhere = "NULL"
 
-// customCell is the value of a custom attribute in a row.
+// customCell returns the value of a custom attribute in a row.
 func (k *work) customCell(t *thing, a attr) any {
 	shown := func(label string) bool {
 		to := k.things[label]

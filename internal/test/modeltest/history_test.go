@@ -15,14 +15,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// history is what the tables of a database hold of all times.
+// history holds the rows of all versions in the tables of a database.
 type history struct {
 	m        *meta.Model
 	versions map[int64][]rowOf // by stored id, in order of moments
 	links    []edgeOf
 	values   []edgeOf
 	types    map[int64]*meta.Type
-	names    map[int64]string // of the present
+	names    map[int64]string // current names, by stored id
 }
 
 // rowOf is a row of asset_version.
@@ -95,11 +95,11 @@ func (b *database) slot(column string) int {
 	return slices.IndexFunc(b.m.Columns, func(c meta.Column) bool { return c.Name == column })
 }
 
-// state is what an asset was at a moment, which is in a version.
+// state returns the attributes of an asset at a moment. v is the version of that moment.
 func (x *history) state(t *meta.Type, id int64, v *rowOf, moment int64) shown {
 	s := shown{}
 	taken := map[int]bool{}
-	for _, readOnly := range []bool{false, true} { // a column is told once, under what can be written
+	for _, readOnly := range []bool{false, true} { // a column appears once, under its writable attribute
 		for _, a := range t.Attrs {
 			if a.Place.Kind == meta.InColumn && a.Place.Slot >= 0 && a.ReadOnly == readOnly && a.Name != "SecurityScope" && !taken[a.Place.Slot] {
 				taken[a.Place.Slot] = true
@@ -128,8 +128,9 @@ func (x *history) state(t *meta.Type, id int64, v *rowOf, moment int64) shown {
 
 var stateWords = map[int64]string{0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted"}
 
-// several are the values of a relation, or of an attribute with several values. The
-// many ends of relations to one are those of other assets alone.
+// several returns the values of a to-many relation or of a multi-value text. For the reverse of a
+// to-one relation it returns nothing, because the stream records that change at the other assets
+// only.
 func (x *history) several(t *meta.Type, a *meta.Attr, id, moment int64) string {
 	var list []string
 	from := x.links
@@ -156,7 +157,7 @@ func (x *history) several(t *meta.Type, a *meta.Attr, id, moment int64) string {
 	return strings.Join(list, between)
 }
 
-// reference is an asset as a value: its name where it is of a list, else its Oid.
+// reference returns an asset as a value of a stream: the name of a list value, else the Oid.
 func (x *history) reference(id int64) string {
 	t := x.types[id]
 	if t == nil {
@@ -168,7 +169,7 @@ func (x *history) reference(id int64) string {
 	return oid.OID{Type: t.Name, ID: t.Shown(id)}.String()
 }
 
-// scalar is a stored value in the words of a stream.
+// scalar returns a stored value in the form of a stream.
 func (x *history) scalar(a *meta.Attr, text string) string {
 	switch a.Kind {
 	case meta.Relation:

@@ -29,7 +29,7 @@ var (
 	seedFlag  = flag.Uint64("modeltest.seed", 0, "seed of the first sequence; 0 takes a new one")
 )
 
-// inTime is for how long sequences run on each database when no number is given.
+// inTime returns how long sequences run on each database if no number is set.
 func inTime() time.Duration {
 	if testing.Short() {
 		return 2 * time.Second
@@ -37,7 +37,7 @@ func inTime() time.Duration {
 	return 10 * time.Second
 }
 
-// seedOf is the seed of the flag, or a new one.
+// seedOf returns the seed of the flag, or a new one.
 func seedOf() uint64 {
 	if *seedFlag != 0 {
 		return *seedFlag
@@ -45,7 +45,7 @@ func seedOf() uint64 {
 	return uint64(time.Now().UnixNano()) % 1_000_000_000
 }
 
-// repeat is how to run a sequence again.
+// repeat returns the flags that run a sequence again.
 func repeat(seed uint64) string {
 	return fmt.Sprintf("repeat with -modeltest.sequences 1 -modeltest.seed %d", seed)
 }
@@ -54,13 +54,14 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var model = meta.Default()
 
-// usernames keeps user names without passwords; nothing else of it is asked for.
+// usernames stores user names without passwords. It has only those methods of asset.Credentials
+// that the engine calls here.
 type usernames struct{ asset.Credentials }
 
-// Seal keeps nothing of a password.
+// Seal returns no hash: passwords are not stored.
 func (usernames) Seal(context.Context, string) (string, error) { return "", nil }
 
-// HaveLogin holds: the model knows no logins.
+// HaveLogin always returns true, because the model has no passwords.
 func (usernames) HaveLogin(context.Context, *db.Tx, []int64) (bool, error) { return true, nil }
 
 func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
@@ -74,10 +75,10 @@ func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *stri
 	return err
 }
 
-// sameText reports whether texts are equal: their NFC forms differ in case alone.
+// sameText reports whether the NFC forms of two texts are equal when case is ignored.
 func sameText(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
 
-// caseless is the same for all texts that are equal.
+// caseless returns the same text for all texts that sameText finds equal.
 func caseless(s string) string {
 	return strings.Map(func(r rune) rune {
 		first := r
@@ -88,10 +89,11 @@ func caseless(s string) string {
 	}, norm.NFC.String(s))
 }
 
-// open is an empty database of a dialect.
+// open creates an empty database, by dialect.
 var open = map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": testdb.SQLite}
 
-// TestModel runs random sequences against the engine and the model.
+// TestModel sends random sequences of requests to the engine and to the model. After each request
+// it compares the responses and the database.
 func TestModel(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -108,17 +110,18 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// atOnce is how many sequences run at the same time, each on a database of its
-// own: most of the time they wait for it.
+// atOnce is how many sequences run at the same time, each on a separate database. They wait for
+// the database most of the time.
 const atOnce = 4
 
-// finding is a sequence after which the sides differ.
+// finding is a sequence after which the engine and the model differ.
 type finding struct {
 	seed uint64
 	why  string
 }
 
-// search runs sequences until one differs, or enough of them did not.
+// search runs sequences until one differs, or until the number or the time for them is used up.
+// It returns how many ran, and the failed sequence with the lowest seed.
 func search(t *testing.T, dialect string, start starts, from uint64) (n int, first *finding) {
 	until := time.Now().Add(inTime())
 	var mu sync.Mutex
@@ -148,7 +151,7 @@ func search(t *testing.T, dialect string, start starts, from uint64) (n int, fir
 	return n, first
 }
 
-// beginnings are the worlds of a new database.
+// beginnings returns the worlds of a new database, with and without custom attributes.
 func beginnings(t *testing.T, dialect string) starts {
 	all := starts{}
 	for _, grown := range []bool{false, true} {
@@ -162,7 +165,7 @@ func beginnings(t *testing.T, dialect string) starts {
 
 func (b *database) mustDump(t *testing.T) *world {
 	t.Helper()
-	if _, err := b.dump(t.Context()); err != nil { // gives labels
+	if _, err := b.dump(t.Context()); err != nil { // labels the assets
 		t.Fatal(err)
 	}
 	w, err := b.dump(t.Context())
@@ -175,7 +178,7 @@ func (b *database) mustDump(t *testing.T) *world {
 	return w
 }
 
-// attempt runs a sequence on a new database; it returns what differs.
+// attempt runs a sequence on a new database. It returns the first difference, or an empty text.
 func attempt(t *testing.T, dialect string, all sequence) (why string) {
 	t.Run("sequence", func(t *testing.T) {
 		b, e := setUp(t, dialect, all.grown())
@@ -191,12 +194,12 @@ func attempt(t *testing.T, dialect string, all sequence) (why string) {
 	return why
 }
 
-// step runs one request on both sides and compares.
+// step runs one request on both sides. It returns the first difference, or an empty text.
 func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *request) string {
 	body := r.text(b.oid)
 	sender := w.things[r.by]
 	if sender == nil || sender.state == 255 {
-		return "" // nobody sends it, since the sequence was made smaller
+		return "" // shrink removed the request that created the sender
 	}
 	who, err := b.actors.ActorOf(ctx, b.ids[r.by])
 	if err != nil {
@@ -249,7 +252,8 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 	return ""
 }
 
-// compareAnswer compares an answer with the model's, and labels what was made.
+// compareAnswer compares the answer of the engine with the answer of the model, and labels the
+// created assets.
 func (b *database) compareAnswer(ctx context.Context, w *world, raw []byte, want answer, r *request) string {
 	var got response
 	if err := json.Unmarshal(raw, &got); err != nil {
@@ -264,11 +268,11 @@ func (b *database) compareAnswer(ctx context.Context, w *world, raw []byte, want
 	return ""
 }
 
-// oid is the token that a payload names an asset by.
+// oid returns the token of an asset in a payload.
 func (b *database) oid(r ref) string {
 	id, ok := b.ids[r.label]
 	if r.typ == rankOf {
-		rank := "none" // which fails, as in the model
+		rank := "none" // not a rank: the request fails, as in the model
 		if ok {
 			_ = b.d.QueryRow(context.Background(), `SELECT order_key FROM asset WHERE id = ?`, id).Scan(&rank)
 		}

@@ -19,10 +19,10 @@ func (k *work) operate(c *change, s *step) (skip bool, err error) {
 		return false, fmt.Errorf("Unknown Operation '%s.%s'", t.typ, s.cmd.op)
 	}
 	if !op.fits(t.state) && k.reached[t.label] == s.cmd.op {
-		return false, nil // done already, with its story
+		return false, nil // the operation on the story already did this
 	}
 	if opens(s.cmd.op) && op.to == t.state {
-		return false, nil // it is where the operation would take it
+		return false, nil // it is already in the state that the operation sets
 	}
 	if !op.fits(t.state) || k.mustStay(t) && op.to >= 128 || copies && k.misses(t) {
 		return false, fmt.Errorf("Invalid Operation '%s.%s'", t.typ, s.cmd.op)
@@ -69,7 +69,7 @@ func (k *work) quickClose(t *thing) {
 	}
 }
 
-// assign gives a member a role in a project, joining it if need be.
+// assign gives a member a role in a project. The member joins the project if necessary.
 func (k *work) assign(c *change, args obj) error {
 	var member, scope, role *thing
 	owner := ""
@@ -113,7 +113,7 @@ func (k *work) assign(c *change, args obj) error {
 	return nil
 }
 
-// opens reports whether an operation does nothing but open or close.
+// opens reports whether an operation only opens or closes an asset.
 func opens(name string) bool {
 	return slices.Contains([]string{"Inactivate", "Reactivate", "Activate", "Close", "MakeFuture"}, name)
 }
@@ -125,10 +125,11 @@ func (o operation) fits(state int) bool {
 	return slices.Contains(o.from, state)
 }
 
-// mustStay reports whether nothing may end a thing.
+// mustStay reports whether a thing can never be closed or deleted.
 func (k *work) mustStay(t *thing) bool { return t.label == "Scope:0" || t.label == "Member:20" }
 
-// misses reports whether a copy of a thing would lack what it must have.
+// misses reports whether a copy of a thing would have no live project, or a copied task no live
+// parent.
 func (k *work) misses(t *thing) bool {
 	up := k.things[t.one["Scope"]]
 	if t.typ == "Task" {
@@ -137,7 +138,7 @@ func (k *work) misses(t *thing) bool {
 	return up == nil || k.gone(up)
 }
 
-// remove deletes a thing, and the tasks of a story.
+// remove deletes a thing and, for a story, its tasks.
 func (k *work) remove(t *thing) {
 	k.deletions++
 	t.was, t.state, t.by = t.state, 255, k.deletions
@@ -149,7 +150,7 @@ func (k *work) remove(t *thing) {
 	}
 }
 
-// bringBack undeletes a thing, and the tasks that were deleted with it.
+// bringBack undeletes a thing and the tasks that were deleted with it.
 func (k *work) bringBack(t *thing) {
 	for _, task := range k.things {
 		if task.typ == "Task" && task.one["Parent"] == t.label && task.state == 255 && task.by == t.by {

@@ -8,46 +8,44 @@ import (
 	"strings"
 )
 
-// The values of a payload: nil, bool, float64, string, []any, and these.
+// The values of a payload are nil, bool, float64, string, []any and these types.
 type (
-	// obj is an object; its keys keep their order.
+	// obj is an object. Its keys keep their order.
 	obj []pair
-	// pair is a member of an object. With of, the key is that asset's token.
+	// pair is a member of an object. If of is set, the key is the token of that asset.
 	pair struct {
 		key string
 		of  *ref
 		val any
 	}
-	// ref names an asset that an earlier request made, by its Oid token; one
-	// that does not exist by a token that nothing has.
+	// ref is the Oid token of an asset that an earlier request created. If the asset does not
+	// exist, the token belongs to no asset.
 	ref struct{ label, typ string }
-	// stood is the rank that an asset had before the request, with a plus or a
-	// minus.
+	// stood is the rank that an asset had before the request, followed by a plus or a minus.
 	stood struct {
 		of    ref
 		after bool
 	}
-	// name of an asset that the same request makes, with its @.
+	// alias is the name of an asset that the same request creates, with its @.
 	alias string
 	// create is a create command, nested or not.
 	create struct {
-		label string // what the model calls the asset
-		alias string // of the payload; empty when it has none
+		label string // label of the asset in the model
+		alias string // alias in the payload; may be empty
 		typ   string
 		attrs obj
 	}
-	// query is one where a value stands, or an address.
+	// query is a query used as a value.
 	query struct {
 		typ   string
 		where obj
 	}
 )
 
-// rankOf in place of a ref's type asks for the rank of the asset.
+// rankOf, as the type of a ref, means the rank of the asset instead of its token.
 const rankOf = "rank"
 
-// command is one of a payload. Exactly one of create, update, op, sel and junk
-// is set.
+// command is one command of a payload. Exactly one of create, update, op, sel and junk is set.
 type command struct {
 	alias  string
 	create *create
@@ -55,31 +53,31 @@ type command struct {
 	where  obj
 	update obj
 	op     string
-	args   []obj // of the operation; several: a list
+	args   []obj // arguments of the operation; more than one: a list
 	sel    []string
-	more   string // a filter of the query: custom attribute, operator and number
-	sort   string // its order: a custom attribute, behind a minus downwards
-	junk   string // text that fails whatever the database holds
-	want   string // with this message
+	more   string // filter of the query: custom attribute, operator and number
+	sort   string // order of the query: a custom attribute, with a minus for descending
+	junk   string // text of a command that always fails
+	want   string // the message of junk
 }
 
 // request is one payload.
 type request struct {
 	by       string // the member who sends it
 	atomic   bool
-	counts   bool // answers with counts only
-	most     int  // maxAffected; 0: none
-	imports  bool // creates may name who made them
+	counts   bool // the response contains counts only
+	most     int  // maxAffected; 0: no limit
+	imports  bool // creates may set CreatedBy
 	yaml     bool
-	preview  bool // its projection is posted in its place
-	grown    bool // it belongs to a sequence whose model has grown
+	preview  bool // its projection is posted instead
+	grown    bool // the sequence has custom attributes
 	commands []*command
 }
 
-// config tells whether a config document stands before the commands.
+// config reports whether the payload starts with a config document.
 func (r *request) config() bool { return r.atomic || r.counts || r.most > 0 || r.imports }
 
-// nobody is the token of an asset that is not there.
+// nobody returns a token that belongs to no asset.
 func nobody(r ref) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.label))
@@ -228,7 +226,7 @@ func (w *writer) object(o obj) {
 	w.WriteString("}")
 }
 
-// aliases are all that the creates of a payload define.
+// aliases returns all aliases that the creates of a payload define.
 func (r *request) aliases() map[alias]bool {
 	all := map[alias]bool{}
 	for _, c := range r.commands {
@@ -247,7 +245,7 @@ func (c *create) define(all map[alias]bool) {
 	c.attrs.define(all)
 }
 
-// define adds what the creates nested in values define.
+// define adds the aliases of nested creates to all.
 func (o obj) define(all map[alias]bool) {
 	for _, p := range o {
 		for _, v := range list(p.val) {
@@ -258,7 +256,7 @@ func (o obj) define(all map[alias]bool) {
 	}
 }
 
-// list is a value as a list.
+// list returns a list unchanged, and any other value as a list of one.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l
@@ -266,7 +264,7 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// names reports whether a value names one of the aliases.
+// names reports whether a value refers to one of the aliases.
 func names(v any, all map[alias]bool) bool {
 	switch x := v.(type) {
 	case alias:

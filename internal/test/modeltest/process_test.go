@@ -11,8 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// processAll is the second phase for steps. Those that belong together are carried out
-// together, or not at all.
+// processAll is the second phase for steps. A group of steps is carried out as a whole or not at
+// all. If a step fails after the creates in its relations succeeded, decideOrphans sets their
+// fate. Then the group is undone and processed again.
 func (k *work) processAll(all []*step) {
 	for len(all) > 0 && !k.over {
 		n := groupOf(all)
@@ -36,7 +37,8 @@ func (k *work) processAll(all []*step) {
 	}
 }
 
-// groupOf is how many steps at the beginning belong together.
+// groupOf returns how many steps at the beginning form a group: creates in to-one relations, and
+// the step that names them.
 func groupOf(all []*step) int {
 	end := all[0]
 	for end.owner != nil {
@@ -45,8 +47,8 @@ func groupOf(all []*step) int {
 	return slices.Index(all, end) + 1
 }
 
-// decideOrphans decides the fate of creates that were made for a step which failed, or found
-// nothing to do, and reports whether there are some.
+// decideOrphans sets the fate of creates whose owner failed or had nothing to do. It reports
+// whether there are any.
 func decideOrphans(all []*step) (found bool) {
 	for _, s := range slices.Backward(all) {
 		if s.owner == nil || !s.done || s.owner.done && !s.owner.skipped {
@@ -63,10 +65,10 @@ func decideOrphans(all []*step) (found bool) {
 	return found
 }
 
-// errLeftOut is the fate of a create for a step that found nothing to do.
+// errLeftOut is the fate of a create whose owner had nothing to do.
 var errLeftOut = errors.New("left out")
 
-// mark is what a request has done.
+// mark returns a copy of the state of the request, for reset.
 func (k *work) mark() *work {
 	c := *k
 	c.world, c.rights = k.clone(), &rights{}
@@ -79,7 +81,7 @@ func (k *work) mark() *work {
 	return &c
 }
 
-// reset takes back what a request has done since a mark.
+// reset undoes what the request did since mark.
 func (k *work) reset(to *work) {
 	world, rights := k.world, k.rights
 	*world, *rights = *to.world, *to.rights
@@ -110,12 +112,12 @@ func (k *work) process(s *step) {
 	}
 }
 
-// orphan says that a command hangs on another that failed.
+// orphan is the error of a step that depends on another, failed step.
 type orphan struct{ parent *step }
 
 func (o orphan) Error() string { return "Invalid OID token: of the parent" }
 
-// carryOut does a step, wholly or not at all, and counts versions.
+// carryOut carries out a step completely or not at all, and counts versions.
 func (k *work) carryOut(s *step) {
 	before := k.clone()
 	skip := false
@@ -166,7 +168,7 @@ func (k *work) carryOut(s *step) {
 	}
 }
 
-// fail notes that a step has failed.
+// fail records the failure of a step.
 func (k *work) fail(s *step, err error) {
 	s.err = err
 	f := failure{step: s, message: err.Error()}
@@ -177,7 +179,7 @@ func (k *work) fail(s *step, err error) {
 	k.failures = append(k.failures, f)
 }
 
-// affect counts a thing that a step has altered to its command.
+// affect counts a changed thing for the maxAffected of the command. Creates are not counted.
 func (k *work) affect(s *step, t *thing) {
 	if k.most == 0 || s.create != nil {
 		return
@@ -189,9 +191,9 @@ func (k *work) affect(s *step, t *thing) {
 	k.over = k.over || len(k.affects[s.index]) > k.most
 }
 
-// value puts the identity of what another step made in the place of the step.
-// Where that failed its alias stays, which may be that of an earlier one, and
-// what has none fails its attribute when its turn comes.
+// value replaces a step by a reference to the asset of the step. For a failed create it returns
+// the alias, which may now mean an earlier asset. Without an alias it returns an error, which
+// fails the attribute when it is set.
 func value(v any) any {
 	switch x := v.(type) {
 	case *step:
@@ -215,7 +217,7 @@ func value(v any) any {
 	return v
 }
 
-// make creates.
+// make carries out a create.
 func (k *work) make(c *change, s *step) error {
 	var context *thing
 	if s.parent != nil {
@@ -230,11 +232,11 @@ func (k *work) make(c *change, s *step) error {
 	}
 	asked := k.askAll(s.create.typ, own)
 	t := k.blank(s.create.label, s.create.typ)
-	for k.things[t.label] != nil { // a create that is carried out once for each of many
+	for k.things[t.label] != nil { // an update of several things runs its nested create once for each
 		t.label += "'"
 	}
 	k.things[t.label] = t
-	if t.typ == "Scope" { // its maker's, from now on
+	if t.typ == "Scope" { // the creator has all rights in it from now on
 		k.in[t.label] = meta.SystemAdmin
 	}
 	c.me, c.fresh, s.label = t, true, t.label
@@ -264,7 +266,8 @@ func (k *work) make(c *change, s *step) error {
 	return k.found(t)
 }
 
-// found checks what a new thing must have; a project has its maker as a member.
+// found checks the required attributes of a new thing. The creator of a project becomes its
+// member.
 func (k *work) found(t *thing) error {
 	for _, a := range attrs[t.typ] {
 		_, one := t.one[a.name]
@@ -280,8 +283,8 @@ func (k *work) found(t *thing) error {
 	return nil
 }
 
-// fromContext fills what a nested create does not say: the relation it is
-// nested in, its project, and words and days that its parent suggests.
+// fromContext sets what a nested create leaves out: the relation to its parent, its project, and
+// the texts and dates that the parent suggests.
 func (k *work) fromContext(c *change, context *thing, back string, said map[string]bool) error {
 	up := context
 	if context.typ != "Scope" {
@@ -329,7 +332,8 @@ func (k *work) fromContext(c *change, context *thing, back string, said map[stri
 
 func day(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// next is what comes next in a schedule: behind the last timebox and the gap.
+// next suggests the name and the dates of the next timebox: after the last timebox and the gap.
+// It ignores the timebox but, which is the new one.
 func (k *work) next(but, schedule *thing, today time.Time) (name string, begin, end time.Time) {
 	n, last := 0, int64(0)
 	for _, t := range k.sorted("Timebox") {
@@ -348,7 +352,7 @@ func (k *work) next(but, schedule *thing, today time.Time) (name string, begin, 
 func after(t time.Time, duration string) time.Time {
 	var n int
 	var unit string
-	_, _ = fmt.Sscan(duration, &n, &unit) // none says no time
+	_, _ = fmt.Sscan(duration, &n, &unit) // an empty duration counts as zero days
 	switch unit {
 	case "Weeks":
 		return t.AddDate(0, 0, 7*n)
@@ -374,7 +378,8 @@ func (k *work) defaults(t *thing, said map[string]bool) {
 	}
 }
 
-// ownState keeps what follows from a thing's own attributes.
+// ownState sets what follows from the attributes of a thing: the state of a timebox, and
+// PersonalTo of a note.
 func (k *work) ownState(t *thing) {
 	if state, ok := stateOf[t.one["State"]]; ok && t.typ == "Timebox" && t.state < 200 {
 		t.state = state
@@ -387,8 +392,8 @@ func (k *work) ownState(t *thing) {
 	}
 }
 
-// askAll answers the queries of a command, which see what was there before it.
-// One that finds nothing fails when its attribute's turn comes.
+// askAll replaces the queries of a command by their results from before the command. A failed
+// query becomes an error, which fails its attribute when it is set.
 func (k *work) askAll(typ string, all obj) obj {
 	asked := slices.Clone(all)
 	for i, p := range all {
@@ -400,7 +405,7 @@ func (k *work) askAll(typ string, all obj) obj {
 	return asked
 }
 
-// ask answers the queries among the values of an attribute.
+// ask replaces the queries in the value of one attribute by their results.
 func (k *work) ask(typ, name string, v any) (any, error) {
 	switch x := v.(type) {
 	case query:
@@ -446,7 +451,7 @@ func (k *work) ask(typ, name string, v any) (any, error) {
 	return v, nil
 }
 
-// reach finds the target of a step as it is now.
+// reach finds the current target of a step.
 func (k *work) reach(c *change, s *step) (skip bool, err error) {
 	c.me = k.things[s.target]
 	if k.gone(c.me) && s.viaTag {
@@ -458,7 +463,8 @@ func (k *work) reach(c *change, s *step) (skip bool, err error) {
 	return false, nil
 }
 
-// tokenMark in a message stands before a label whose token belongs there.
+// tokenMark in a message is followed by a label. Both are replaced by the token of that asset
+// before messages are compared.
 const tokenMark = "\x00"
 
 func (k *work) update(c *change, s *step) (skip bool, err error) {
@@ -478,7 +484,7 @@ func (k *work) update(c *change, s *step) (skip bool, err error) {
 	return false, c.period()
 }
 
-// period expects the end not to come before the beginning where either is new.
+// period returns an error if the end is before the beginning and the step changed either.
 func (c *change) period() error {
 	begin, end := c.me.val["BeginDate"], c.me.val["EndDate"]
 	if old := c.before.things[c.me.label]; old != nil && old.val["BeginDate"] == begin && old.val["EndDate"] == end {
@@ -492,7 +498,7 @@ func (c *change) period() error {
 	return nil
 }
 
-// query answers a query where it stands.
+// query answers a query on the world as it is at that point of the request.
 func (k *work) query(s *step) {
 	c := s.cmd
 	found, _, err := k.address(c)
@@ -526,7 +532,7 @@ func hasKey(o obj, key string) bool {
 	return slices.ContainsFunc(o, func(p pair) bool { return p.key == key })
 }
 
-// cell is one value of a row, in labels.
+// cell returns one value of a row, with labels instead of tokens.
 func (k *work) cell(t *thing, name string) any {
 	switch name {
 	case "Scope":

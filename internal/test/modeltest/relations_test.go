@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// resolve finds what a value names: an Oid token, an alias, or a name. Nothing
-// comes back for no value.
+// resolve finds the thing that a value names by an Oid token, an alias or a name. It returns nil
+// for an empty value. If the thing has the wrong type or is deleted, it returns the thing and an
+// error.
 func (c *change) resolve(a attr, v any) (*thing, error) {
 	var t *thing
 	switch x := v.(type) {
@@ -42,8 +43,8 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 	return t, nil
 }
 
-// byName is the only live thing with a name; case does not count, nor does the form
-// of composed characters.
+// byName returns the only live and visible thing with a name, or nil. An exact match is
+// preferred. Otherwise neither case nor the form of composed characters matters.
 func (c *change) byName(typ, name string) *thing {
 	attrs := []string{"Name"}
 	if typ == "Member" {
@@ -88,7 +89,7 @@ func (c *change) toOne(a attr, v any) error {
 	return c.point(c.me, a, t, c.fresh)
 }
 
-// point sets a to-one relation of a thing.
+// point sets a to-one relation of a thing; t nil removes it.
 func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 	if t == nil {
 		if a.required && !fresh {
@@ -155,10 +156,11 @@ func (c *change) toMany(a attr, v any) error {
 	return nil
 }
 
-// nothing is no value, which alone changes no list.
+// nothing reports whether a value is null or empty. As the whole value of a list, it changes
+// nothing.
 func nothing(v any) bool { return v == nil || v == "" }
 
-// resolveOut is resolve for what is to go: it may be deleted.
+// resolveOut is resolve for a thing to remove, which may be deleted.
 func (c *change) resolveOut(a attr, v any) (*thing, error) {
 	t, err := c.resolve(a, v)
 	if t != nil && isA(t.typ, a.to) {
@@ -167,7 +169,8 @@ func (c *change) resolveOut(a attr, v any) (*thing, error) {
 	return t, err
 }
 
-// swap puts one member in the place of another, where that one is.
+// swap replaces one member of a relation by another. It does nothing if the first is not in the
+// relation.
 func (c *change) swap(a attr, find, replace any) error {
 	old, err := c.resolveOut(a, find)
 	if err != nil || old == nil {
@@ -190,7 +193,7 @@ func (c *change) isIn(a attr, t *thing) bool {
 	return c.links[c.link(a, t)]
 }
 
-// other is the attribute at the other end of a to-one relation seen from here.
+// other returns the to-one attribute of t whose reverse side is a.
 func (c *change) other(a attr, t *thing) (attr, error) {
 	b, ok := attrOf(t.typ, a.back)
 	if !ok || b.readOnly {
@@ -240,8 +243,8 @@ func (c *change) takeOut(a attr, t *thing) error {
 	return nil
 }
 
-// appoint gives a member a role in a project, in the place of the one held there;
-// none takes that.
+// appoint sets the role of a member in a project, and replaces the role held there. An empty role
+// removes it.
 func (c *change) appoint(scope, member, role string) {
 	key := [2]string{scope, member}
 	if held, ok := c.roles[key]; ok && held != role {
@@ -254,9 +257,8 @@ func (c *change) appoint(scope, member, role string) {
 	}
 }
 
-// order carries out what is said about a rank. A rank that an asset had is the
-// place of that asset: the generator says one only where nothing was ranked
-// before in the same request.
+// order changes the rank. A rank from before the request stands for the place of the asset that
+// had it. The generator uses one only if nothing was ranked before in the same request.
 func (c *change) order(v any) error {
 	a := attr{name: "Order", to: "BaseAsset", says: "BaseAsset"}
 	switch x := v.(type) {
@@ -266,17 +268,17 @@ func (c *change) order(v any) error {
 			return err
 		}
 		return c.place(a, t, x[0].key == "After")
-	case stood: // a deleted asset has its place still
+	case stood: // a deleted asset keeps its place
 		return c.place(a, c.things[x.of.label], x.after)
 	}
 	return violation("Invalid", c.me.typ, a.name)
 }
 
-// roomy is how many things may be ranked in a space until there may be no room
-// between two any more.
+// roomy is how often things may be ranked in a space before two ranks may have no room between
+// them. After that, the engine may change the ranks of other things, which adds versions.
 const roomy = 5
 
-// place ranks a thing just before or after another.
+// place ranks a thing directly before or after another.
 func (c *change) place(a attr, t *thing, after bool) error {
 	space := rankSpace[c.me.typ]
 	if t == nil || rankSpace[t.typ] != space {
@@ -291,13 +293,13 @@ func (c *change) place(a attr, t *thing, after bool) error {
 		at++
 	}
 	order = slices.Insert(order, at, c.me.label)
-	if slices.Equal(order, c.ranks[space]) { // it stands there already
+	if slices.Equal(order, c.ranks[space]) { // it has this place already
 		return nil
 	}
 	c.ranks[space] = order
 	c.touched = true
 	if c.places[space]++; c.places[space] > roomy {
-		for _, l := range order { // which may have been ranked anew beside it
+		for _, l := range order { // the engine may have changed its rank to make room
 			if l != c.me.label {
 				c.things[l].versions = uncounted
 			}
@@ -306,8 +308,7 @@ func (c *change) place(a attr, t *thing, after bool) error {
 	return nil
 }
 
-// altered reports whether a thing gets a version: it, its own links, its rank
-// or its role are not what they were.
+// altered reports whether a thing gets a version: its values, links, rank or role changed.
 func (c *change) altered(t *thing) bool {
 	old, was := c.before.things[t.label]
 	if !was || !t.equal(old) {
@@ -318,7 +319,8 @@ func (c *change) altered(t *thing) bool {
 	return t == c.me && c.touched && !same
 }
 
-// settle keeps what follows from the rest, for all things.
+// settle sets the relations that follow from others, on all things: Scope and Timebox of tasks,
+// and SecurityScope of notes.
 func (w *world) settle() {
 	follow := func(t, up *thing, mine, theirs string) {
 		delete(t.one, mine)
@@ -332,7 +334,7 @@ func (w *world) settle() {
 			follow(t, w.things[t.one["Parent"]], "Timebox", "Timebox")
 		}
 	}
-	for _, t := range w.things { // which may hang on a task
+	for _, t := range w.things { // after the tasks, because a note may belong to a task
 		if t.typ == "Note" {
 			on := w.things[t.one["Asset"]]
 			follow(t, on, "SecurityScope", "Scope")

@@ -24,9 +24,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// TestReplay reads the activity stream of every asset that random sequences made, and
-// undoes its items one after the other: from the present state each must lead to the
-// version before, as the tables have it.
+// TestReplay reads the activity stream of every asset that random sequences created. It undoes
+// the items one after the other, beginning with the current state. Each item must result in the
+// previous version in the tables.
 // Spec: interface 2.8, 4.5.
 func TestReplay(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -43,7 +43,8 @@ func TestReplay(t *testing.T) {
 							all := generate(seed, start)
 							h, i, err := played(sub, dialect, all, start.of(all)).replayAll(sub.Context())
 							if err != nil {
-								t.Errorf("%v\n%s", err, repeat(seed)) // of the test whose sequences -modeltest.seed says
+								// The error belongs to t, not to sub, because the flags of repeat are for t.
+								t.Errorf("%v\n%s", err, repeat(seed))
 							}
 							histories.Add(h)
 							items.Add(i)
@@ -60,13 +61,13 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// played is a database after a sequence. The model runs along, since it knows what the
-// labels of the sequence stand for; where the engine answers otherwise, which TestModel
-// tells, the sequence ends.
+// played returns a database after a sequence. The model runs along, because it maps the labels of
+// the sequence to assets. If the engine answers differently, the sequence ends here; TestModel
+// reports that difference.
 func played(t *testing.T, dialect string, all sequence, w *world) *database {
 	t.Helper()
 	b, e := setUp(t, dialect, all.grown())
-	if _, err := b.dump(t.Context()); err != nil { // gives labels
+	if _, err := b.dump(t.Context()); err != nil { // labels the assets
 		t.Fatal(err)
 	}
 	for _, r := range all {
@@ -89,14 +90,14 @@ func played(t *testing.T, dialect string, all sequence, w *world) *database {
 	return b
 }
 
-// shown is what an asset is by the words of a stream: a text, or the texts of several
-// values in order, by attribute.
+// shown is the state of an asset in the form of a stream, by attribute. Several values are sorted
+// and joined by between.
 type shown map[string]string
 
-// firstMade is the id from which on assets were made by requests.
+// firstMade is the lowest id of an asset that a request creates.
 const firstMade = 1001
 
-// replayAll replays every asset that requests made.
+// replayAll replays every asset that requests created.
 func (b *database) replayAll(ctx context.Context) (histories, items int64, err error) {
 	s := activity.New(b.d, b.m, find.New(b.d, b.m))
 	tables, err := b.readTables(ctx)
@@ -124,7 +125,7 @@ func (b *database) replayAll(ctx context.Context) (histories, items int64, err e
 	return histories, items, nil
 }
 
-// body is what a replay reads of an item.
+// body is the part of an item that a replay needs.
 type body struct {
 	Verb     string
 	Object   struct{ ID string }
@@ -135,7 +136,7 @@ type body struct {
 	}
 }
 
-// stream reads all items of an asset itself, page by page.
+// stream reads all items about the asset itself, page by page.
 func stream(ctx context.Context, s *activity.Service, token string) (all []body, err error) {
 	r := activity.Request{OID: token, MaxCount: "7", Deleted: "true"}
 	for {
@@ -159,7 +160,8 @@ func stream(ctx context.Context, s *activity.Service, token string) (all []body,
 	}
 }
 
-// replay undoes items from the present state and compares each version on the way.
+// replay undoes items, beginning with the current state, and compares the result with each
+// version.
 func (x *history) replay(t *meta.Type, id int64, token string, items []body) error {
 	versions := x.versions[id]
 	left := len(versions)
@@ -187,7 +189,7 @@ func (x *history) replay(t *meta.Type, id int64, token string, items []body) err
 	return nil
 }
 
-// word is a value as one text: of a reference its Oid.
+// word returns a value as text: of a reference, its Oid.
 func word(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -204,7 +206,7 @@ func (s shown) undo(name, verb, now, was string) error {
 	list := strings.FieldsFunc(s[name], func(r rune) bool { return r == 0 })
 	switch verb {
 	case "Set":
-		if cmp.Or(s[name], "false") != cmp.Or(now, "false") { // as in differs
+		if cmp.Or(s[name], "false") != cmp.Or(now, "false") { // an empty value equals false, as in differs
 			return fmt.Errorf("%s is %q, and was Set to %q", name, s[name], now)
 		}
 		s[name] = was
@@ -225,7 +227,7 @@ func (s shown) undo(name, verb, now, was string) error {
 	return nil
 }
 
-// differs names an attribute in which two states differ. False is as none.
+// differs describes one attribute in which two states differ. An empty value equals false.
 func (s shown) differs(want shown) string {
 	for _, name := range slices.Compact(slices.Sorted(maps.Keys(merged(s, want)))) {
 		has, should := s[name], want[name]

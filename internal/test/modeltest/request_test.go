@@ -10,57 +10,57 @@ import (
 type step struct {
 	index  int
 	cmd    *command
-	create *create // with its own attributes only; what was nested follows
-	parent *step   // of a nested create
-	back   string  // the relation of a nested create that names its parent
-	owner  *step   // of a create nested in a relation to one: the step that names it, without which it is not made
-	fate   error   // why it cannot be carried out, as a try before has shown; see processAll
+	create *create // without its nested creates, which are other steps
+	parent *step   // of a nested create: the step it is nested in
+	back   string  // of a nested create: its relation to the parent
+	owner  *step   // of a create in a to-one relation: the step that names it; if it fails, nothing is created
+	fate   error   // why the step must fail, known from an earlier try; see processAll
 	alias  alias
-	target string // the thing of an update or operation
-	dead   bool   // it was deleted when it was found, and meant
-	later  bool   // the target is found when its turn comes
-	viaTag bool   // addressed by an alias: nothing happens when it is deleted
+	target string // label of the thing of an update or operation
+	dead   bool   // the target was deleted when it was found, so a deleted target is no error
+	later  bool   // the target is looked up when the step is processed
+	viaTag bool   // addressed by an alias: nothing happens if the target is deleted
 	args   obj
 	fail   string
 
 	done    bool
 	skipped bool   // there was nothing to do
 	err     error  // why it failed
-	label   string // of what a create made
+	label   string // of the created thing; for an update, the type of its target
 }
 
 // failure is a command that failed.
 type failure struct {
 	step    *step
 	message string
-	orphan  *step // the message names the alias of this step
+	orphan  *step // the message must name the alias of this step
 	reasons denied
 }
 
-// answer is the response, in labels.
+// answer is the response, with labels instead of tokens.
 type answer struct {
 	created, modified, operated []string
 	failures                    []failure
 	results                     [][]map[string]any
-	refused                     bool // wholly
-	over                        bool // a command has affected more than maxAffected
+	refused                     bool // the whole request is refused
+	over                        bool // a command affects more than maxAffected
 }
 
-// work is one request on a world.
+// work is the processing of one request on a world.
 type work struct {
 	*world
 	*rights
 	most    int // maxAffected
 	imports bool
 	defined map[alias]bool
-	taken   map[alias]bool // defined by a step before
+	taken   map[alias]bool // aliases that earlier steps define
 	made    map[alias]string
-	affects map[int]map[string]bool // by command: what its steps have altered
-	reached map[string]string       // the operation on its story that a task was last reached by
+	affects map[int]map[string]bool // by index of the command: the things that its steps changed
+	reached map[string]string       // by label of a task: the operation on its story that last changed it
 	answer
 }
 
-// run is a request on the world, which it changes.
+// run processes a request on the world, which it changes.
 func (w *world) run(r *request) answer {
 	before := w.clone()
 	if r.imports && !w.rightsOf(r.by).admin() {
@@ -70,11 +70,11 @@ func (w *world) run(r *request) answer {
 	var steps []*step
 	for i, c := range r.commands {
 		if r.config() {
-			i++ // the config document is a command, too
+			i++ // the config document counts as a command
 		}
 		projected := k.project(i, c)
 		if r.preview && c.create != nil && c.create.alias == "" {
-			for _, s := range projected { // in the list that is posted each is a command of its own
+			for _, s := range projected { // the posted list of the preview has each create as a separate command
 				s.owner = nil
 			}
 		}
@@ -103,7 +103,7 @@ func (w *world) run(r *request) answer {
 	return k.answer
 }
 
-// project is the first phase for one command.
+// project is the first phase of one command: it returns the steps.
 func (k *work) project(index int, c *command) []*step {
 	s := &step{index: index, cmd: c}
 	from, tagged := c.from.(alias)
@@ -127,7 +127,8 @@ func (k *work) project(index int, c *command) []*step {
 	return k.expand(s)
 }
 
-// flatten lays a create flat: itself, then what is nested in it, depth first.
+// flatten returns the steps of a create: the creates in its to-one relations, the create itself,
+// and the other nested creates, depth first.
 func (k *work) flatten(index int, c *create, parent *step, back string) []*step {
 	s := &step{index: index, parent: parent, back: back, alias: alias(c.alias)}
 	own := &create{label: c.label, alias: c.alias, typ: c.typ}
@@ -152,8 +153,9 @@ func (k *work) flatten(index int, c *create, parent *step, back string) []*step 
 	return append(append(ahead, s), behind...)
 }
 
-// split takes nested creates out of an attribute: that of a relation to one
-// comes before what names it, the others behind it.
+// split separates nested creates from an attribute. The steps of a create in a to-one relation
+// are ahead, before the step that names it. The steps of other nested creates are below, after
+// the parent.
 func (k *work) split(index int, typ string, parent *step, p pair) (own pair, ahead, below []*step) {
 	if inner, ok := p.val.(*create); ok {
 		if a, _ := attrOf(typ, p.key); a.kind == ">" {
@@ -182,14 +184,14 @@ func (k *work) split(index int, typ string, parent *step, p pair) (own pair, ahe
 	return pair{key: p.key, val: rest}, nil, below
 }
 
-// reciprocal is the name of the other end of a relation.
+// reciprocal returns the name of the other end of a relation, or an empty text.
 func reciprocal(typ string, a attr) string {
 	if a.back != "" {
 		return a.back
 	}
 	to := a.to
 	if to == "Dependent" {
-		to = "Story" // like any other of them
+		to = "Story" // all types of Dependent have the same attribute
 	}
 	for _, b := range attrs[to] {
 		if b.kind == "<<" && b.back == a.name && isA(typ, b.to) {
@@ -199,7 +201,7 @@ func reciprocal(typ string, a attr) string {
 	return ""
 }
 
-// implied reports whether the context of a new thing says its attribute.
+// implied reports whether a nested create gets the attribute from its parent.
 func implied(child, parent, name string) bool {
 	a, ok := attrOf(child, name)
 	if !ok || a.kind != ">" || a.readOnly || !isA(parent, a.to) {
@@ -208,8 +210,8 @@ func implied(child, parent, name string) bool {
 	return name == "Super" || name == "Schedule" || name == "Scope" || name == "Asset" || name == "Parent" && a.required
 }
 
-// nameParent lets a nested create name its parent itself where the context
-// does not imply it.
+// nameParent adds the parent to the attributes of a nested create, unless the parent is implied.
+// A to-one relation that the create already sets stays unchanged.
 func (s *step) nameParent(parent *step, back string) {
 	typ := ""
 	if parent.create != nil {
@@ -234,7 +236,8 @@ func (s *step) nameParent(parent *step, back string) {
 	s.create.attrs = append(s.create.attrs, pair{key: back, val: parent})
 }
 
-// expand finds the things of an update or operation, and what is nested.
+// expand finds the targets of an update or operation. It returns a step for each, with the steps
+// of nested creates.
 func (k *work) expand(s *step) []*step {
 	c := s.cmd
 	targets, plain, err := k.address(c)
@@ -295,8 +298,8 @@ func (k *work) expand(s *step) []*step {
 	return steps
 }
 
-// unknownName refuses a command that finds nothing and names an operation or attribute that
-// no type has which it could have found.
+// unknownName checks a command that finds nothing. It returns an error if the operation or an
+// attribute exists on no type that the command could find.
 func unknownName(c *command, typ string) error {
 	types := []string{typ}
 	switch typ {
@@ -326,7 +329,7 @@ func unknownName(c *command, typ string) error {
 
 func knows(all map[string]operation, op string) bool { _, ok := all[op]; return ok }
 
-// typeOf is the type that a command is from.
+// typeOf returns the type that a command addresses.
 func (k *work) typeOf(from any) string {
 	switch x := from.(type) {
 	case ref:
@@ -341,7 +344,8 @@ func (k *work) typeOf(from any) string {
 	return ""
 }
 
-// address finds what a command or query is from. plain: by identity alone.
+// address finds the things that a command or query addresses. plain means that it names one
+// thing, without a condition.
 func (k *work) address(c *command) (found []*thing, plain bool, err error) {
 	typ := ""
 	switch x := c.from.(type) {
@@ -387,7 +391,8 @@ func (k *work) address(c *command) (found []*thing, plain bool, err error) {
 	return found, false, err
 }
 
-// find is a query: all that is live, or with IsDeleted what it says, and fits.
+// find returns the visible things that match a query. Without a condition on IsDeleted, only live
+// things match.
 func (k *work) find(typ string, where obj) ([]*thing, error) {
 	for _, p := range where {
 		if p.key == "Nonsense" {

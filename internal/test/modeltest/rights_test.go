@@ -8,24 +8,24 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// rights is what a member may see and do for the whole of a request: as it is when
-// the request begins, and in the projects that the request makes.
+// rights holds what a member may see and do during a whole request. It is computed when the
+// request begins; only projects that the request creates are added.
 type rights struct {
 	member   string
-	system   meta.Role            // of the whole system; No Access: none
-	in       map[string]meta.Role // by project: the role that decides there
-	anywhere meta.RoleSet         // all of these
+	system   meta.Role            // role in the whole system; No Access: none
+	in       map[string]meta.Role // by project: the role that applies there
+	anywhere meta.RoleSet         // all roles of system and in
 }
 
-// roleOf is the role with a label, which may have the mark of an owner behind it.
+// roleOf returns the role with a label, which may end with the mark of an owner.
 func roleOf(label string) meta.Role {
 	_, digits, _ := strings.Cut(strings.TrimSuffix(label, "*"), ":")
 	n, _ := strconv.ParseInt(digits, 10, 64)
 	return meta.RoleNumbered(n)
 }
 
-// rightsOf are those of a member now. In each project the role held in the nearest
-// one above decides.
+// rightsOf returns the current rights of a member. In each project, the role held in the nearest
+// project applies: the project itself, or one above it.
 func (w *world) rightsOf(me string) *rights {
 	r := &rights{member: me, in: map[string]meta.Role{}}
 	for _, role := range []string{w.things[me].one["DefaultRole"], w.roles[[2]string{"Scope:0", me}]} {
@@ -51,15 +51,15 @@ func (w *world) rightsOf(me string) *rights {
 	return r
 }
 
-// admin reports whether a member may do everything.
+// admin reports whether the member may do everything.
 func (r *rights) admin() bool { return r.system == meta.SystemAdmin }
 
-// administered reports whether somebody may do everything and log in.
+// administered reports whether somebody who may do everything can log in.
 func (w *world) administered() bool {
 	return slices.ContainsFunc(w.sorted("Member"), func(m *thing) bool { return m.state < 128 && w.rightsOf(m.label).admin() })
 }
 
-// visible reports whether a member sees a thing.
+// visible reports whether the member sees a thing.
 func (r *rights) visible(w *world, t *thing) bool {
 	at := t.one["Scope"]
 	switch {
@@ -79,7 +79,8 @@ func (r *rights) visible(w *world, t *thing) bool {
 	return at == "" || r.in[at].Reads()
 }
 
-// meets reports whether a member sees another: who administers anything sees all.
+// meets reports whether the member sees another member. Administrators of the system, of members
+// or of a project see all members.
 func (r *rights) meets(w *world, t *thing) bool {
 	if t.label == r.member || r.system != meta.NoAccess || r.anywhere&meta.RolesOf(meta.SystemAdmin, meta.ProjectAdmin) != 0 {
 		return true
@@ -94,14 +95,15 @@ func (r *rights) meets(w *world, t *thing) bool {
 	return false
 }
 
-// higher reports whether one role stands above another.
+// higher reports whether role a is above role b. A role outside the order is below all others.
 func higher(a, b meta.Role) bool {
 	order := model.Rights.Order
 	i, j := slices.Index(order, a), slices.Index(order, b)
 	return i >= 0 && (j < 0 || i < j)
 }
 
-// lies are the projects in which a thing lies; a new project lies in its parent.
+// lies returns the projects that a thing belongs to. For ToCreate, a project belongs to its
+// parent.
 func (w *world) lies(t *thing, verb meta.Verb) []string {
 	switch {
 	case t.typ == "Scope" && verb != meta.ToCreate:
@@ -127,7 +129,7 @@ func (w *world) lies(t *thing, verb meta.Verb) []string {
 	return []string{at}
 }
 
-// may reports whether a member has a right to a thing as it is in a world.
+// may reports whether the member has a right to a thing as it is in a world.
 func (r *rights) may(w *world, t *thing, verb meta.Verb, name string) bool {
 	typ, _ := model.Type(t.typ)
 	kind := typ.KindOf(name)
@@ -172,23 +174,24 @@ func (r *rights) maySystem(w *world, t *thing, verb meta.Verb, name string, set 
 	return true
 }
 
-// appointment is a role in a project that a command gives or takes.
+// appointment is a role in a project that a command gives or removes.
 type appointment struct{ scope, role string }
 
-// denied are the reasons for which a command is refused, as its messages. The
-// documents do not say which of them is named.
+// denied lists the possible messages of a refused command, one for each reason. The documents do
+// not define which reason the message names.
 type denied []string
 
 func (d denied) Error() string { return strings.Join(d, " or ") }
 
-// gate collects the reasons against a command that is done but for its approval.
+// gate collects the reasons to refuse a command that was carried out in the model, before it
+// counts.
 type gate struct {
 	*change
 	*rights
 	against denied
 }
 
-// check holds what a step has done against the rights of the one who sent it.
+// check returns the reasons to refuse a step to the sender, or nil.
 func (k *work) check(c *change, s *step) error {
 	g := &gate{change: c, rights: k.rights}
 	switch {
@@ -211,7 +214,8 @@ func (k *work) check(c *change, s *step) error {
 	return nil
 }
 
-// demand asks for a right to a thing as it was and as it is now.
+// demand adds the reasons unless the sender has a right to the thing, both as it was and as it is
+// now. A moved project needs the right to create projects in both parents.
 func (g *gate) demand(t *thing, verb meta.Verb, name string, reasons ...string) {
 	old := g.before.things[t.label]
 	ok := g.may(g.world, t, verb, name) && (old == nil || g.may(g.before, old, verb, name))
@@ -230,18 +234,18 @@ func (g *gate) operated(op string) {
 	switch op {
 	case "Delete", "Undelete":
 		g.demand(g.me, meta.ToDelete, "", "Delete")
-	case "AssignToScopeWithRole": // a matter of the project
+	case "AssignToScopeWithRole": // needs a right in the project only; see appointed
 	default:
 		g.demand(g.me, meta.ToOperate, op, op)
 	}
-	for label, t := range g.things { // a copy; its tasks follow it
+	for label, t := range g.things { // a copy; copied tasks of a story need no separate right
 		if g.before.things[label] == nil && (t.typ != "Task" || g.me.typ == "Task") {
 			g.demand(t, meta.ToCreate, "", "Create")
 		}
 	}
 }
 
-// ownSide reports whether a thing holds an attribute itself.
+// ownSide reports whether things of the type hold the attribute themselves.
 func ownSide(typ, name string) bool {
 	a, known := attrOf(typ, name)
 	return !known || a.kind != "<" && a.kind != "<<"
@@ -276,8 +280,9 @@ func (g *gate) updated(args obj) {
 	}
 }
 
-// held asks for the right to change those that hold a relation which the command
-// writes from its other end, and to relate a schedule that a project takes over.
+// held checks the relations that the command writes from the other end: the sender must be
+// allowed to change the things that hold them. A new schedule of a project needs the right to
+// relate that schedule.
 func (g *gate) held() {
 	for label, name := range g.holders {
 		g.demandOf(label, name)
@@ -305,7 +310,8 @@ func (g *gate) demandOf(holder, name string) {
 	g.demand(g.things[holder], meta.ToChange, name, "Change", name)
 }
 
-// appointed asks for the right to give and take roles in projects.
+// appointed checks that the sender may give and remove the roles of the command. After a removal,
+// a role from a project above may apply; the sender must be allowed to give that role, too.
 func (g *gate) appointed(s *step) {
 	reason := "Denied'Scope.Members"
 	if s.cmd != nil && s.cmd.op != "" {
@@ -330,7 +336,7 @@ func (g *gate) appointed(s *step) {
 	}
 }
 
-// nearest is the role that decides for a member in a project.
+// nearest returns the role of a member that applies in a project.
 func (w *world) nearest(scope, member string) meta.Role {
 	for at := w.things[scope]; at != nil; at = w.things[at.one["Parent"]] {
 		if held, ok := w.roles[[2]string{at.label, member}]; ok {
@@ -340,7 +346,7 @@ func (w *world) nearest(scope, member string) meta.Role {
 	return meta.NoAccess
 }
 
-// rises reports whether a role is higher than another.
+// rises reports whether a member with role now may do more than with role was.
 func rises(was, now meta.Role) bool { return higher(now, was) || now.Reads() && !was.Reads() }
 
 // mayGive reports whether the sender may give a role in a project.
@@ -349,7 +355,8 @@ func (g *gate) mayGive(scope string, role meta.Role) bool {
 	return model.Rights.Kind("project members").Roles(meta.ToChange, "Members").Has(own) && !higher(role, own)
 }
 
-// raised asks for the right to give what somebody gets by a move of a project.
+// raised checks the moves of projects. If a move gives a member a higher role, the sender must be
+// allowed to give that role.
 func (g *gate) raised() {
 	for _, scope := range g.sorted("Scope") {
 		old := g.before.things[scope.label]

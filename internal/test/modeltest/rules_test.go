@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// The attributes that take part, by type, in the order of their declaration.
+// tables lists the attributes in the test, by type, in the order of their declaration in the
+// model. A sign behind the name is the kind:
 //
 //	Name     text        Estimate#  number     BeginDate@  date
 //	Personal?  truth     TimeboxGap~  duration   TaggedWith*  several texts
 //	Super>Epic     to-one     Owners>>Member   to-many
-//	Subs<Super     the other side of a to-one relation
-//	Dependants<<Dependencies    the other side of a to-many one
+//	Subs<Super     the reverse of a to-one relation
+//	Dependants<<Dependencies    the reverse of a to-many relation
 //
-// A leading - says read-only, a trailing ! required. >Epic/Workitem names the
-// type that messages name, where that is another.
+// A leading - means read-only, a trailing ! required. In >Epic/Workitem, Workitem is the type in
+// messages. Without the slash, messages name the target type.
 var tables = map[string]string{
 	"Scope":    `Name! Parent>Scope! BeginDate@! EndDate@ Schedule>Schedule Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
 	"Theme":    `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Estimate# Children<Parent=Workitem`,
@@ -27,8 +28,8 @@ var tables = map[string]string{
 	"Timebox":  `Name! Schedule>Schedule! BeginDate@! EndDate@! State>State! Workitems<Timebox=Workitem`,
 }
 
-// above are the abstract types over those in tables. Dependent is none of the
-// interface's: it stands for the types that may depend on each other.
+// above lists the abstract types of each type in tables. Dependent is not a type of the
+// interface: it means all types that can depend on each other.
 var above = map[string][]string{
 	"Scope": {"BaseAsset"}, "Theme": {"Workitem", "BaseAsset"}, "Epic": {"Workitem", "BaseAsset", "Dependent"},
 	"Story": {"PrimaryWorkitem", "Workitem", "BaseAsset", "Dependent"}, "Task": {"Workitem", "BaseAsset"},
@@ -40,16 +41,16 @@ func isA(typ, other string) bool { return typ == other || slices.Contains(above[
 // attr is one attribute of the tables.
 type attr struct {
 	name     string
-	kind     string // text # @ ? ~ * > >> < <<
+	kind     string // text, or the sign in tables: # @ ? ~ * > >> < <<
 	to       string // the type at the other end
-	says     string // the type messages name
-	back     string // < and <<: the attribute at the other end
+	says     string // the type in messages
+	back     string // for < and <<: the attribute at the other end
 	required bool
 	readOnly bool
-	custom   bool // known only to sequences whose model has grown
+	custom   bool // a custom attribute, which only some sequences have
 }
 
-// attrs are the tables, read.
+// attrs holds the parsed tables, by type.
 var attrs = readTables()
 
 func readTables() map[string][]attr {
@@ -94,16 +95,16 @@ func attrOf(typ, name string) (attr, bool) {
 	return attr{}, false
 }
 
-// trees are the upward relations.
+// trees lists the upward relations, which must not form a cycle.
 var trees = map[string]bool{"Parent": true, "Super": true}
 
-// rankSpace is where a type is ranked; empty when it is not.
+// rankSpace is the set of assets among which a type is ranked. Types without a rank are missing.
 var rankSpace = map[string]string{"Epic": "Epic", "Theme": "Theme", "Story": "PrimaryWorkitem", "Task": "Task"}
 
-// operation is what the documents say about one.
+// operation is the rule for an operation, from the documents.
 type operation struct {
-	from []int // empty: any state but deleted
-	to   int   // -1: stays
+	from []int // allowed states; empty: any state except deleted
+	to   int   // state afterwards; -1: unchanged
 	set  string
 }
 
@@ -115,7 +116,7 @@ var working = map[string]operation{"Close": {[]int{64}, 128, ""}}
 
 var quick = map[string]operation{"QuickClose": {[]int{64}, 128, ""}, "QuickSignup": {[]int{0, 64}, -1, ""}}
 
-// operations by type.
+// operations lists the operations of each type.
 var operations = map[string]map[string]operation{
 	"Scope":  merge(common, closing, map[string]operation{"AssignMemberWithRole": {nil, -1, ""}}),
 	"Theme":  merge(common, closing, working),
@@ -140,5 +141,5 @@ func merge(all ...map[string]operation) map[string]operation {
 	return m
 }
 
-// stateOf is the AssetState that goes with a timebox's State.
+// stateOf maps the State of a timebox to its AssetState.
 var stateOf = map[string]int{"State:100": 0, "State:101": 64, "State:102": 128}

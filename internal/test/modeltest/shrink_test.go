@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// shrink drops requests and commands for as long as the sequence still fails.
-// It gives up after a while.
+// shrink removes parts of a sequence as long as it still fails in the same way. It stops after a
+// minute.
 func shrink(t *testing.T, dialect string, all sequence, why string) (sequence, string) {
-	if attempt(t, "sqlite", all) != "" { // which is faster
+	if attempt(t, "sqlite", all) != "" { // SQLite is faster
 		dialect = "sqlite"
 	}
 	until := time.Now().Add(time.Minute)
@@ -32,14 +32,15 @@ func shrink(t *testing.T, dialect string, all sequence, why string) (sequence, s
 	return all, why
 }
 
-// kindOf is what a difference begins with: a sequence is not shrunk to another.
+// kindOf returns the beginning of a difference. shrink compares it, so that the smaller sequence
+// fails for the same reason.
 func kindOf(why string) string {
 	_, what, _ := strings.Cut(why, ": ")
 	return what[:min(len(what), 12)]
 }
 
-// reductions are the sequence without request i, or without one of its
-// commands, or without one of their attributes.
+// reductions returns smaller sequences: without request i, without one of its commands, without
+// one attribute of a command, or without its options.
 func reductions(all sequence, i int) []sequence {
 	with := func(r *request) sequence {
 		s := slices.Clone(all)
@@ -67,7 +68,7 @@ func reductions(all sequence, i int) []sequence {
 	return out
 }
 
-// reductions are the command without one of its attributes.
+// reductions returns the command without one of its attributes.
 func (c *command) reductions() []*command {
 	var out []*command
 	for i := range c.update {
@@ -86,7 +87,7 @@ func (c *command) reductions() []*command {
 	return out
 }
 
-// show prints a sequence with labels where tokens were.
+// show prints a sequence with labels instead of tokens.
 func show(all sequence) string {
 	var b strings.Builder
 	for i, r := range all {

@@ -20,13 +20,13 @@ import (
 
 var together = flag.Duration("modeltest.together", 0, "for how long requests are sent at once; 0: some seconds")
 
-// roundsOfDatabase is how many times requests are sent at once to one database.
+// roundsOfDatabase is how many rounds of requests run on one database.
 const roundsOfDatabase = 60
 
-// TestTogether sends two or three writes at once to a server: by both ends of a relation, by
-// the members and the roles of a project, moves, claims and operations. What comes of them
-// must be what the model makes of them in some order, one after the other, with the answers
-// that it gives; and nothing is found by the checks.
+// TestTogether sends two or three writes to a server at the same time. They write both ends of a
+// relation, or the members and roles of a project, or they are moves, claims or operations. The
+// answers and the database must be those of the model for some order of the writes. The checks
+// must find nothing.
 func TestTogether(t *testing.T) {
 	seed, last := seedOf(), *together
 	if last == 0 {
@@ -62,17 +62,17 @@ func TestTogether(t *testing.T) {
 	t.Logf("%d times at once; %d requests gave up", n, refused)
 }
 
-// meeting is a database to which requests are sent at once.
+// meeting is a database to which requests are sent at the same time.
 type meeting struct {
 	t *testing.T
 	*generator
 	*database
 	engine  *bulk.Engine
-	now     *world // what the database holds, by the model
-	refused int    // requests that the engine gave up, after deadlocks
+	now     *world // the expected content of the database
+	refused int    // requests that the engine gave up after deadlocks
 }
 
-// met is a request that was sent with others, and its answer.
+// met is a request that was sent together with others, and its answer.
 type met struct {
 	*request
 	body string
@@ -80,7 +80,8 @@ type met struct {
 	err  error
 }
 
-// round sends some requests at once and reports whether some order explains what came of it.
+// round sends some requests at the same time. It reports whether the model explains the result
+// for some order of them.
 func (m *meeting) round() bool {
 	m.world = m.now.clone()
 	m.sees = m.rightsOf(m.by)
@@ -103,7 +104,8 @@ func (m *meeting) round() bool {
 	return false
 }
 
-// meet sends requests at once. One that was given up has changed nothing.
+// meet sends requests at the same time. It leaves out requests that the engine gave up, which
+// must have changed nothing.
 func (m *meeting) meet(requests []*request) (all []*met) {
 	who, err := m.actors.ActorOf(m.t.Context(), auth.SystemMember)
 	if err != nil {
@@ -128,7 +130,8 @@ func (m *meeting) meet(requests []*request) (all []*met) {
 	return all
 }
 
-// inOrder is what the model makes of requests in an order, and how what is there differs.
+// inOrder runs requests on the model in an order. It returns the world afterwards, and how the
+// engine differs.
 func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
 	w := m.now.clone()
 	for _, i := range order {
@@ -155,7 +158,7 @@ func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	w.ranks, w.places = has.ranks, map[string]int{} // new assets are ranked in the order in which they were written
+	w.ranks, w.places = has.ranks, map[string]int{} // new assets are ranked in the order of their writes
 	if diff := differ(w, has); diff != "" {
 		return nil, "the database differs (-model +database):\n" + diff
 	}
@@ -165,7 +168,7 @@ func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
 	return w, ""
 }
 
-// orders are all orders of n.
+// orders returns all orders of the numbers below n.
 func orders(n int) (all [][]int) {
 	if n == 0 {
 		return [][]int{nil}
@@ -178,7 +181,7 @@ func orders(n int) (all [][]int) {
 	return all
 }
 
-// rivals are two or three requests of one command each that get into each other's way.
+// rivals returns two or three requests of one command each that can get in each other's way.
 func (m *meeting) rivals() (all []*request) {
 	g := m.generator
 	kind := one(g, g.bothEnds, g.bothEnds, g.bothEnds, g.members, g.members, g.crossing, g.claims, g.aroundOne, g.aroundOne, g.aroundOne, g.anything)
@@ -192,15 +195,16 @@ func (m *meeting) rivals() (all []*request) {
 	return all
 }
 
-// staysAdmin reports whether the sender is still an administrator after a request. A request has
-// the rights with which it began. So an order would not explain what another one could do.
+// staysAdmin reports whether the sender is still an administrator after a request. A request
+// keeps the rights with which it began. If one request removed them, no order would explain what
+// the others can still do.
 func (m *meeting) staysAdmin(r *request) bool {
 	after := m.now.clone()
 	after.run(r)
 	return after.rightsOf(m.by).admin()
 }
 
-// bothEnds writes a relation between two things from either end.
+// bothEnds returns commands that write a relation between two things from either end.
 func (g *generator) bothEnds() func() *command {
 	for {
 		t := g.anySeen(one(g, "Scope", "Epic", "Epic", "Story", "Story", "Task", "Theme", "Member", "Timebox", "Schedule"))
@@ -229,7 +233,7 @@ func (g *generator) bothEnds() func() *command {
 	}
 }
 
-// farEnd is a type that a relation leads to.
+// farEnd returns a type at the other end of a relation.
 func (g *generator) farEnd(typ string, a attr) string {
 	if a.kind == ">" && a.to != "Dependent" {
 		return a.to
@@ -237,7 +241,7 @@ func (g *generator) farEnd(typ string, a attr) string {
 	return g.below(typ, a)
 }
 
-// backOf is the attribute at the other end of a relation.
+// backOf returns the writable attribute at the other end of a relation.
 func (g *generator) backOf(t *thing, a attr, other *thing) (attr, bool) {
 	for _, b := range g.attrs(other.typ) {
 		if (b.name == a.back || b.back == a.name && a.back == "") && b.to != "" && (isA(t.typ, b.to) || b.to == "Dependent") && !b.readOnly {
@@ -247,7 +251,7 @@ func (g *generator) backOf(t *thing, a attr, other *thing) (attr, bool) {
 	return attr{}, false
 }
 
-// relate adds one thing to a relation of another, or takes it away.
+// relate returns a command that adds a thing to a relation of another thing, or removes it.
 func (g *generator) relate(t *thing, a attr, other *thing) *command {
 	to := any(ref{other.label, other.typ})
 	switch {
@@ -270,9 +274,9 @@ func (g *generator) operateOn(t *thing) *command {
 	return c
 }
 
-// members gives and takes roles of one member in one project.
+// members returns commands that give and remove roles of one member in one project.
 func (g *generator) members() func() *command {
-	scope, member := g.anySeen("Scope"), g.anySeen("Member") // two of them always live
+	scope, member := g.anySeen("Scope"), g.anySeen("Member") // never nil: the root and the administrator live
 	return func() *command {
 		to := obj{{key: one(g, "add", "remove"), val: ref{member.label, "Member"}}}
 		in := obj{{key: one(g, "add", "remove"), val: ref{scope.label, "Scope"}}}
@@ -287,7 +291,7 @@ func (g *generator) members() func() *command {
 	}
 }
 
-// crossing moves things below each other, from either end.
+// crossing returns commands that move things below each other, from either end.
 func (g *generator) crossing() func() *command {
 	typ, up, down := "Scope", "Parent", "Children"
 	if g.chance(50) {
@@ -305,7 +309,8 @@ func (g *generator) crossing() func() *command {
 	}
 }
 
-// claims change things that are as the change no longer leaves them.
+// claims returns commands that select things by a value and change that value, so that another
+// claim can miss them.
 func (g *generator) claims() func() *command {
 	typ := one(g, "Story", "Story", "Epic", "Task", "Workitem")
 	was := one[any](g, "a", "b", "c", "d")
@@ -318,7 +323,8 @@ func (g *generator) claims() func() *command {
 	}
 }
 
-// aroundOne changes a thing and what belongs to it while it is moved, closed or deleted.
+// aroundOne returns commands that change a thing and its parts, and others that move, close or
+// delete it.
 func (g *generator) aroundOne() func() *command {
 	t := g.anySeen(one(g, "Story", "Story", "Story", "Epic"))
 	if t == nil {
@@ -347,8 +353,9 @@ func (g *generator) aroundOne() func() *command {
 	}
 }
 
-// anything are writes of all kinds, on things by their Oids. Of two that choose by what things
-// are, each may miss what the other one makes fit: no order explains that, and none is promised.
+// anything returns writes of all kinds that name things by Oid. Writes that select things by type
+// are left out. Two of them may each miss what the other one makes match. No order explains that,
+// and the service does not promise one.
 func (g *generator) anything() func() *command {
 	return func() *command {
 		for {

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// sample tries each operation of each type once, on some asset and in some state, more
-// often in one in which it may run, and updates one asset of each type.
+// sample tries each operation of each type once, on a random asset in a random state. It prefers
+// states in which the operation may run. It also updates one asset of each type.
 func (v *validation) sample(r *rand.Rand) {
 	byType := map[string][]oid.OID{}
 	for _, o := range v.everything() {
@@ -46,7 +46,8 @@ func (v *validation) sample(r *rand.Rand) {
 	}
 }
 
-// stateFor is a state to try an operation in, two times of three one in which it may run.
+// stateFor returns a state for the try of an operation. In two of three cases, the operation may
+// run in it.
 func stateFor(r *rand.Rand, op *meta.Op) int {
 	if in := slices.Concat(op.Effect.From, op.Effect.Offered); len(in) > 0 && r.IntN(3) > 0 {
 		return in[r.IntN(len(in))]

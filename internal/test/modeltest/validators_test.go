@@ -21,9 +21,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// prepared makes an asset of every type that others need, and of Story and Task
-// more than one, so that what operations need is there, deleted, or in a deleted
-// project.
+// prepared creates an asset of every type that other types need, and several stories and tasks.
+// So the things that an operation needs exist, are deleted, or are in a deleted project.
 var prepared = []string{
 	`[{"AssetType": "Scope", "Name": "kept", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
 	  {"AssetType": "Scope", "Name": "hidden", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
@@ -49,13 +48,14 @@ var prepared = []string{
 	  {"oid": "Scope:1002", "execute": "Delete"}]`,
 }
 
-// states are all that an asset can be in.
+// states lists all states of an asset.
 var states = []int{0, 64, 128, 200, 208, 255}
 
-// TestValidators walks the model: of every asset, in every state, the validator
-// of each operation says what happens when it is run, and it says the same in
-// select, where and sort, to members with other roles as to an administrator.
-// With -short it is a sample: see sample.
+// TestValidators checks every validator, for every asset in every state. A validator must be true
+// exactly if its operation succeeds. It must be false if the operation would change nothing, or if
+// clients should not offer it. Its value must be the same in select, where and sort, and it must be
+// right for members with various roles as for an administrator. With -short, only a sample is
+// checked: see sample.
 func TestValidators(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -95,10 +95,10 @@ type validation struct {
 	d      *db.DB
 	assets *asset.Engine
 	finder *find.Finder
-	some   map[string]auth.Actor // members without all rights
+	some   map[string]auth.Actor // members without all rights, by a description
 
-	tried, ran     int // operations of an administrator
-	asked, allowed int // of other members
+	tried, ran     int // operations run as the administrator
+	asked, allowed int // operations run as other members
 }
 
 func newValidation(t *testing.T, d *db.DB) *validation {
@@ -117,14 +117,14 @@ func newValidation(t *testing.T, d *db.DB) *validation {
 	return v
 }
 
-// members have roles in the project with the assets and in the deleted one.
+// members returns members with roles in the project of the assets and in the deleted project.
 func (v *validation) members() map[string]auth.Actor {
 	var other int64
 	if err := v.d.QueryRow(v.Context(), `SELECT MAX(id) FROM asset WHERE type = ?`, v.typ("Member").Code).Scan(&other); err != nil {
 		v.Fatal(err)
 	}
 	made := map[string]auth.Actor{}
-	for name, roles := range map[string][3]meta.Role{ // in the projects, and in the system
+	for name, roles := range map[string][3]meta.Role{ // in the two projects, and in the system
 		"Project Admin who made all": {meta.ProjectAdmin, meta.ProjectAdmin},
 		"Team Member":                {4, 8},
 		"Customer":                   {7, 4},
@@ -144,7 +144,7 @@ func (v *validation) typ(name string) *meta.Type {
 	return t
 }
 
-// oneOfEach creates an asset of every type, with what it requires.
+// oneOfEach returns the creates of an asset of every type, with the required attributes.
 func (v *validation) oneOfEach() string {
 	given := map[string]string{
 		"Scope": "Scope:1001", "Schedule": "Schedule:1003", "Parent": "Story:1007", "RegressionPlan": "RegressionPlan:1004",
@@ -182,8 +182,8 @@ func (v *validation) oneOfEach() string {
 	return string(b)
 }
 
-// everything returns all assets there are, of list values and of the rows that
-// describe the model one of each type.
+// everything returns all assets. For each list type and each type of row that describes the
+// model, it returns only one.
 func (v *validation) everything() []oid.OID {
 	rows, err := v.d.Query(v.Context(), `SELECT id, type FROM asset ORDER BY id`)
 	if err != nil {
@@ -235,8 +235,8 @@ func (v *validation) state(id int64) (state int) {
 	return state
 }
 
-// set changes the state of an asset, whatever the rules say. What is hidden
-// follows no state but that of the projects made for it.
+// set changes the state of an asset in the tables, without any rule. So it hides no assets: only
+// the deleted project of prepared does.
 func (v *validation) set(id int64, state int) {
 	err := v.d.Write(v.Context(), func(tx *db.Tx) error {
 		for _, query := range []string{`UPDATE asset SET state = ? WHERE id = ?`, `UPDATE asset_version SET state = ? WHERE id = ? AND until_moment = 9223372036854775807`} {
@@ -251,7 +251,7 @@ func (v *validation) set(id int64, state int) {
 	}
 }
 
-// operation holds what the validator says against what happens.
+// operation compares a validator with the result of its operation.
 func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	c := &asset.Command{Verb: asset.Operate, Target: asset.Ref{OID: o}, Op: op.Name}
 	err := v.try(auth.System, c)
@@ -291,14 +291,13 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	}
 }
 
-// protected reports whether the service cannot do without the asset.
+// protected reports whether the service needs the asset, so that nobody may delete it.
 func (*validation) protected(o oid.OID) bool {
 	t, _ := model.Type(o.Type)
 	return t.IsProtected(t.Stored(o.ID))
 }
 
-// hidden reports whether an asset lies in a deleted project, where an ordinary
-// update does not find it.
+// hidden reports whether an asset is in a deleted project. An ordinary update does not find it.
 func (v *validation) hidden(o oid.OID) bool {
 	known, err := v.assets.Lookup(v.Context(), v.d, auth.System, []oid.OID{o})
 	if err != nil {
@@ -327,8 +326,8 @@ func (v *validation) try(who auth.Actor, c *asset.Command) error {
 	return got
 }
 
-// says reads a Boolean of an asset as a member, by select, by where and by the
-// order it gives; seen is false where the member does not see the asset.
+// says reads a Boolean of an asset as a member, and checks that a filter by it agrees. seen is
+// false if the member does not see the asset.
 func (v *validation) says(who auth.Actor, o oid.OID, name string) (says, seen bool) {
 	ask := func(more string) string {
 		body := fmt.Sprintf(`{"from": "%s", "filter": ["IsDeleted='true','false'"%s`, o, more)
@@ -347,7 +346,7 @@ func (v *validation) says(who auth.Actor, o oid.OID, name string) (says, seen bo
 	return says, true
 }
 
-// sorted expects assets in the order of each validator, where it is false first.
+// sorted expects that a sort by each validator returns false before true.
 func (v *validation) sorted(typ string) {
 	t, _ := model.Type(typ)
 	for _, op := range t.Ops {

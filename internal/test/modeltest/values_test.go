@@ -14,7 +14,7 @@ func without(o obj, key string) obj {
 	return rest
 }
 
-// fault is an attribute that must fail.
+// fault returns an attribute that must fail.
 func (g *generator) fault(typ string) pair {
 	return one(g,
 		pair{key: "Nonsense", val: "x"}, pair{key: "Number", val: "S-1"}, pair{key: "Name", val: strings.Repeat("x", 4001)},
@@ -22,7 +22,7 @@ func (g *generator) fault(typ string) pair {
 		pair{key: "Parent", val: ref{"Member:20", "Member"}}, pair{key: "Name", val: obj{{key: "a", val: 1.0}}})
 }
 
-// value is something for an attribute.
+// value returns a random value for an attribute.
 func (g *generator) value(typ string, a attr, depth int, creating bool) any {
 	switch a.kind {
 	case "#":
@@ -62,7 +62,7 @@ func (g *generator) value(typ string, a attr, depth int, creating bool) any {
 	return g.several(typ, a, depth, creating)
 }
 
-// several is a value for a relation to many.
+// several returns a random value for a to-many relation.
 func (g *generator) several(typ string, a attr, depth int, creating bool) any {
 	var all []any
 	for range 1 + g.IntN(3) {
@@ -75,7 +75,7 @@ func (g *generator) several(typ string, a attr, depth int, creating bool) any {
 			all = append(all, g.pick(g.below(typ, a)))
 		}
 	}
-	if a.kind == "<" && a.back != "Asset" && g.chance(70) { // moving what is there: seldom
+	if a.kind == "<" && a.back != "Asset" && g.chance(70) { // existing things are moved only rarely
 		kept := []any{}
 		for _, v := range all {
 			if _, ok := v.(*create); ok {
@@ -93,10 +93,10 @@ func (g *generator) several(typ string, a attr, depth int, creating bool) any {
 	return all
 }
 
-// nests are the relations in which creates are nested.
+// nests lists the relations in which creates may be nested.
 var nests = map[string]bool{"Subs": true, "Children": true, "Workitems": true, "Timeboxes": true, "Notes": true, "Owners": true, "Dependencies": true, "Dependants": true}
 
-// below is a type that a relation to many takes.
+// below returns a concrete type for the target of a relation.
 func (g *generator) below(typ string, a attr) string {
 	switch {
 	case a.to == "Dependent":
@@ -115,8 +115,8 @@ func (g *generator) below(typ string, a attr) string {
 	return a.to
 }
 
-// pick names a thing of a type: mostly one that is there, at times by its
-// name, at times none.
+// pick names a thing of a type, mostly by reference and sometimes by name. Sometimes the thing
+// does not exist.
 func (g *generator) pick(typ string) any {
 	concrete := typ
 	switch typ {
@@ -190,7 +190,8 @@ func (g *generator) where(typ string) obj {
 	return o
 }
 
-// said is a value for an attribute of an update, in one of its forms.
+// said returns a random value for an attribute of an update, in one of the forms that an update
+// allows.
 func (g *generator) said(typ string, a attr, nest bool) any {
 	switch a.kind {
 	case ">>", "<<", "<":

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// thing is an asset as far as the documents tell of it.
+// thing is an asset of the model, with only the properties that the documents define.
 type thing struct {
 	label, typ string
-	nr         int // order of creation; that of well-known ones is below 0
+	nr         int // order of creation; below 0 for assets of a new database
 	state      int
-	val        map[string]string // what is not null, as text
-	one        map[string]string // to-one relations: label
+	val        map[string]string // attributes that are not null, as text
+	one        map[string]string // to-one relations: label of the target
 	tags       []string
-	versions   int // below 0: not counted any more
-	was        int // the state it was deleted in
-	by         int // which deletion it was; tasks share that of their story
+	versions   int // number of versions; below 0: no longer counted
+	was        int // state before the deletion
+	by         int // number of the deletion; tasks deleted with their story have the same number
 }
 
 const uncounted = -1 << 20
@@ -34,19 +34,20 @@ func (t *thing) equal(o *thing) bool {
 	return t.state == o.state && maps.Equal(t.val, o.val) && maps.Equal(t.one, o.one) && slices.Equal(t.tags, o.tags)
 }
 
-// link is one row of a to-many relation, by its forward attribute.
+// link is one row of a to-many relation. attr is the attribute of from, not the reverse one of
+// to.
 type link struct{ attr, from, to string }
 
-// world is all there is.
+// world is the whole content of the database at one time, as the model sees it.
 type world struct {
 	things map[string]*thing
 	links  map[link]bool
-	roles  map[[2]string]string // of a member in a project: role, and * for an owner
-	ranks  map[string][]string  // by rank space, first the highest
-	logins map[string]string    // label by user name without its case
+	roles  map[[2]string]string // by project and member: label of the role, followed by * for an owner
+	ranks  map[string][]string  // by rank space: labels, the highest rank first
+	logins map[string]string    // label by user name, in its caseless form
 	places map[string]int       // by rank space: how often something was ranked
 
-	deletions int // so far
+	deletions int // number of deletions so far
 }
 
 func (w *world) clone() *world {
@@ -60,7 +61,7 @@ func (w *world) clone() *world {
 	return c
 }
 
-// gone reports whether a thing is deleted, or a project that it lies in.
+// gone reports whether a thing is deleted, or is in a deleted project.
 func (w *world) gone(t *thing) bool {
 	if t.state == 255 {
 		return true
@@ -80,7 +81,7 @@ func (w *world) gone(t *thing) bool {
 	return false
 }
 
-// sorted are the things of a type, or below it, in order of creation.
+// sorted returns the things of a type and of its subtypes, in order of creation.
 func (w *world) sorted(typ string) []*thing {
 	var all []*thing
 	for _, t := range w.things {
@@ -92,19 +93,19 @@ func (w *world) sorted(typ string) []*thing {
 	return all
 }
 
-// change is one command at work on one thing.
+// change is the effect of one command on one thing.
 type change struct {
 	*world
 	rights  *rights
-	before  *world           // where names are looked up
-	made    map[alias]string // aliases of the payload whose asset is there
+	before  *world           // the world in which names are looked up
+	made    map[alias]string // labels of the assets that the request created, by alias
 	me      *thing
 	fresh   bool
 	imports bool
-	names   []string // the user name before and after, when it changes
-	touched bool     // its own links, values or role changed: it gets a version
+	names   []string // the user name before and after, if it changes
+	touched bool     // links, tags, rank or role of me changed, so me gets a version
 
-	holders      map[string]string // things whose relation to this one the command names from here, and the relation
+	holders      map[string]string // label and to-one relation of the things that the command relates to me
 	appointments []appointment
 }
 
@@ -141,8 +142,8 @@ func (c *change) set(name string, v any) error {
 	return c.plain(a, v)
 }
 
-// createdBy names who made a thing, which an import may when it makes it. The
-// caller is nobody special.
+// createdBy sets who created a thing. Only an import may do that, and only in a create.
+// Member:20, the administrator, is the default and stored as no value.
 func (c *change) createdBy(v any) error {
 	a := attr{name: "CreatedBy", kind: ">", to: "Member", says: "Member"}
 	if err, bad := v.(error); bad {
@@ -169,7 +170,8 @@ func (c *change) createdBy(v any) error {
 	return nil
 }
 
-// single is the value that a form says for an attribute with one value.
+// single returns the value in v for an attribute with one value: v may be a list of one, or an
+// object with add and remove. It returns false if v has no valid form.
 func single(v any) (any, bool) {
 	switch x := v.(type) {
 	case []any:
@@ -190,8 +192,8 @@ func single(v any) (any, bool) {
 	return v, true
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add"}. Nothing instead of a
-// list is an empty one where several values are kept.
+// addRemove reads {add, remove} and {"Member:20": "add"}. If the attribute has several values,
+// null and an empty text count as an empty list.
 func addRemove(o obj, several bool) (add, remove []any, ok bool) {
 	for _, p := range o {
 		switch {
@@ -224,7 +226,7 @@ func findReplace(v any) (find, replace any, ok bool) {
 	return o[0].val, o[1].val, true
 }
 
-// plain sets a scalar.
+// plain sets an attribute with one value that is not a relation.
 func (c *change) plain(a attr, v any) error {
 	old := c.me.val[a.name]
 	if find, replace, ok := findReplace(v); ok {
@@ -250,7 +252,7 @@ func (c *change) plain(a attr, v any) error {
 	if a.name == "Username" && text != old {
 		c.names = []string{old, text}
 	}
-	if a.kind == "?" && !c.fresh && (text == "true") == (old == "true") { // one never written is false
+	if a.kind == "?" && !c.fresh && (text == "true") == (old == "true") { // a Boolean that was never set is false
 		return nil
 	}
 	if null {
@@ -261,7 +263,7 @@ func (c *change) plain(a attr, v any) error {
 	return nil
 }
 
-// login keeps user names unique, last of all that a command does.
+// login checks that a new user name is unique, and records it. A command does this last.
 func (c *change) login() error {
 	if c.names == nil {
 		return nil
@@ -278,7 +280,8 @@ func (c *change) login() error {
 	return nil
 }
 
-// scalar is a value as it is kept, or the word that refuses it.
+// scalar returns the text that is stored for a value, or null. wrong names the violation if the
+// value is refused.
 func scalar(a attr, v any) (text string, null bool, wrong string) {
 	switch x := v.(type) {
 	case nil:
@@ -324,8 +327,8 @@ func scalar(a attr, v any) (text string, null bool, wrong string) {
 	return "", false, "Invalid"
 }
 
-// tag adds and removes texts, or puts one in the place of another; case does
-// not tell them apart.
+// tag adds and removes tags, or replaces one by another. Tags that differ only in case are the
+// same.
 func (c *change) tag(v any) error {
 	if nothing(v) {
 		return nil
