@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// ask is one question as a client writes it.
+// ask is one query, as a client writes it.
 type ask struct {
 	From   string            `json:"from"`
 	Select []any             `json:"select,omitempty"` // string, or *ask
@@ -43,12 +43,12 @@ func (a *ask) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// evaluator answers asks about one world as one member sees it.
+// evaluator answers asks about one world for one member.
 type evaluator struct {
 	w       *world
 	who     auth.Actor
 	with    map[string][]string
-	moments bool // Oids of rows carry their moment
+	moments bool // Oids of rows contain the moment
 
 	shared map[int64]bool // see sharing
 }
@@ -65,7 +65,7 @@ func answer(w *world, who auth.Actor, a *ask) string {
 	return string(e.rows(nil, f, a, kept))
 }
 
-// variables reads with: only a string splits at commas.
+// variables reads the variables of with. Only a string is split at commas.
 func variables(with map[string]any) map[string][]string {
 	all := map[string][]string{}
 	for name, v := range with {
@@ -80,7 +80,7 @@ func variables(with map[string]any) map[string][]string {
 	return all
 }
 
-// from is what rows are of: a type, or one asset, perhaps with a filter.
+// from is the source of rows: a type or one asset, with an optional filter.
 type from struct {
 	typ    *meta.Type
 	id     *int64
@@ -106,8 +106,8 @@ func (e *evaluator) from(s string) from {
 	return f
 }
 
-// candidates returns the assets of a from that the member sees, or versions of
-// them, as of the asked time, by id and moment.
+// candidates returns the assets of f that the member sees, at the time of asof, sorted by id. If
+// asof is All, it returns their versions, sorted by id and moment.
 func (e *evaluator) candidates(f from, asof string) []node {
 	var all []node
 	switch asof {
@@ -130,7 +130,7 @@ func (e *evaluator) candidates(f from, asof string) []node {
 	})
 }
 
-// wants reports whether an ask says itself which deleted assets it wants.
+// wants reports whether the conditions of an ask themselves select deleted assets.
 func (e *evaluator) wants(a *ask, f from) bool {
 	for name := range a.Where {
 		if lifts(e.w.m, f.typ, parse(name)) {
@@ -147,8 +147,8 @@ func parse(s string) token.Filter {
 	return f
 }
 
-// choose keeps what satisfies where, filter and find, and sorts it; the
-// candidates' order decides ties.
+// choose returns the candidates that match where, filter and find, sorted. Ties keep the order of
+// the candidates.
 func (e *evaluator) choose(f from, a *ask, candidates []node, withDeleted bool) []node {
 	var kept []node
 	for _, n := range candidates {
@@ -170,8 +170,8 @@ func (e *evaluator) choose(f from, a *ask, candidates []node, withDeleted bool) 
 	return kept
 }
 
-// sortPath is what a sort token compares; a relation sorts by the default
-// order of its type.
+// sortPath returns the path that a sort token compares. A relation is sorted by the default order
+// of its type.
 func (e *evaluator) sortPath(on *meta.Type, s string) path {
 	p := bindText(e.w.m, on, s)
 	if p.kind != meta.Relation {
@@ -230,7 +230,7 @@ func (e *evaluator) found(f from, a *ask, n node) bool {
 	return false
 }
 
-// rows appends the JSON of rows. Spec: existing clients' row rendering.
+// rows appends the rows as JSON, in the form that existing clients expect.
 func (e *evaluator) rows(w []byte, f from, a *ask, list []node) []byte {
 	w = append(w, '[')
 	for i, n := range list {

@@ -6,10 +6,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// custom are attributes of every kind: numbers, dates and texts in columns and in the
-// JSON, relations and a list. Types beside each other share columns, and what some of
-// them have under one name lies in one column, in several, and in one that another
-// has retired.
+// custom returns custom attributes of every kind: numbers, dates and texts in columns and in the
+// JSON, relations and a list. Types without a common subtype share columns. The attributes of one
+// name on several types are in one column, in several columns, or in a column that a retired
+// attribute also used.
 func custom() meta.Custom {
 	return meta.Custom{
 		Lists: []meta.CustomList{{ID: 900, Name: "Custom_OriginType", Code: 10000}},
@@ -39,7 +39,8 @@ func custom() meta.Custom {
 	}
 }
 
-// grown is the model with custom attributes, of which those of some names are retired.
+// grown returns the model with custom attributes. The attributes with the names in retired are
+// retired.
 func grown(retired ...string) *meta.Model {
 	c := custom()
 	for i := range c.Attributes {

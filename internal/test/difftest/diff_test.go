@@ -22,13 +22,15 @@ import (
 )
 
 const (
-	perWorld = 200             // queries that are asked of one world
-	brief    = 3 * time.Second // for how long one world is asked with -short,
-	least    = 60              // and how often in any case
+	perWorld = 200             // queries for each world
+	brief    = 3 * time.Second // time for the queries of one world with -short
+	least    = 60              // lowest number of queries of one world with -short
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
+// TestDifference compares random queries of random members on two databases with the evaluator.
+// Each world has another seed.
 func TestDifference(t *testing.T) {
 	seed, queries := testseed.New(t), *queriesFlag
 	switch {
@@ -47,7 +49,8 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestAsForTiDB asks a server that says it is a TiDB, so that the statements are those.
+// TestAsForTiDB queries a server that reports itself as TiDB, so that the engine uses the
+// statements for TiDB.
 func TestAsForTiDB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: the same questions to a server that says it is a TiDB")
@@ -66,18 +69,18 @@ type run struct {
 	w       *world
 	failed  int
 
-	commands, refused, asked, empty int // what was done
+	commands, refused, asked, empty int // counters for the log
 }
 
-// kept is an answer that must not change.
+// kept is a recorded answer that must not change.
 type kept struct {
 	ask    ask
 	who    auth.Actor
 	answer string
 }
 
-// oneWorld is one on a server and on SQLite. Its time is bounded with -short alone, and
-// then it asks what it would ask first otherwise. With a seed given it is not.
+// oneWorld compares one world on a server and on SQLite. Its time is limited only with -short and
+// without a chosen seed. Then it sends only the first of the same queries.
 func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	testseed.Print(t, seed)
 	m := grown()
@@ -112,7 +115,7 @@ func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	r.Logf("%d assets, %d of %d commands failed, %d of %d answers are empty", len(r.w.versions), r.refused, r.commands, r.empty, r.asked)
 }
 
-// retire takes attributes out of use; what was written of them stays.
+// retire retires attributes. Their written values stay in the database.
 func (r *run) retire(names ...string) {
 	r.m = grown(names...)
 	r.grow.m = r.m
@@ -121,7 +124,7 @@ func (r *run) retire(names ...string) {
 	}
 }
 
-// founding is the first payload: one command for each founder.
+// founding returns the first payload: one command for each founder.
 func (r *run) founding() []byte {
 	var commands []map[string]any
 	for _, name := range founders {
@@ -136,7 +139,7 @@ func (r *run) founding() []byte {
 	return b
 }
 
-// write sends a payload to both databases, which must answer alike.
+// write sends a payload to both databases, which must give the same answer.
 func (r *run) write(body []byte) {
 	r.Helper()
 	comment := []string{"", "first", "First", "fïrst ", "Second one"}[r.IntN(5)]
@@ -173,7 +176,7 @@ func (r *run) write(body []byte) {
 // epoch is the instant of moment 0 after align.
 const epoch = "2026-01-01T00:00:00Z"
 
-// align gives both databases the same instants: one second a moment.
+// align sets the same instants in both databases: one second for each moment.
 func (r *run) align(d *db.DB) {
 	r.Helper()
 	zero := instant(epoch)
@@ -213,7 +216,7 @@ func (r *run) look() {
 	r.w = both[0]
 }
 
-// member is one who sees everything, or only some scopes.
+// member returns a random actor, who sees either everything or only some scopes.
 func (r *run) member() auth.Actor {
 	if r.IntN(100) < 60 {
 		who := auth.System
@@ -223,7 +226,7 @@ func (r *run) member() auth.Actor {
 	who := auth.Actor{Member: 20, Scopes: []int64{}, Hidden: r.hidden()}
 	held := roles
 	if r.IntN(3) > 0 {
-		held = roles[2:] // without those that see all members
+		held = roles[2:] // without the roles that see all members
 	}
 	for _, x := range r.w.at(current).order {
 		if x.typ.Name == "Scope" && r.IntN(2) == 0 {
@@ -245,10 +248,10 @@ func (r *run) member() auth.Actor {
 	return who
 }
 
-// roles are those that members have in projects which they read.
+// roles lists the roles of members in projects that they may read.
 var roles = []meta.Role{meta.SystemAdmin, meta.ProjectAdmin, 3, 4, 5, 6, 7, 8, 9, 11, meta.MemberAdmin, meta.OtherRole}
 
-// listMembers gives an actor the list of the members it sees, as one who logs in has.
+// listMembers sets the list of the members that an actor sees, as in the actor of a login.
 func (r *run) listMembers(who *auth.Actor) {
 	if !who.All && who.Members == nil {
 		who.Members = (&evaluator{w: r.w, who: *who}).members()
@@ -259,7 +262,7 @@ func (r *run) questioner() *questioner {
 	return newQuestioner(r.Rand, r.w, &evaluator{w: r.w, who: auth.System})
 }
 
-// question is an ask of any time.
+// question returns a random ask with any asof, and who sends it.
 func (r *run) question() (*ask, auth.Actor) {
 	a := r.questioner().ask()
 	switch n := r.IntN(100); {
@@ -272,8 +275,8 @@ func (r *run) question() (*ask, auth.Actor) {
 	return a, r.member()
 }
 
-// compare asks both engines and the evaluator; a difference is reported with
-// the smallest question that shows it.
+// compare sends an ask to both engines and the evaluator. It reports a difference with the
+// smallest ask that shows it.
 func (r *run) compare(a *ask, who auth.Actor) {
 	r.Helper()
 	if r.asked++; answer(r.w, who, a) == "[]" {
@@ -292,8 +295,8 @@ func (r *run) compare(a *ask, who auth.Actor) {
 // maxFailures is how many differences of one world are reported.
 const maxFailures = 5
 
-// differs returns the three answers when they are not the same, each from
-// shortly before the first difference on.
+// differs returns the three answers if they are not equal. Each begins shortly before the first
+// difference.
 func (r *run) differs(a *ask, who auth.Actor) string {
 	body := a.String()
 	names, answers := []string{"want"}, []string{answer(r.w, who, a)}
@@ -319,7 +322,7 @@ func (r *run) differs(a *ask, who auth.Actor) string {
 	return all
 }
 
-// same returns how many bytes two texts begin with in common.
+// same returns how many bytes at the beginning of two texts are equal.
 func same(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -328,25 +331,25 @@ func same(a, b string) int {
 	return i
 }
 
-// refused reports whether the engine says so because a question was made
-// smaller than it can be, and a variable has gone.
+// refused reports whether the engine refuses an ask because a variable has no value. This happens
+// when shrink removed the variable.
 func refused(err error) bool {
 	return fault.KindOf(err) == fault.Invalid && strings.Contains(err.Error(), "has no value")
 }
 
-// record keeps answers of now, with no write under way.
+// record returns answers about the current state, while nothing is written.
 func (r *run) record(n int) []kept {
 	var all []kept
 	for range n {
 		a, who := r.questioner().ask(), r.member()
-		r.listMembers(&who) // roles may change meanwhile
+		r.listMembers(&who) // later writes may change roles
 		if later.MatchString(a.String()) || who.System == meta.MemberAdmin && told.MatchString(a.String()) {
 			continue
 		}
 		r.compare(a, who)
 		got, err := r.servers[0].rows(who, a.String())
 		if err != nil {
-			continue // compare has said so
+			continue // compare has reported the error
 		}
 		a.AsOf = instantOf(r.w.last())
 		all = append(all, kept{*a, who, got})
@@ -354,18 +357,18 @@ func (r *run) record(n int) []kept {
 	return all
 }
 
-// later finds in a question what depends on what came after: versions that
-// followed, and "#".
+// later matches asks whose answer depends on later writes: on the versions that follow, or on the
+// current state by "#".
 var later = regexp.MustCompile(`\b(Is|Now|History)\b|Retire|#`)
 
-// told finds in a question what depends on the rights of now. Of these, only the
-// roles of members are not given with who asks.
+// told matches asks whose answer depends on current rights. For a Member Admin, this includes the
+// roles of the other members, which may change and are not in the actor.
 var told = regexp.MustCompile(`\b(Check\w+|Can\w+|IsReadOnly|IsDeletable|IsUndeletable)\b`)
 
-// momentInOid is what the answer to a question with asof has more.
+// momentInOid matches the moments of Oids, which only an answer with asof contains.
 var momentInOid = regexp.MustCompile(`("_oid":"\w+:\d+):\d+"`)
 
-// askAgain asks a kept question with asof: nothing may have changed.
+// askAgain repeats a kept ask with asof and expects the same answer.
 func (r *run) askAgain(k kept) {
 	r.Helper()
 	for _, s := range r.servers {

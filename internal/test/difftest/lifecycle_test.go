@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ref returns the id in a column, nil when there is none.
+// ref returns the id in a column, or nil if there is none.
 func (n node) ref(column string) any {
 	if n.none() {
 		return nil
@@ -20,8 +20,7 @@ func (n node) ref(column string) any {
 	return n.columns[slices.IndexFunc(n.in.w.m.Columns, func(c meta.Column) bool { return c.Name == column })]
 }
 
-// gone reports whether an asset is deleted, or the project it lies in, or one
-// above that.
+// gone reports whether an asset is deleted, or its project or a project above it is.
 func (n node) gone() bool {
 	if n.state == deleted {
 		return true
@@ -39,7 +38,7 @@ func (n node) gone() bool {
 	return false
 }
 
-// isOffered reports whether an operation is offered on an asset, whoever asks.
+// isOffered reports whether an operation is offered on an asset, whatever rights the member has.
 func (e *evaluator) isOffered(n node, name string) bool {
 	op, ok := n.typ.Op(name)
 	if !ok {
@@ -72,8 +71,8 @@ func (e *evaluator) isOffered(n node, name string) bool {
 	return op.Effect.When == "" || all.holds(n, n, n.typ, parse(op.Effect.When))
 }
 
-// hiddenDiff compares scope_hidden, which is kept, with the projects that are
-// deleted or below a deleted one at every moment.
+// hiddenDiff compares scope_hidden, which the service updates, with the projects that are deleted
+// or below a deleted project, at every moment.
 func hiddenDiff(t testing.TB, d *db.DB, w *world) string {
 	t.Helper()
 	kept := rows(t, d, "SELECT scope_id, since_moment, until_moment FROM scope_hidden", 3)
@@ -100,8 +99,8 @@ func hiddenDiff(t testing.TB, d *db.DB, w *world) string {
 	return ""
 }
 
-// hidden is what the service knows beforehand of hidden projects, half of the
-// time nothing.
+// hidden returns the cache of hidden projects for an actor. In half of the cases it returns nil,
+// so that the engine has to read them.
 func (r *run) hidden() *auth.Hidden {
 	if r.IntN(2) == 0 {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// TestLongLists asks with lists of as many values as there may be, of every
-// kind, several in one query: the rows must be those that each value for itself
-// would find. With -short each attribute is compared by one operator.
+// TestLongLists sends queries with lists of the highest allowed length, of every kind and several
+// in one query. A list must find the same rows as its parts find together. With -short, each
+// attribute is compared with only one operator.
 func TestLongLists(t *testing.T) {
 	seed := testseed.New(t)
 	m := grown()
@@ -42,7 +42,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// lists is a database of stories and what they say.
+// lists is a database of stories with random values.
 type lists struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -73,8 +73,8 @@ func (l *lists) fill() {
 	create(l.t, l.s, string(b))
 }
 
-// values are the values of an attribute of about half of the stories, between
-// very many others. Every one is printed as a row shows it.
+// values returns about half of the values that stories have in an attribute, mixed with many
+// other values. Each value is written as in a row.
 func (l *lists) values(attr string, n int) []string {
 	body := fmt.Sprintf(`{"from":"Workitem","select":[%q]}`, attr)
 	text, err := l.s.rows(auth.System, body)
@@ -115,7 +115,7 @@ func flat(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// other is a value of the same kind that nothing has, or hardly anything.
+// other returns a value of the same kind that few or no stories have.
 func (l *lists) other(attr, like string) string {
 	switch attr {
 	case "ID":
@@ -149,7 +149,7 @@ func (l *lists) ask(attr, op string) {
 		if op == "=" || op == "!=" {
 			l.t.Errorf("%s%s: %v", attr, op, err)
 		}
-		return // the comparison is none for the kind
+		return // the kind does not have this operator
 	}
 	var pieces []string
 	for part := range slices.Chunk(values, 400) {
@@ -163,7 +163,7 @@ func (l *lists) ask(attr, op string) {
 	}
 	var want []string
 	for o, n := range count {
-		if op != "!=" || n == (len(values)+399)/400 { // none of all is none of each piece
+		if op != "!=" || n == (len(values)+399)/400 { // != must hold for each piece
 			want = append(want, o)
 		}
 	}
@@ -193,7 +193,7 @@ func (l *lists) find(filter string, values []string) ([]string, error) {
 	return all, nil
 }
 
-// together asks with lists of everything at once, in brackets too, and by
+// together sends queries with several long lists: of all attributes, in brackets, and as
 // literals.
 func (l *lists) together() {
 	l.t.Helper()

@@ -26,19 +26,19 @@ import (
 
 var pairsFlag = flag.Int("difftest.pairs", 6000, "how many pairs of texts to compare on each database")
 
-// A family is texts that were made from a few, each stored in every place that
-// keeps texts, and values made from the same ones, each asked for once.
+// A family is a set of similar texts, changed from three random texts. Each text is stored in
+// every place for texts. Each family is compared with values that are changed from its texts.
 const (
 	familyTexts  = 60
 	familyValues = 50
 )
 
-// textPlaces are the attributes that a text is stored in: a column, one for custom
-// attributes, a key of the JSON, and rows of its own.
+// textPlaces lists one attribute for each place in which a text is stored: a column, a column for
+// custom attributes, a key of the JSON, and rows of another table.
 var textPlaces = []string{"Name", "Custom_Motto", "Reference", "TaggedWith"}
 
-// TestEqualTexts holds = and ~= of random texts, as each database answers them,
-// against package folding, and both against what the library of Unicode says.
+// TestEqualTexts compares random texts by = and ~= on each database. The results must be those of
+// package folding, and those of the Unicode library.
 //
 //	go test ./internal/test/difftest -run TestEqualTexts -difftest.pairs 1000000 -seed 7
 func TestEqualTexts(t *testing.T) {
@@ -66,14 +66,15 @@ func TestEqualTexts(t *testing.T) {
 	})
 }
 
-// family is stories of one project, one for each text, by their Oids.
+// family is a project with one story for each text. texts holds the text of each story, by its
+// Oid.
 type family struct {
 	scope string
 	texts map[oid.OID]string
 	all   []string
 }
 
-// family makes texts and stores them.
+// family creates random texts and stores them.
 func (s *server) family(t *testing.T, r *rand.Rand, n int) *family {
 	t.Helper()
 	f := &family{texts: map[oid.OID]string{}}
@@ -106,7 +107,7 @@ func (s *server) family(t *testing.T, r *rand.Rand, n int) *family {
 	return f
 }
 
-// value is a text to ask for: one of the family, or a piece of one, changed.
+// value returns a random text to query: a text of the family or a part of one, sometimes changed.
 func (f *family) value(r *rand.Rand) string {
 	for {
 		v := f.all[r.IntN(len(f.all))]
@@ -123,8 +124,8 @@ func (f *family) value(r *rand.Rand) string {
 	}
 }
 
-// compare asks for the stories whose attribute is equal to a value, and for
-// those where it contains one, and returns how many there are.
+// compare queries the stories whose attribute equals a value, and the stories whose attribute
+// contains it. It returns how many stories each query found.
 func (f *family) compare(t *testing.T, s *server, v, attr string) (same, part int) {
 	t.Helper()
 	equal, within := f.ask(t, s, attr+"=$v", v), f.ask(t, s, attr+"~=$v", v)
@@ -158,8 +159,8 @@ func (f *family) ask(t *testing.T, s *server, filter, v string) map[oid.OID]bool
 	return found
 }
 
-// alphabets are where random characters come from; ASCII, accents and letters
-// with cases come often.
+// alphabets lists the ranges of random characters. ASCII, accents and letters with case are more
+// frequent.
 var alphabets = [][2]rune{
 	{0x20, 0x7e},
 	{0x20, 0x7e},
@@ -225,7 +226,7 @@ func randomText(r *rand.Rand) string {
 	return string(runes)
 }
 
-// lookalikes differ from each other, however alike they look or sort.
+// lookalikes lists groups of texts that look or sort alike. Only some of them are equal.
 var lookalikes = [][]string{
 	{"ß", "ss", "ẞ", "SS"},
 	{"ﬁ", "fi", "FI"},
@@ -253,10 +254,10 @@ var lookalikes = [][]string{
 	{"a", "а", "ａ"},
 }
 
-// unseen are characters that nobody sees.
+// unseen lists spaces, invisible characters and marks that are hard to see.
 var unseen = []string{" ", "\u200b", "\u200d", "\u00ad", "\ufe0f", "\u0301", "\u0300", "\u034f", "\t", "\u00a0", "\u2060"}
 
-// mutated makes up to three changes to a text.
+// mutated makes up to three random changes to a text.
 func mutated(r *rand.Rand, s string) string {
 	for range r.IntN(4) {
 		s = changed(r, s)
@@ -314,7 +315,7 @@ func changed(r *rand.Rand, s string) string {
 	return before + list[r.IntN(len(list))] + after
 }
 
-// TestTextsWithNUL: a NUL ends neither a text nor a pattern.
+// TestTextsWithNUL checks that a NUL ends neither a text nor a pattern.
 func TestTextsWithNUL(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := serve(t, d, meta.Default())

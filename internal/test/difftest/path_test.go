@@ -11,10 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// path is a token whose names are found in the model.
+// path is a token with its names found in the model.
 type path struct {
 	text  string
-	on    *meta.Type // set when the token is prefixed with a type: only rows of it have the value
+	on    *meta.Type // the type prefix of the token, or nil; only rows of this type have the value
 	steps []step
 	leaf  leaf
 	agg   string
@@ -22,27 +22,27 @@ type path struct {
 	to    *meta.Type // the type at the end of the steps
 }
 
-// step is one relation followed.
+// step follows one relation.
 type step struct {
 	attr   *meta.Attr
-	each   bool // every asset follows the relation of this name that its own type has, if any
+	each   bool // each asset follows the relation of this name on its own type, if it has one
 	to     *meta.Type
 	now    bool
 	filter *token.Filter
 	dead   bool // deleted assets are not hidden
 }
 
-// leaf is what is read at the end; the zero leaf is the asset itself.
+// leaf is the value at the end of a path. The zero leaf is the asset itself.
 type leaf struct {
 	attr *meta.Attr
-	cond *token.Filter // a Boolean computed by a filter
-	says string        // the attribute that cond is of, where it tells of rights, too
-	may  *meta.Op      // a Boolean: may this operation run
-	calc *path         // an aggregate of its own
-	each bool          // attr stands for what each asset's own type has under its name, if anything
+	cond *token.Filter // a Boolean that a filter computes
+	says string        // CanUpdate or IsReadOnly, if cond is combined with rights
+	may  *meta.Op      // a Boolean: whether this operation may run
+	calc *path         // a computed aggregate
+	each bool          // attr means the attribute of this name on the type of each asset, if it has one
 }
 
-// bind finds the names of a token. The evaluator is asked valid questions only.
+// bind finds the names of a token in the model. The token must be valid.
 func bind(m *meta.Model, on *meta.Type, src token.Path) path {
 	p := path{text: src.String(), to: on}
 	hops := src.Hops
@@ -117,8 +117,8 @@ func (p *path) hop(m *meta.Model, h token.Hop) {
 	}
 }
 
-// union finds an attribute that only some of the types have which the relation
-// before it takes, where it is not the same on all; it leads to those alone.
+// union finds an attribute that only some target types of the last relation have, with different
+// definitions. The relation then ends in the first of these types.
 func (p *path) union(name string) (*meta.Attr, bool) {
 	if len(p.steps) == 0 {
 		return nil, false
@@ -133,9 +133,9 @@ func (p *path) union(name string) (*meta.Attr, bool) {
 	return nil, false
 }
 
-// common is what the types below an abstract one have in common under a name:
-// the kind, the nearest type above all that a relation leads to, and the form of
-// a date, which is a day only where all are.
+// common returns what the definitions of an attribute on the concrete types below on have in
+// common. A relation ends in the nearest common type. A date is a day only if it is a day on all
+// types.
 func common(on *meta.Type, name string) *meta.Attr {
 	var c *meta.Attr
 	for _, t := range on.Concrete {
@@ -195,17 +195,16 @@ func manySteps(steps []step) bool {
 	return slices.ContainsFunc(steps, func(s step) bool { return s.attr.Multi })
 }
 
-// purpose says what a path is followed for.
+// purpose is the reason why a path is followed.
 type purpose int
 
 const (
-	toList   purpose = iota // deleted assets hidden; null where a to-one relation ends a list
-	toTest                  // deleted assets hidden; null wherever there is nothing
+	toList   purpose = iota // deleted assets are hidden; null if only to-one relations remain and one is empty
+	toTest                  // deleted assets are hidden; null if any relation is empty
 	toGather                // for an aggregate: deleted assets count
 )
 
-// follow returns the assets at the end of the steps. ctx is the asset that $
-// means.
+// follow returns the assets at the end of the steps. ctx is the asset that $ means.
 func (e *evaluator) follow(ctx, n node, steps []step, why purpose) []node {
 	if len(steps) == 0 {
 		return []node{n}
@@ -225,8 +224,8 @@ func (e *evaluator) follow(ctx, n node, steps []step, why purpose) []node {
 	return nil
 }
 
-// hop follows one relation: what is stored, less what the member may not see,
-// what is deleted, and what the brackets leave out.
+// hop follows one stored relation. It leaves out assets that the member may not see, deleted
+// assets that are hidden, and assets that do not match the brackets.
 func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 	if n.none() {
 		return nil
@@ -258,8 +257,8 @@ func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 
 const deleted = 255
 
-// lifts reports whether a filter over assets of type on says itself which
-// deleted assets it wants: it names their own IsDeleted or AssetState.
+// lifts reports whether a filter itself selects deleted assets: it names IsDeleted or AssetState
+// of the assets of type on.
 func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 	if f.Op != token.Leaf {
 		return slices.ContainsFunc(f.Kids, func(k token.Filter) bool { return lifts(m, on, k) })
@@ -270,7 +269,7 @@ func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 	return own && len(bind(m, on, f.Term.Path).steps) == 0
 }
 
-// values returns the values of a path that does not aggregate, null as nil.
+// values returns the values of a path, or the one value of its aggregate. nil means null.
 func (e *evaluator) values(ctx, n node, p path, why purpose) []any {
 	if p.on != nil && !n.typ.IsA(p.on) {
 		return []any{nil}
@@ -328,7 +327,7 @@ func (e *evaluator) read(ctx, n node, l leaf) any {
 	panic("cannot read " + a.Token())
 }
 
-// multi returns the values of a multi-value scalar, in their order.
+// multi returns the sorted values of a multi-value scalar.
 func (n node) multi(a *meta.Attr) []any {
 	if n.none() {
 		return nil
@@ -365,7 +364,7 @@ func (n node) attr(a *meta.Attr) any {
 	switch v := n.attrs[a.Place.Column].(type) {
 	case nil:
 		if a.Kind == meta.Boolean {
-			return a.Default == "true" // one that was never written is false, or what the model says
+			return a.Default == "true" // never written: the default of the model, or false
 		}
 		return nil
 	case bool:
@@ -377,7 +376,7 @@ func (n node) attr(a *meta.Attr) any {
 	}
 }
 
-// system returns a value that is computed.
+// system returns the value of a computed attribute.
 func (e *evaluator) system(n node, a *meta.Attr) any {
 	switch a.Name {
 	case "Key":

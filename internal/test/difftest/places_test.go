@@ -12,8 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// edge is a group of attributes of stories that always have the same values: in a
-// column of the program, in one for custom attributes, and in the JSON.
+// edge is a group of attributes of stories that always have the same values but are stored in
+// different places: in a column of the program, in a column for custom attributes, or in the
+// JSON.
 type edge struct {
 	names  []string
 	values []any
@@ -52,15 +53,15 @@ var edges = []edge{
 	},
 }
 
-// TestPlacesAgree asks about values at the edges of their kinds: where they lie must
-// not show in any answer, nor which database it is. MariaDB and MySQL sort texts by
-// their beginning, wherever they lie; there the databases differ.
+// TestPlacesAgree queries values at the limits of their kinds. No answer may depend on the place
+// where a value is stored, or on the database. The exception is the order of texts: MariaDB and
+// MySQL sort texts by their beginning only, wherever they are stored.
 func TestPlacesAgree(t *testing.T) {
 	m := grown()
 	var first []string
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := serve(t, d, m)
-		r := rand.New(rand.NewPCG(3, 1)) // the same on both databases
+		r := rand.New(rand.NewPCG(3, 1)) // the same seed on both databases
 		s.writeEdges(t, r)
 		var all []string
 		for _, e := range edges {
@@ -94,7 +95,7 @@ func TestPlacesAgree(t *testing.T) {
 
 func short(s string) string { return s[:min(len(s), 400)] }
 
-// writeEdges makes stories with each value, twice, and some that had another before.
+// writeEdges creates two stories with each value, and then changes the values of some.
 func (s *server) writeEdges(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	var commands []map[string]any
@@ -121,7 +122,7 @@ func (s *server) writeEdges(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// questions are what is asked, with @@ for the name of the attribute.
+// questions returns the queries, with @@ for the name of the attribute.
 func (e *edge) questions(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -8,7 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// filter makes a filter over t, of some terms, with parentheses to a depth.
+// filter returns a random filter over t. It has at most terms terms on each level, and at most
+// depth levels of parentheses.
 func (q *questioner) filter(t *meta.Type, terms, depth int) string {
 	var b strings.Builder
 	for i := range 1 + q.IntN(terms) {
@@ -24,7 +25,7 @@ func (q *questioner) filter(t *meta.Type, terms, depth int) string {
 	return b.String()
 }
 
-// term is one comparison, or a test whether there is a value.
+// term returns one random comparison, or a test whether there is a value.
 func (q *questioner) term(t *meta.Type, depth int) string {
 	p := q.path(t, min(1+depth, 3), tested)
 	switch q.IntN(12) {
@@ -52,7 +53,7 @@ func (q *questioner) term(t *meta.Type, depth int) string {
 	return p.text + op + strings.Join(list, ",")
 }
 
-// variable is one to compare a path with, given beside the query.
+// variable adds a random variable to the ask, and returns its name for a comparison with a path.
 func (q *questioner) variable(p path, t *meta.Type, op string) string {
 	name := "v" + strconv.Itoa(len(q.with))
 	v, _ := q.literal(p, t, op == "=" || op == "!=")
@@ -66,7 +67,7 @@ func (q *questioner) variable(p path, t *meta.Type, op string) string {
 	return "$" + name
 }
 
-// operator is a sign that fits a kind.
+// operator returns a random operator that fits a kind.
 func (q *questioner) operator(k meta.Kind) string {
 	ops := []string{"=", "=", "!="}
 	switch {
@@ -86,7 +87,7 @@ func isText(k meta.Kind) bool {
 	return false
 }
 
-// quote writes a value between quotes of either kind, those inside doubled.
+// quote puts a value between single or double quotes. Quotes in the value are doubled.
 func (q *questioner) quote(s string) string {
 	s = strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(s)
 	if q.chance(30) {
@@ -95,8 +96,8 @@ func (q *questioner) quote(s string) string {
 	return "'" + s + "'"
 }
 
-// literal is a value to compare a path with: mostly one that it has somewhere.
-// It reports whether it is one.
+// literal returns a text to compare a path with, mostly a value that exists in the world. The
+// second result is always true.
 func (q *questioner) literal(p path, t *meta.Type, equality bool) (string, bool) {
 	if equality && q.chance(10) {
 		return "", true
@@ -109,7 +110,7 @@ func (q *questioner) literal(p path, t *meta.Type, equality bool) (string, bool)
 	return q.made(p), true
 }
 
-// present is the value of the path on some asset.
+// present returns the value of the path on a random asset, if it finds one.
 func (q *questioner) present(p path, t *meta.Type) (string, bool) {
 	var all []node
 	for _, x := range q.w.at(current).order {
@@ -128,7 +129,7 @@ func (q *questioner) present(p path, t *meta.Type) (string, bool) {
 	return "", false
 }
 
-// written is a value as a client writes it, texts now and then changed a little.
+// written returns a value as a client may write it. Texts are sometimes changed a little.
 func (q *questioner) written(v any, k meta.Kind) string {
 	switch v := v.(type) {
 	case string:
@@ -172,7 +173,7 @@ func (q *questioner) written(v any, k meta.Kind) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// made is a value of the kind, seldom found.
+// made returns a random value of the kind, which rarely exists in the world.
 func (q *questioner) made(p path) string {
 	g := grower{Rand: q.Rand}
 	switch p.kind {
@@ -205,7 +206,7 @@ func (q *questioner) made(p path) string {
 	return s
 }
 
-// oidOf is the Oid of some asset of a type.
+// oidOf returns the Oid of a random asset of a type, or an empty text.
 func (q *questioner) oidOf(t *meta.Type) string {
 	var all []string
 	for _, x := range q.w.at(current).order {

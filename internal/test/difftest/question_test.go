@@ -8,29 +8,29 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// questioner makes random asks about a world. They are valid, and most of
-// their values are taken from the world, so that filters hit.
+// questioner creates random, valid asks about a world. Most values are taken from the world, so
+// that filters find something.
 type questioner struct {
 	*rand.Rand
 	w    *world
-	e    *evaluator // sees everything, as it is now
+	e    *evaluator // sees everything at the current time
 	with map[string]any
 
-	nesting, brackets int // selects and brackets around what is being made
+	nesting, brackets int // number of selects and brackets around the part being made
 }
 
 func newQuestioner(r *rand.Rand, w *world, e *evaluator) *questioner {
 	return &questioner{Rand: r, w: w, e: e}
 }
 
-// queried are the types asked for, the frequent ones repeated.
+// queried lists the types of asks. Frequent types are repeated.
 var queried = strings.Fields(`Story Story Story Scope Scope Member Workitem Workitem PrimaryWorkitem PrimaryWorkitem Epic Epic Task
 	Test Defect Theme Note BaseAsset BaseAsset StoryStatus List Issue Goal Timebox Actual Request Role State TestSet RegressionSuite
 	Message Conversation Expression TeamRoom Link Team Custom_OriginType`)
 
 func (q *questioner) chance(percent int) bool { return q.IntN(100) < percent }
 
-// ask makes one question of what is current.
+// ask returns a random ask about the current state.
 func (q *questioner) ask() *ask {
 	q.with = map[string]any{}
 	t := q.rowType()
@@ -62,7 +62,7 @@ func (q *questioner) ask() *ask {
 	return a
 }
 
-// rowType is one of the queried types, mostly one that there are assets of.
+// rowType returns a random type for the rows of an ask, mostly one that has assets.
 func (q *questioner) rowType() *meta.Type {
 	t, _ := q.w.m.Type(queried[q.IntN(len(queried))])
 	all := q.w.at(current).order
@@ -75,7 +75,7 @@ func (q *questioner) rowType() *meta.Type {
 	return t
 }
 
-// fill adds everything that nested selects may have, too.
+// fill adds those parts of an ask that nested selects may also have.
 func (q *questioner) fill(a *ask, t *meta.Type, depth int) {
 	have := map[string]bool{}
 	for range q.IntN(5) {
@@ -112,7 +112,7 @@ func (q *questioner) fill(a *ask, t *meta.Type, depth int) {
 	}
 }
 
-// find adds a text to find, mostly part of one.
+// find adds a text to find, often only the beginning of a text.
 func (q *questioner) find(a *ask, t *meta.Type) {
 	for range q.IntN(3) {
 		p := q.path(t, 2, plain)
@@ -129,11 +129,11 @@ func (q *questioner) find(a *ask, t *meta.Type) {
 		a.Find = string(r[:1+q.IntN(len(r))])
 	}
 	if len(a.Find) > 0 && strings.ContainsAny(a.Find[len(a.Find)-1:], "*'\"") || strings.ContainsAny(a.Find[:1], `'"`) {
-		a.Find = "a" // what is stripped is for the specification cases
+		a.Find = "a" // find strips these characters; the specification cases test that
 	}
 }
 
-// nested makes a select inside a select.
+// nested returns a random select inside a select.
 func (q *questioner) nested(t *meta.Type, depth int) *ask {
 	p := q.path(t, 2, relation)
 	sub := &ask{From: p.text}

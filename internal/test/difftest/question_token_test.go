@@ -7,18 +7,18 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// shape says which paths are wanted.
+// shape is the kind of path that is needed.
 type shape int
 
 const (
-	anything shape = iota // for select: values, a list of them, or an aggregate
-	tested                // for a filter: the same
+	anything shape = iota // for select: one value, a list, or an aggregate
+	tested                // for a filter: the same as anything
 	plain                 // no aggregate
 	single                // for sort: one value, or an aggregate
 	relation              // for a nested select: ends in a relation
 )
 
-// path walks relations at random until it has the shape.
+// path returns a random path with the shape.
 func (q *questioner) path(t *meta.Type, depth int, want shape) path {
 	for {
 		s := q.walk(t, depth, want)
@@ -31,15 +31,15 @@ func (q *questioner) path(t *meta.Type, depth int, want shape) path {
 	}
 }
 
-// unasked are attributes that alds describes and does not answer.
+// unasked lists computed attributes that the evaluator cannot compute, so that no ask uses them.
 var unasked = strings.Fields("Days Viewers Duration EstimatedAllocatedDone")
 
-// attrs are the attributes of a type that can be asked for.
+// attrs returns the attributes of a type that asks may use.
 func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 	all := slices.Clone(t.Attrs)
 	seen := map[string]bool{}
 	for _, c := range t.Concrete {
-		for _, a := range c.Attrs { // what only some of the types below have
+		for _, a := range c.Attrs { // attributes that only some subtypes have
 			if p, some := t.Partial(a.Name); some && p.Clash == "" && !seen[a.Name] {
 				seen[a.Name] = true
 				all = append(all, p.Attr)
@@ -52,12 +52,12 @@ func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 	})
 }
 
-// liked are the attributes taken more often than others.
+// liked lists the attributes that are used more often than others.
 var liked = strings.Fields(`Name Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState IsDeleted Workitems
 	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy CanUpdate IsDeletable CheckQuickSignup Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number
 	Custom_Anywhere Custom_Cost Custom_Due Custom_Met Custom_Motto Custom_Share Custom_Origin Custom_Stories Custom_Reviewers Custom_Letter`)
 
-// attr is one of them, often a liked one.
+// attr returns a random attribute of a type, often a liked one.
 func (q *questioner) attr(t *meta.Type) *meta.Attr {
 	if q.chance(60) {
 		name := liked[q.IntN(len(liked))]
@@ -72,8 +72,8 @@ func (q *questioner) attr(t *meta.Type) *meta.Attr {
 	return all[q.IntN(len(all))]
 }
 
-// walk makes a token: now and then the prefix of a subtype, some relations,
-// what they end in, and an aggregate of it.
+// walk returns a random token: sometimes a subtype as prefix, then relations, then an attribute
+// or relation at the end, and sometimes an aggregate.
 func (q *questioner) walk(t *meta.Type, depth int, want shape) string {
 	var b strings.Builder
 	aggregates := want != plain && want != relation
@@ -106,7 +106,7 @@ func (q *questioner) walk(t *meta.Type, depth int, want shape) string {
 	}
 }
 
-// narrow makes what may stand after a relation, and the type it leaves.
+// narrow returns a random text to write after a relation, and the type at its end.
 func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
 	t := a.Related
 	if a.Place.Kind == meta.Calc {
@@ -131,7 +131,7 @@ func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
 	return s, t
 }
 
-// aggregate is one that fits a kind.
+// aggregate returns a random aggregate that fits a kind.
 func (q *questioner) aggregate(k meta.Kind) string {
 	fit := []string{"Count", "DistinctCount"}
 	switch k {

@@ -11,8 +11,8 @@ func (e *evaluator) mayChange(n node) bool {
 	return n.typ.Name == "Member" && n.id == e.who.Member || e.may(n, meta.ToChange, "")
 }
 
-// mayOperate reports whether the member has the right to an operation, and to make
-// the asset that it makes.
+// mayOperate reports whether the member may run an operation, and may create the asset that the
+// operation creates.
 func (e *evaluator) mayOperate(n node, name string) bool {
 	if name == "Delete" || name == "Undelete" {
 		return e.may(n, meta.ToDelete, name)
@@ -58,7 +58,7 @@ func (e *evaluator) may(n node, verb meta.Verb, name string) bool {
 	return !k.Own || e.owns(n) || e.roleAmong(projects, k.Roles(meta.ToModerate, ""))
 }
 
-// stands reports whether a member has a role now that stands above Member Admin.
+// stands reports whether a member currently has a role above Member Admin.
 func (e *evaluator) stands(n node) bool {
 	held := e.w.grants[n.id]
 	role, _ := e.w.m.Type("Role")
@@ -71,7 +71,7 @@ func (e *evaluator) stands(n node) bool {
 	return slices.Contains(held, meta.SystemAdmin) || slices.Contains(held, meta.ProjectAdmin)
 }
 
-// projects are those in which an asset lies.
+// projects returns the projects that an asset belongs to.
 func (n node) projects() []int64 {
 	var all []int64
 	if lies := n.typ.Rights.Lies; lies != nil {
@@ -86,12 +86,12 @@ func (n node) projects() []int64 {
 	return all
 }
 
-// roleAmong reports whether the member's role in one of some projects is in a set.
+// roleAmong reports whether the member has a role of set in one of the projects.
 func (e *evaluator) roleAmong(projects []int64, set meta.RoleSet) bool {
 	return slices.ContainsFunc(projects, func(id int64) bool { return set.Has(e.who.RoleIn(id)) })
 }
 
-// owns reports whether an asset is the member's own.
+// owns reports whether an asset belongs to the member itself, by its author or creator.
 func (e *evaluator) owns(n node) bool {
 	own := n.typ.Rights.Own
 	if own == nil {

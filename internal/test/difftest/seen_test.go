@@ -6,13 +6,13 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// Roles that read nothing, by the number in their Oid.
+// noAccess and inheritor are the roles that read nothing, by the number in their Oid.
 const noAccess, inheritor = 0, 10
 
-// seeMembers are the roles in any project that see all members.
+// seeMembers lists the roles in any project that see all members.
 var seeMembers = meta.RolesOf(meta.SystemAdmin, meta.ProjectAdmin)
 
-// sharing are the projects whose members the actor sees: those it reads and all
+// sharing returns the projects whose members the actor sees: the projects that it reads, and all
 // above them.
 func (e *evaluator) sharing() map[int64]bool {
 	if e.shared != nil {
@@ -30,8 +30,8 @@ func (e *evaluator) sharing() map[int64]bool {
 	return e.shared
 }
 
-// seesMember reports whether the actor sees a member: itself, and whoever has a role
-// now, at or above a project that the actor reads.
+// seesMember reports whether the actor sees a member: itself, or a member who currently has a
+// reading role in a project that the actor reads, or above it. Some roles see all members.
 func (e *evaluator) seesMember(n node) bool {
 	if e.who.Held&seeMembers != 0 || e.who.System == meta.MemberAdmin || n.id == e.who.Member {
 		return true
@@ -43,7 +43,7 @@ func (e *evaluator) seesMember(n node) bool {
 	})
 }
 
-// members are the members that the actor sees.
+// members returns the sorted ids of the members that the actor sees.
 func (e *evaluator) members() []int64 {
 	all := []int64{e.who.Member}
 	for _, n := range e.w.at(current).nodes() {
@@ -55,11 +55,11 @@ func (e *evaluator) members() []int64 {
 	return all
 }
 
-// sees reports whether the member may see an asset.
+// sees reports whether the actor may see an asset.
 func (e *evaluator) sees(n node) bool { return e.who.All || e.seesFrom(n, "") }
 
-// seesFrom is sees for an asset that was reached from one of a type, which does not
-// show others of its type.
+// seesFrom is sees for an asset that was reached from an asset of type from. An asset never makes
+// another asset of its type visible.
 func (e *evaluator) seesFrom(n node, from string) bool {
 	rule := &n.typ.Seen
 	if rule.Shared {
@@ -90,7 +90,7 @@ func (e *evaluator) isAmong(members []node) bool {
 	return slices.ContainsFunc(members, func(m node) bool { return m.id == e.who.Member })
 }
 
-// leads follows paths, whoever sees what they lead to.
+// leads returns the assets at the end of the paths, whether the actor sees them or not.
 func leads(n node, paths []meta.Walk) []node {
 	var all []node
 	for _, w := range paths {

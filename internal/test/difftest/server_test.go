@@ -20,7 +20,7 @@ import (
 type server struct {
 	name   string
 	d      *db.DB
-	assets *asset.Engine // of the program's model
+	assets *asset.Engine // with the model of the program, without custom attributes
 	bulk   *bulk.Engine
 	finder *find.Finder
 }
@@ -35,7 +35,7 @@ func serve(t *testing.T, d *db.DB, m *meta.Model) *server {
 	return s
 }
 
-// use makes m the present model.
+// use switches the server to model m.
 func (s *server) use(t *testing.T, m *meta.Model) {
 	t.Helper()
 	generation, err := catalog.Generation(t.Context(), s.d)
@@ -46,7 +46,7 @@ func (s *server) use(t *testing.T, m *meta.Model) {
 	s.bulk = bulk.New(s.assets.With(m, generation), s.finder)
 }
 
-// rows asks the engine.
+// rows returns the answer of the engine to a query.
 func (s *server) rows(who auth.Actor, body string) (string, error) {
 	nodes, err := doc.Parse([]byte(body), false)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *server) rows(who auth.Actor, body string) (string, error) {
 	return string(b), err
 }
 
-// smallerPayload leaves out the commands that a payload fails without, too. A
-// failed request changes nothing, so it can be tried again.
+// smallerPayload removes commands from a failing payload as long as it still fails. A failed
+// request changes nothing, so it can be repeated.
 func smallerPayload(s *server, body []byte) []byte {
 	var commands []json.RawMessage
 	must(json.Unmarshal(body, &commands))

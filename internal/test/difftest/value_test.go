@@ -15,10 +15,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Values are nil, string, float64 (Numeric), int64 (Rank, LongInt, State,
+// The values of the evaluator are nil, string, float64 (Numeric), int64 (Rank, LongInt, State,
 // Opaque, and Date as UTC microseconds), bool, *meta.Type and node.
 
-// typed reads stored or written text as a value of a kind.
+// typed parses a text from a row or a query as a value of a kind.
 func typed(k meta.Kind, s string) any {
 	switch k {
 	case meta.Numeric:
@@ -45,7 +45,7 @@ func typed(k meta.Kind, s string) any {
 		return instant(s)
 	case meta.Boolean:
 		return strings.EqualFold(s, "true")
-	case meta.GUID: // one number in many spellings
+	case meta.GUID: // the same GUID can be written in several forms
 		s = strings.Trim(strings.TrimPrefix(strings.ToLower(s), "urn:uuid:"), "{}")
 	}
 	return s
@@ -61,7 +61,8 @@ func instant(s string) int64 {
 	return when(s).UnixMicro()
 }
 
-// onCalendar is what a day is compared with: the time as it was written, whatever zone.
+// onCalendar returns the instant that a date-only attribute is compared with: the time as
+// written, without its zone.
 func onCalendar(s string) int64 {
 	t := when(s)
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC).UnixMicro()
@@ -78,7 +79,7 @@ func when(s string) time.Time {
 
 var stateNames = map[int64]string{0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted"}
 
-// order compares two values of one kind, null first.
+// order compares two values of one kind. null is first.
 func order(a, b any) int {
 	switch {
 	case a == nil && b == nil:
@@ -112,8 +113,7 @@ func number(b bool) int {
 	return 0
 }
 
-// missing reports whether a value counts as no value: null, no asset, or empty
-// text.
+// missing reports whether a value counts as no value: null, no asset, or an empty text.
 func missing(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -126,8 +126,8 @@ func missing(v any) bool {
 	return false
 }
 
-// alike reports whether two values of one kind are equal. Texts are when their
-// NFC forms differ in case alone; what sorts alike need not be equal.
+// alike reports whether two values of one kind are equal. Texts are equal if their NFC forms
+// differ only in case. Texts of equal sort order can be unequal.
 func alike(a, b any) bool {
 	x, isText := a.(string)
 	if !isText {
@@ -137,8 +137,8 @@ func alike(a, b any) bool {
 	return isText && strings.EqualFold(norm.NFC.String(x), norm.NFC.String(y))
 }
 
-// caseless is the NFC form of a text with each character replaced by the first
-// of those that differ from it in case alone.
+// caseless returns the NFC form of a text. Each character is replaced by the lowest character
+// that differs from it only in case.
 func caseless(s string) string {
 	return strings.Map(func(r rune) rune {
 		first := r
@@ -149,8 +149,8 @@ func caseless(s string) string {
 	}, norm.NFC.String(s))
 }
 
-// contains is what ~= and find mean: "%" and "*" stand for any text in a
-// pattern, any other text may stand anywhere.
+// contains is the test of ~= and find. In a pattern, "%" and "*" match any text, and the pattern
+// must match the whole text. Without them, s must contain what anywhere.
 func contains(s, what string, pattern bool) bool {
 	s, what = caseless(s), caseless(what)
 	if !pattern || !strings.ContainsAny(what, "%*") {
@@ -172,7 +172,7 @@ func contains(s, what string, pattern bool) bool {
 	return strings.HasSuffix(s, parts[last])
 }
 
-// shown is the Oid of an asset.
+// shown returns the Oid of an asset, with or without its moment.
 func (n node) shown(moment bool) string {
 	if n.none() {
 		return oid.Null

@@ -7,10 +7,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// current is the moment of the view of what is current.
+// current is the moment of the view of the current state.
 const current = db.Forever - 1
 
-// view is a world as it was at one moment.
+// view is a world at one moment.
 type view struct {
 	w      *world
 	moment int64
@@ -18,7 +18,7 @@ type view struct {
 	order  []*version // by id
 }
 
-// node is one version of an asset, seen in a view. The zero node is no asset.
+// node is one version of an asset in a view. The zero node is no asset.
 type node struct {
 	*version
 	in *view
@@ -43,8 +43,8 @@ func (w *world) at(moment int64) *view {
 	return v
 }
 
-// ofItself returns a version as it is read at its own moment: with what was around it
-// then, or at the horizon where it began before. What ended up to the horizon is none.
+// ofItself returns a version in the view of its own moment, or of the horizon if it began
+// earlier. It returns nothing for a version that ended at or before the horizon.
 func (w *world) ofItself(x *version) []node {
 	if x.until <= w.horizon {
 		return nil
@@ -52,7 +52,7 @@ func (w *world) ofItself(x *version) []node {
 	return []node{{x, w.at(max(x.moment, w.horizon))}}
 }
 
-// get returns the asset with an id, the zero node when there was none.
+// get returns the asset with an id, or the zero node.
 func (v *view) get(id any) node {
 	if n, ok := id.(int64); ok {
 		if x := v.assets[n]; x != nil {
@@ -62,7 +62,7 @@ func (v *view) get(id any) node {
 	return node{}
 }
 
-// nodes returns all assets, by id.
+// nodes returns all assets, sorted by id.
 func (v *view) nodes() []node {
 	all := make([]node, len(v.order))
 	for i, x := range v.order {
@@ -73,7 +73,7 @@ func (v *view) nodes() []node {
 
 func (n node) none() bool { return n.version == nil }
 
-// some returns the assets with a value in a column, by id.
+// some returns the assets with a value in a column, sorted by id.
 func (v *view) some(slot int, value int64) []node {
 	var all []node
 	for _, x := range v.order {
@@ -84,8 +84,8 @@ func (v *view) some(slot int, value int64) []node {
 	return all
 }
 
-// related follows a relation by what is stored, one level, and returns the
-// assets by id.
+// related follows a stored relation by one level, and returns the assets sorted by id. It hides
+// nothing.
 func (n node) related(a *meta.Attr) []node {
 	v := n.in
 	var all []node
@@ -125,7 +125,7 @@ func (n node) related(a *meta.Attr) []node {
 	return all
 }
 
-// closure walks a hierarchy, one level or all.
+// closure walks a hierarchy, by one level or by all.
 func (n node) closure(c meta.ClosureOf) []node {
 	seen := map[int64]bool{n.id: true}
 	var all []node
@@ -159,7 +159,7 @@ func (n node) step(c meta.ClosureOf) []node {
 	return n.related(c.Up.Back)
 }
 
-// system follows a relation that is computed.
+// system follows a computed relation.
 func (n node) system(name string) []node {
 	one := func(x node) []node {
 		if x.none() {
@@ -198,7 +198,7 @@ func (n node) system(name string) []node {
 	return nil
 }
 
-// next is the version that followed; what is current has none.
+// next returns the following version, or nil for the current version.
 func (n node) next() *version {
 	for _, x := range n.in.w.versions[n.id] {
 		if x.moment == n.until {
@@ -219,7 +219,7 @@ func (n node) prior() node {
 	return node{}
 }
 
-// closing is the version that closed the asset, nil while it is open.
+// closing returns the version that closed the asset, or nil if it is open.
 func (n node) closing() *version {
 	var since *version
 	for _, x := range n.in.w.versions[n.id] {

@@ -16,18 +16,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// world is everything a database holds about assets.
+// world is all data about assets in a database.
 type world struct {
 	m        *meta.Model
-	versions map[int64][]*version // by asset, oldest first
+	versions map[int64][]*version // by id of the asset, oldest first
 	links    []pair
-	held     []held // the roles of now
+	held     []held // current roles
 	values   []pair
-	grants   map[int64][]meta.Role // of members in projects, now
-	comments map[int64]any         // by audit
-	stamps   [][2]int64            // last moment of a take, and its instant
+	grants   map[int64][]meta.Role // current roles in projects, by member
+	comments map[int64]any         // by id of the audit
+	stamps   [][2]int64            // rows of moment_stamp: the last moment, and its instant
 	views    map[int64]*view       // by moment
-	horizon  int64                 // what ended up to this moment is history that is gone
+	horizon  int64                 // versions that ended at or before this moment were removed
 }
 
 // version is one row of asset_version.
@@ -37,7 +37,7 @@ type version struct {
 	state         int64
 	moment, until int64
 	audit         int64
-	created       int64 // the moment of the first version
+	created       int64 // moment of the first version
 	createdAt     int64
 	createdBy     int64
 	changedAt     int64
@@ -64,7 +64,7 @@ var fixedColumns = []string{
 	"created_moment", "created_at", "created_by", "changed_at", "changed_by", "attrs",
 }
 
-// load reads a world by plain SQL.
+// load reads a world by simple SQL.
 func load(t testing.TB, d *db.DB, m *meta.Model) *world {
 	t.Helper()
 	w := &world{m: m, versions: map[int64][]*version{}, comments: map[int64]any{}, views: map[int64]*view{}, grants: map[int64][]meta.Role{}}
@@ -160,7 +160,7 @@ func whole(v any) int64 {
 
 func text(v any) string { return v.(string) }
 
-// cell is the value of a typed column.
+// cell returns the value of a typed column.
 func cell(kind meta.ColumnKind, v any) any {
 	switch {
 	case v == nil:
@@ -181,8 +181,8 @@ func cell(kind meta.ColumnKind, v any) any {
 	return whole(v)
 }
 
-// spelled gives a fraction one spelling: MySQL keeps JSON as values and writes
-// 1e+06 as 1000000.0, the others keep the text.
+// spelled writes a fraction in one form. MySQL stores JSON as values and writes 1e+06 as
+// 1000000.0. The other databases keep the text.
 func spelled(x any) any {
 	n, isNumber := x.(json.Number)
 	if _, err := n.Int64(); !isNumber || err == nil {
@@ -193,7 +193,7 @@ func spelled(x any) any {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// dump prints a world, so that two can be compared.
+// dump prints a world for comparison with another.
 func (w *world) dump() string {
 	var b strings.Builder
 	ids := make([]int64, 0, len(w.versions))
@@ -218,7 +218,7 @@ func (w *world) dump() string {
 	return b.String()
 }
 
-// last returns the highest moment there is.
+// last returns the highest moment.
 func (w *world) last() int64 {
 	if len(w.stamps) == 0 {
 		return 0
@@ -226,8 +226,7 @@ func (w *world) last() int64 {
 	return w.stamps[len(w.stamps)-1][0]
 }
 
-// momentOf returns the moment that an instant means: the highest one stamped
-// at or before it.
+// momentOf returns the moment of an instant: the highest moment that was stamped at or before it.
 func (w *world) momentOf(at int64) int64 {
 	var m int64
 	for _, s := range w.stamps {
@@ -238,8 +237,8 @@ func (w *world) momentOf(at int64) int64 {
 	return m
 }
 
-// closureDiff compares scope_closure, which is kept, with the tree of projects
-// at every moment.
+// closureDiff compares scope_closure, which the service updates, with the tree of projects at
+// every moment.
 func closureDiff(t testing.TB, d *db.DB, w *world) string {
 	t.Helper()
 	up, _ := w.m.Type("Scope")

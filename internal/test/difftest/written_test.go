@@ -18,8 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// writtenAttrs has an attribute of every kind that can be written and compared,
-// with what else its asset needs.
+// writtenAttrs lists an attribute of every kind that can be written and compared, and the other
+// attributes that its asset needs.
 var writtenAttrs = []struct{ typ, attr, rest string }{
 	{"Member", "IsLoginDisabled", `"Name":"m","Nickname":"m","DefaultRole":"Role:4",`},
 	{"Epic", "Swag", `"Name":"e","Scope":"Scope:0",`},
@@ -38,9 +38,9 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 	{"Story", "Custom_Motto", `"Name":"s","Scope":"Scope:0",`},
 }
 
-// TestWrittenIsFound writes values in all spellings, and some that are none: a
-// filter finds what was written by the same spelling, and refuses what a write
-// refuses. A number beyond the bound is compared, since older ones are read.
+// TestWrittenIsFound writes values in all forms, and some invalid texts. A filter with the same
+// text must find the value, or refuse the text if the write refused it. A filter accepts a number
+// beyond the bound, because older numbers can be beyond it.
 func TestWrittenIsFound(t *testing.T) {
 	seed := testseed.New(t)
 	m := grown()
@@ -88,8 +88,8 @@ func create(t *testing.T, s *server, command string) (created, failure string) {
 	return answer.AssetsCreated.OIDTokens[0], ""
 }
 
-// written writes one value, looks for it, and reports whether it was taken. A day is found
-// by its midnight alone, though a write drops the time.
+// written writes one value, queries it and reports whether the write succeeded. A date-only value
+// is found only by a text at midnight, although a write drops the time.
 func written(t *testing.T, s *server, a *meta.Attr, typ, rest, text string) bool {
 	t.Helper()
 	attr, spelled := a.Name, string(quoted(nil, text))
@@ -115,7 +115,7 @@ func written(t *testing.T, s *server, a *meta.Attr, typ, rest, text string) bool
 	return failure == ""
 }
 
-// spelling is a value of the attribute's kind in one of the ways to write it.
+// spelling returns a random value for the attribute, in one of its written forms.
 func spelling(r *rand.Rand, a *meta.Attr) string {
 	switch a.Kind {
 	case meta.Boolean:
@@ -138,7 +138,7 @@ func spelling(r *rand.Rand, a *meta.Attr) string {
 	return (&grower{Rand: r}).text()
 }
 
-// dateSpelling is a date or time in one of the documented forms.
+// dateSpelling returns a random date or time in one of the documented forms.
 func dateSpelling(r *rand.Rand) string {
 	at := time.Unix(r.Int64N(4_000_000_000), r.Int64N(1_000_000)*1000).UTC()
 	return at.Format(pick(r, "2006-01-02", time.RFC3339, time.RFC3339Nano, "2006-01-02T15:04:05-07:00", "2006-01-02T15:04:05.000000",
@@ -146,7 +146,8 @@ func dateSpelling(r *rand.Rand) string {
 		"1/2/2006", "01/02/2006", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04 PM", "1/2/2006 3:04:05 PM"))
 }
 
-// spoiled is a spelling with a character too many, too few, or another.
+// spoiled returns the text with one character more or another ending, or an unusual text. Many
+// results are invalid.
 func spoiled(r *rand.Rand, s string) string {
 	runes := []rune(s)
 	i := r.IntN(len(runes))
