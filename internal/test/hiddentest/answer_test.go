@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What the service makes up, and so differs between any two runs.
+// These values are made up by the service, and differ between any two runs.
 var (
 	uuids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	instants  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+`)
@@ -19,12 +19,12 @@ var (
 	durations = regexp.MustCompile(`"duration":"00:00:\d\d\.\d{7}","durationSeconds":[0-9.e-]+`)
 )
 
-// begun is before anything that a run writes.
+// begun is an instant before everything that a run writes.
 var begun = time.Now().UTC().Add(-time.Minute)
 
-// blank leaves out of an answer what the service makes up: UUIDs of requests and
-// aliases, how long a request took, whether a worker had begun with it, and instants
-// of this run. Other instants stay, and hidden assets have such.
+// blank removes from a reply what the service makes up: UUIDs of requests and aliases, the
+// duration of a request, whether a worker has begun it, and instants of this run. Other instants
+// stay, among them the CreateDate of hidden assets.
 func blank(text string) string {
 	text = uuids.ReplaceAllString(text, "<uuid>")
 	text = progress.ReplaceAllString(text, `"progress":{"state":"<any>"`)
@@ -37,11 +37,11 @@ func blank(text string) string {
 	})
 }
 
-// unasked are headers that say nothing about assets: when, which request, and how
-// long the unblanked body is.
+// unasked lists headers that depend on no asset: the date, the id of the request, and the length
+// of the body before blank.
 var unasked = []string{"Date", "X-Request-Id", "Content-Length"}
 
-// String is the reply as it is compared.
+// String returns the reply in the form in which replies are compared.
 func (r reply) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", r.status)
@@ -53,8 +53,7 @@ func (r reply) String() string {
 	return blank(b.String() + "\n" + r.body)
 }
 
-// note keeps what later requests name: the next cursor and the id of an
-// asynchronous request.
+// note stores what later requests use: the next cursor, and the id of an asynchronous request.
 func (s *service) note(r reply) {
 	var pages []struct{ Next *string }
 	var answer struct {
@@ -74,7 +73,7 @@ func (s *service) note(r reply) {
 	}
 }
 
-// created are the Oids of the assets that a reply says were made.
+// created returns the Oids of the assets that a reply lists as created.
 func (r reply) created() []string {
 	var answer struct {
 		AssetsCreated struct{ OidTokens []string }

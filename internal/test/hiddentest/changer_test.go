@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// changer changes hidden assets between the requests, in each service others.
+// changer changes hidden assets between the requests. The changes are different in the two
+// services.
 type changer struct {
 	p      *pair
 	hiders [2]*hider
@@ -32,8 +33,8 @@ func newChanger(p *pair) *changer {
 	return c
 }
 
-// change changes something hidden: a new asset in both services, or any change in
-// each. Then the sequences stand at the same place again.
+// change creates a hidden asset in both services, or makes any change in each. Then it sets the
+// sequences of both services to the same values.
 func (c *changer) change() {
 	c.p.t.Helper()
 	c.n++
@@ -51,12 +52,12 @@ func (c *changer) change() {
 		if err == nil && (r.status != http.StatusOK || creates && len(r.created()) == 0) {
 			err = fmt.Errorf("%s: %s", text(script.commands), r.body)
 		}
-		return err // what a caller has deleted meanwhile is not changed
+		return err // failed commands are no error: a caller may have deleted the asset
 	})
 	c.level()
 }
 
-// level moves the sequences of both services to the same place.
+// level sets each sequence of both services to the higher of the two values.
 func (c *changer) level() {
 	c.p.t.Helper()
 	one, two := c.p.services[0].sequences(c.p.t), c.p.services[1].sequences(c.p.t)
@@ -70,7 +71,7 @@ func (c *changer) level() {
 	}
 }
 
-// fresh is the values of a new hidden asset.
+// fresh returns the attributes of a new hidden asset.
 func (c *changer) fresh(p *script, h *hider, typ string) attrs {
 	switch typ {
 	case "Note":
@@ -83,7 +84,7 @@ func (c *changer) fresh(p *script, h *hider, typ string) attrs {
 	return h.workitem(p, typ)
 }
 
-// alter changes a hidden asset in any way.
+// alter makes a random change to a hidden asset.
 func (c *changer) alter(p *script, h *hider) {
 	some := func(typ string) string { return h.must(p, typ).(string) }
 	switch h.IntN(10) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// hider makes one variant of what the callers do not see.
+// hider creates one variant of the hidden assets.
 type hider struct {
 	*rand.Rand
-	byType map[string][]string // labels
-	told   []string            // words given
+	byType map[string][]string // labels by type
+	told   []string            // words used so far
 	n      int
 }
 
@@ -18,7 +18,7 @@ func newHider(variant int) *hider {
 	return &hider{Rand: rand.New(rand.NewPCG(uint64(variant), 77)), byType: map[string][]string{}}
 }
 
-// word is a word of this variant alone, now and then two of them.
+// word returns a new random word of this variant.
 func (h *hider) word() string {
 	var b strings.Builder
 	for range 2 + h.IntN(3) {
@@ -30,14 +30,13 @@ func (h *hider) word() string {
 	return w
 }
 
-// oneOf is one of the words of a text.
+// oneOf returns a random word of a text.
 func (h *hider) oneOf(text string) string {
 	all := strings.Fields(text)
 	return all[h.IntN(len(all))]
 }
 
-// some is a hidden asset of a type, or none: an empty value, and in lists one that
-// changes nothing.
+// some returns a hidden asset of a type, or nil. create leaves out nil values.
 func (h *hider) some(p *script, typ string) any {
 	all := h.byType[typ]
 	if len(all) == 0 || h.IntN(3) == 0 {
@@ -46,7 +45,7 @@ func (h *hider) some(p *script, typ string) any {
 	return p.of(all[h.IntN(len(all))])
 }
 
-// make makes a hidden asset, in a year that no run is in.
+// make creates a hidden asset. Its CreateDate is before 2021, so that blank does not remove it.
 func (h *hider) make(p *script, typ string, values attrs) string {
 	label := fmt.Sprintf("hidden%s%d", typ, len(h.byType[typ]))
 	at := fmt.Sprintf("%d-%02d-%02dT01:02:03.%03d", 2001+h.IntN(20), 1+h.IntN(12), 1+h.IntN(28), h.IntN(1000))
@@ -55,9 +54,9 @@ func (h *hider) make(p *script, typ string, values attrs) string {
 	return p.create(label, typ, values)
 }
 
-// around is what was hidden before anything visible was made: projects, members of
-// no other project, and all kinds of assets, more or fewer of each. There is no
-// conversation among them: everybody sees one until something is mentioned in it.
+// around creates the hidden assets that are older than all visible assets: projects, members of
+// no other project, and all kinds of assets. Their numbers differ between the variants. It creates
+// no conversation, because everybody sees a conversation until it mentions something.
 func around(p *script, h *hider) {
 	p.create("vault", "Scope", attrs{"Name": h.word(), "Parent": "Scope:0", "BeginDate": "2026-01-01"})
 	h.byType["Scope"] = []string{"vault"}
@@ -87,13 +86,13 @@ func around(p *script, h *hider) {
 	}
 }
 
-// must is a hidden asset of a type.
+// must returns a hidden asset of a type.
 func (h *hider) must(p *script, typ string) any {
 	all := h.byType[typ]
 	return p.of(all[h.IntN(len(all))])
 }
 
-// workitem is the values of something in a hidden project.
+// workitem returns the attributes of an asset in a hidden project.
 func (h *hider) workitem(p *script, typ string) attrs {
 	values := attrs{"Name": h.word(), "Scope": h.must(p, "Scope"), "Description": h.word(), "TaggedWith": []any{h.word()}}
 	t, _ := model.Type(typ)
@@ -109,9 +108,8 @@ func (h *hider) workitem(p *script, typ string) attrs {
 	return values
 }
 
-// onTop is what is hidden and hangs on what is visible: a project below the
-// callers' own that they have no access to, links from hidden assets, what
-// others wrote for themselves, and messages about it.
+// onTop creates hidden assets that refer to visible assets: a project below the callers' project
+// without access for them, assets with links to visible assets, and personal notes of others.
 func onTop(p *script, h *hider) {
 	caps(p, h, 9)
 	deep := h.make(p, "Scope", attrs{"Name": h.word(), "Parent": p.of("mine"), "BeginDate": "2026-01-01"})
@@ -129,7 +127,7 @@ func onTop(p *script, h *hider) {
 		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})
 		h.make(p, "BuildRun", attrs{"Name": h.word(), "BuildProject": h.must(p, "BuildProject"), "ChangeSets": []any{p.of("change")}})
 	}
-	for i := range 3 { // which move with their stories
+	for i := range 3 { // notes move to other projects with their stories
 		h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": p.of(fmt.Sprintf("story%d", i)), "Personal": true})
 	}
 }

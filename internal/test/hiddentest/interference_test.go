@@ -16,13 +16,13 @@ var (
 	seedFlag = flag.Uint64("hidden.seed", 0, "repeat the requests of this seed; 0 takes a new one")
 )
 
-// With -short requests are sent for a while, and at least some.
+// With -short, requests are sent for the time brief, but at least the number least.
 const (
 	brief = 2 * time.Second
 	least = 150
 )
 
-// seedOf is the seed of the flag, or a new one. A test that fails prints it.
+// seedOf returns the seed of the flag, or a new one. A failed test prints it.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	seed := *seedFlag
@@ -37,13 +37,13 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// pair is the two services, and what makes requests for both.
+// pair is the two services, with the sources of requests and of changes.
 type pair struct {
 	t        *testing.T
 	services [2]*service
 	g        *maker
 	changer  *changer
-	last     [2]reply // to the last request
+	last     [2]reply // replies to the last request
 }
 
 func startPair(t *testing.T, dialect, leak string, seed uint64) *pair {
@@ -57,7 +57,7 @@ func startPair(t *testing.T, dialect, leak string, seed uint64) *pair {
 	return p
 }
 
-// both does something with both services at once.
+// both runs a function for both services at the same time.
 func (p *pair) both(do func(i int, s *service) error) {
 	p.t.Helper()
 	var all sync.WaitGroup
@@ -73,7 +73,7 @@ func (p *pair) both(do func(i int, s *service) error) {
 	}
 }
 
-// ask sends a request to both services and returns what they answer.
+// ask sends a request to both services and returns their replies.
 func (p *pair) ask(r *request) (replies [2]reply) {
 	p.t.Helper()
 	p.both(func(i int, s *service) error {
@@ -86,8 +86,7 @@ func (p *pair) ask(r *request) (replies [2]reply) {
 	return replies
 }
 
-// differs sends a request to both services and reports whether they answer it in
-// different ways.
+// differs sends a request to both services and reports whether their replies differ.
 func (p *pair) differs(r *request) (replies [2]reply, differ bool) {
 	p.t.Helper()
 	replies = p.ask(r)
@@ -97,9 +96,8 @@ func (p *pair) differs(r *request) (replies [2]reply, differ bool) {
 	return replies, replies[0].String() != replies[1].String()
 }
 
-// once sends a request and what follows from it: the page after, the answer of an
-// asynchronous request. It returns the request that is answered in two ways, nil
-// for none.
+// once sends a request. If the request is asynchronous, once also reads its result. It returns
+// the request whose replies differ, or nil.
 func (p *pair) once(r *request) *request {
 	p.t.Helper()
 	replies, differ := p.differs(r)
@@ -123,8 +121,8 @@ func (p *pair) once(r *request) *request {
 	return nil
 }
 
-// TestHiddenAssetsDoNotInterfere: what callers are answered does not depend on
-// what they do not see. With a seed given, the number of requests is not bounded by time.
+// TestHiddenAssetsDoNotInterfere checks that the replies to callers do not depend on assets that
+// they do not see. If a seed is set, time does not limit the number of requests.
 func TestHiddenAssetsDoNotInterfere(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

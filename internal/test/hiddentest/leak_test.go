@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// mostToFind is how many requests of a kind are enough to find a leak that each
-// kind shows.
+// mostToFind is the number of requests of one kind within which the test must find a leak.
 const mostToFind = 400
 
-// withoutAssets is the kind whose answers depend on no asset.
+// withoutAssets is the kind whose replies depend on no asset. It cannot find a leak.
 const withoutAssets = "what is not for members"
 
-// TestEveryKindFindsALeak: with one more role, which lets the callers read a
-// hidden project, every kind of request is answered in two ways before long. With -short
-// some kinds are tried.
+// TestEveryKindFindsALeak gives the callers a role with which they can read a hidden project. The
+// two services then differ for them, and requests of every kind must find this soon. With -short,
+// only some kinds are tried.
 func TestEveryKindFindsALeak(t *testing.T) {
 	seed := seedOf(t)
 	some := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.name == withoutAssets })
@@ -35,13 +34,13 @@ func TestEveryKindFindsALeak(t *testing.T) {
 		case found == nil:
 			t.Errorf("%s: %d requests found no leak", k.name, mostToFind)
 		case p.services[0].sequences(t)["moment"] != p.services[1].sequences(t)["moment"]:
-			p = nil // one has written what the other has not
+			p = nil // the services have written different data
 		}
 	}
 }
 
-// findLeak sends requests of a kind until one is answered in two ways; nil when none
-// is.
+// findLeak sends requests of a kind until the replies differ. It returns that request, or nil if
+// there is none.
 func (p *pair) findLeak(k kind) *request {
 	p.t.Helper()
 	for n := range mostToFind {
@@ -53,7 +52,7 @@ func (p *pair) findLeak(k kind) *request {
 	return nil
 }
 
-// TestBlankHidesNoLeak: what is left out of the comparison is what no asset is.
+// TestBlankHidesNoLeak checks that blank removes only values that belong to no asset.
 func TestBlankHidesNoLeak(t *testing.T) {
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000")
 	for text, want := range map[string]string{

@@ -22,7 +22,7 @@ func (p *pair) await(poll *request) {
 	})
 }
 
-// mark remembers an instant between what has been sent and what comes.
+// mark stores an instant between the last request and the next.
 func (p *pair) mark() {
 	if p.g.marks == 10 {
 		return
@@ -39,8 +39,8 @@ func (p *pair) mark() {
 	p.g.marks++
 }
 
-// explain shrinks the last request, which was answered in two ways, where it can be
-// sent again, and shows it with both answers.
+// explain shows the last request and its two different replies. A request that does not write is
+// first made smaller.
 func (p *pair) explain(r *request) string {
 	p.t.Helper()
 	replies := p.last
@@ -57,10 +57,10 @@ func (p *pair) explain(r *request) string {
 	return fmt.Sprintf("%s\n\nfirst:  %s\n\nsecond: %s", r, first, second)
 }
 
-// margin is how much of an answer is shown in front of a difference, and behind.
+// margin is how many bytes of a reply are shown before and after a difference.
 const margin = 500
 
-// nearDifference cuts what two answers have in common far from their difference.
+// nearDifference cuts two replies to the part around their first difference.
 func nearDifference(a, b string) (string, string) {
 	at := 0
 	for at < min(len(a), len(b)) && a[at] == b[at] {
@@ -73,8 +73,8 @@ func nearDifference(a, b string) (string, string) {
 	return cut(a), cut(b)
 }
 
-// nothingHiddenIsWritten fails when a caller has written a hidden asset, in any of
-// the ways that leave the caller's name.
+// nothingHiddenIsWritten checks that no caller is recorded as the author of a change to a hidden
+// asset.
 func (p *pair) nothingHiddenIsWritten() {
 	p.t.Helper()
 	var who, where []string
@@ -96,8 +96,8 @@ func (p *pair) nothingHiddenIsWritten() {
 	}
 }
 
-// auditTellsNothingHidden fails when a Project Admin reads in the audit of a project
-// that it does not see. Its ids are random, so it cannot be compared.
+// auditTellsNothingHidden checks that a Project Admin reads of no hidden project in the audit.
+// The ids in the audit are random, so replies cannot be compared.
 func (p *pair) auditTellsNothingHidden() {
 	p.t.Helper()
 	for i, s := range p.services {

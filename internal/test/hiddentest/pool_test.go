@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// maker makes requests. It knows the visible assets and those that are hidden in
+// maker creates random requests, with Oids of visible assets and of assets that are hidden in
 // either service.
 type maker struct {
 	*rand.Rand
 	seen, hidden []string // Oids
-	names        []string // of hidden assets
-	made         []string // Oids of what requests made, in both services
-	marks        int      // instants known
-	n            int      // for names
+	names        []string // names of hidden assets
+	made         []string // Oids of assets that requests created in both services
+	marks        int      // number of stored instants
+	n            int      // counter for new names
 	nesting      int
 }
 
@@ -43,18 +43,18 @@ func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
 
-// oneOf is one of the words of a text.
+// oneOf returns a random word of a text.
 func (g *maker) oneOf(text string) string { return one(g, strings.Fields(text)) }
 
-// typeOf is the type in an Oid.
+// typeOf returns the type in an Oid.
 func typeOf(token string) *meta.Type {
 	name, _, _ := strings.Cut(token, ":")
 	t, _ := model.Type(name)
 	return t
 }
 
-// oid is an asset of a type, nil for any: one that is seen, one that is hidden in
-// one service or both, now and then one that is made up.
+// oid returns the Oid of an asset of a type, or of any type if t is nil. The asset is visible, or
+// hidden in at least one service, or rarely does not exist.
 func (g *maker) oid(t *meta.Type) string {
 	for range 8 {
 		from := g.seen
@@ -81,8 +81,8 @@ func (g *maker) oid(t *meta.Type) string {
 	return name + ":" + strconv.Itoa(1000+g.IntN(7*partIDs))
 }
 
-// spelled is an Oid as clients write it: now and then with a moment or with a
-// type above its own.
+// spelled returns an Oid as clients write it, sometimes with a moment or with the parent of its
+// type.
 func (g *maker) spelled(o string) string {
 	switch g.IntN(20) {
 	case 0:
@@ -96,7 +96,7 @@ func (g *maker) spelled(o string) string {
 	return o
 }
 
-// name is one that hidden assets have, or seen ones, or a part of it.
+// name returns a name of hidden or visible assets, or the beginning of one.
 func (g *maker) name() string {
 	s := g.oneOf("Mine Sub lee pal Sprint Crew Rhythm common tag0 tag1 hello seen Vex Qua admin")
 	switch n := g.IntN(10); {
@@ -111,12 +111,12 @@ func (g *maker) name() string {
 	return s
 }
 
-// number is one that a type gives.
+// number returns a Number as assets have it.
 func (g *maker) number() string {
 	return g.oneOf("S- D- E- TK- AT- I- R- G- TH- RP-") + strconv.Itoa(1001+g.IntN(3)*partIDs+g.IntN(20))
 }
 
-// made is a name of its own for a new asset.
+// newName returns a new name for a new asset.
 func (g *maker) newName() string {
 	g.n++
 	return "New " + strconv.Itoa(g.n)

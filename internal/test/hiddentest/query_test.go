@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// ask is a query as clients write it.
+// ask is a query, as clients write it.
 type ask struct {
 	From   string         `json:"from"`
 	Select []any          `json:"select,omitempty"` // text, or *ask
@@ -32,11 +32,11 @@ func (a *ask) String() string {
 	return string(b)
 }
 
-// queried are the types asked for, the frequent ones repeated.
+// queried lists the types of queries. Frequent types are repeated.
 var queried = strings.Fields(`Story Story Story Workitem Workitem PrimaryWorkitem Epic Defect Task Test Scope Scope Member Member Theme Goal Issue Request
 	Note Link Expression Conversation ChangeSet BuildRun BuildProject Actual BaseAsset Timebox Schedule Team RegressionSuite RegressionTest TestSet Role List`)
 
-// query makes a query.
+// query returns a random query.
 func (g *maker) query() *ask {
 	t, _ := model.Type(one(g, queried))
 	a := &ask{From: t.Name}
@@ -72,7 +72,7 @@ func (g *maker) query() *ask {
 	return a
 }
 
-// restrict gives an ask what its rows must satisfy.
+// restrict adds conditions to a query.
 func (g *maker) restrict(a *ask, t *meta.Type) {
 	for range g.IntN(3) {
 		a.Filter = append(a.Filter, g.filter(t, 2))
@@ -89,7 +89,7 @@ func (g *maker) restrict(a *ask, t *meta.Type) {
 	}
 }
 
-// column is a token or a nested select.
+// column returns a token or a nested select.
 func (g *maker) column(t *meta.Type) any {
 	if g.nesting > 1 || !g.chance(15) {
 		return g.path(t, selected, 3)
@@ -102,13 +102,13 @@ func (g *maker) column(t *meta.Type) any {
 	return sub
 }
 
-// use is what a path is for.
+// use is the purpose of a path.
 type use int
 
 const (
 	selected use = iota
 	filtered
-	sorted  // one value
+	sorted  // has only one value
 	grouped // ends in a relation
 )
 
@@ -117,8 +117,9 @@ func (g *maker) path(t *meta.Type, u use, depth int) string {
 	return p
 }
 
-// walk makes a token: some relations, what they end in, an aggregate of it. It
-// returns the kind of the end, and the type a relation there leads to.
+// walk returns a random token: relations, an attribute or relation at the end, and sometimes an
+// aggregate. It also returns the kind of the value, and the target type if the token ends in a
+// relation.
 func (g *maker) walk(t *meta.Type, u use, depth int) (path string, k meta.Kind, to *meta.Type) {
 	for {
 		p, many := "", false
@@ -141,7 +142,7 @@ func (g *maker) walk(t *meta.Type, u use, depth int) (path string, k meta.Kind, 
 		case u == grouped && k != meta.Relation, u != selected && k == meta.Blob:
 			continue
 		case u == filtered && dated, u == sorted && (dated || k == meta.Blob):
-			continue // the services' clocks differ
+			continue // the clocks of the services differ
 		case u == sorted && many, u != grouped && g.chance(20):
 			return p + g.aggregate(k), meta.Numeric, nil
 		}
@@ -155,13 +156,13 @@ func isDate(t *meta.Type) bool {
 	return ok && a.Kind == meta.Date
 }
 
-// liked are attributes taken more often than others.
+// liked lists attributes that are used more often than others.
 var liked = strings.Fields(`Name Number Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState Workitems OwnedWorkitems Dependencies
 	Dependants Customer Members Scopes SecurityScope ChangedBy CreatedBy ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith ID Moment
 	Mentions MentionedInExpressions ChangeSets BuildRuns Notes PersonalNotes Links Participants ContainedExpressions Description CanUpdate Viewers
 	CheckInactivate IsDeletable IsReadOnly History Prior Actuals Goals BlockingIssues Messages SecuredAssets DuplicateOf DuplicatedBy Timebox`)
 
-// attr is an attribute of a type that can be asked for.
+// attr returns a random attribute of a type for a query.
 func (g *maker) attr(t *meta.Type) *meta.Attr {
 	if g.chance(60) {
 		if a, ok := t.Attr(one(g, liked)); ok {
@@ -176,7 +177,7 @@ func (g *maker) attr(t *meta.Type) *meta.Attr {
 	}
 }
 
-// narrow makes what may stand behind a relation, and the type it leaves.
+// narrow returns a random text to write after a relation, and the type at its end.
 func (g *maker) narrow(a *meta.Attr) (string, *meta.Type) {
 	t, s := a.Related, ""
 	if len(t.Children) > 0 && g.chance(30) {
@@ -203,7 +204,7 @@ func (g *maker) aggregate(k meta.Kind) string {
 	return ".@" + g.oneOf("Count DistinctCount")
 }
 
-// filter makes some comparisons.
+// filter returns some random comparisons.
 func (g *maker) filter(t *meta.Type, terms int) string {
 	var all []string
 	for range 1 + g.IntN(terms) {
@@ -229,7 +230,7 @@ func (g *maker) filter(t *meta.Type, terms int) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// literal is a value of a kind, mostly one that something has.
+// literal returns a value of a kind, mostly one that an asset has.
 func (g *maker) literal(k meta.Kind, to *meta.Type) string {
 	switch k {
 	case meta.Relation:
@@ -258,7 +259,7 @@ func (g *maker) literal(k meta.Kind, to *meta.Type) string {
 	return g.name()
 }
 
-// smaller are copies of an ask with one thing left out, each.
+// smaller returns copies of a query, each without one part.
 func (a *ask) smaller() []*ask {
 	var all []*ask
 	try := func(change func(*ask)) {

@@ -14,8 +14,8 @@ import (
 type request struct {
 	kind, who, method, path string
 	header                  map[string]string
-	asks                    []*ask // the body, where it is queries
-	body                    string // else
+	asks                    []*ask // the body, if it is a list of queries
+	body                    string // any other body
 	writes                  bool
 }
 
@@ -34,7 +34,7 @@ func (r *request) String() string {
 	return r.kind + " by " + r.who + ": " + r.method + " " + r.path + "\n" + r.text()
 }
 
-// smaller are copies of a request that asks for less, each.
+// smaller returns copies of a request, each with less in its queries.
 func (r *request) smaller() []*request {
 	var all []*request
 	for i, a := range r.asks {
@@ -51,14 +51,14 @@ func (r *request) smaller() []*request {
 	return all
 }
 
-// kind is a kind of request, and how often it is taken.
+// kind is a kind of request. part is its weight among all kinds.
 type kind struct {
 	name string
 	make func(g *maker) *request
 	part int
 }
 
-// kinds are all there are.
+// kinds lists all kinds of requests.
 var kinds = []kind{
 	{"queries", (*maker).queries, 20},
 	{"queries among commands", (*maker).bulkQueries, 6},
@@ -81,7 +81,7 @@ var kinds = []kind{
 	{"operations by path", (*maker).operateByPath, 3},
 }
 
-// request makes one of a random kind.
+// request returns a request of a random kind.
 func (g *maker) request() *request {
 	sum := 0
 	for _, k := range kinds {
@@ -96,7 +96,7 @@ func (g *maker) request() *request {
 	return nil
 }
 
-// of makes a request of a kind.
+// of returns a request of a kind.
 func (g *maker) of(k kind) *request {
 	r := k.make(g)
 	r.kind = k.name
@@ -112,7 +112,7 @@ func (g *maker) queries() *request {
 		asks = append(asks, g.query())
 	}
 	if p, ok := asks[0].Page.(map[string]any); ok && p["after"] != nil && g.chance(50) {
-		p["after"] = "{next}" // of another query: mostly refused
+		p["after"] = "{next}" // a cursor of another query, which is mostly refused
 	}
 	return &request{method: "POST", path: "/query.v1", asks: asks}
 }
@@ -123,7 +123,7 @@ func (g *maker) bulkQueries() *request {
 	return r
 }
 
-// parameters makes a URL's query of names and values.
+// parameters returns the query of a URL from names and values. Empty values are left out.
 func parameters(pairs ...string) string {
 	v := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -134,7 +134,7 @@ func parameters(pairs ...string) string {
 	return "?" + v.Encode()
 }
 
-// selection makes the parameters of a read by path.
+// selection returns the parameters of a read by path.
 func (g *maker) selection(t *meta.Type) string {
 	var sel, sort []string
 	for range g.IntN(4) {
@@ -161,7 +161,7 @@ func (g *maker) collection() *request {
 	return &request{method: "GET", path: "/rest-1.v1/Data/" + t.Name + g.selection(t)}
 }
 
-// byPath is an asset in a path.
+// byPath returns the path of a random asset, and its type.
 func (g *maker) byPath() (path string, t *meta.Type) {
 	o := g.oid(nil)
 	return strings.ReplaceAll(o, ":", "/"), typeOf(o)
@@ -187,7 +187,7 @@ func (g *maker) versions() *request {
 	return &request{method: "GET", path: "/rest-1.v1/Hist/" + path + g.selection(t)}
 }
 
-// stream is the stream of an asset, a part of it as a rule.
+// stream reads the activity stream of an asset, mostly only a part of it.
 func (g *maker) stream() *request {
 	maxCount, verbs, anchor, after := "", "", "", ""
 	if g.chance(60) {
@@ -239,7 +239,7 @@ func (g *maker) roles() *request {
 	return &request{method: "GET", path: "/api/ProjectRoles/" + by + parameters("where", where)}
 }
 
-// forbidden is what members may not: that, too, is the same.
+// forbidden returns a request that members may not send. Its replies must be equal, too.
 func (g *maker) forbidden() *request {
 	switch g.IntN(5) {
 	case 0:

@@ -27,20 +27,19 @@ var model = meta.Default()
 
 const adminPassword = "the hidden test's own password"
 
-// service is alds on a database of its own, with what one of the two variants of
-// the world has.
+// service is alds on a separate database, with one of the two variants of hidden assets.
 type service struct {
 	d     *db.DB
 	base  string // http://host:port/instance
 	oids  map[string]string
 	told  []string // names of hidden assets
-	marks []string // instants at which both services had answered the same requests
-	next  string   // the cursor of the last answer that had one
+	marks []string // instants; before each, both services had answered the same requests
+	next  string   // the cursor of the last reply that had one
 	later string   // the id of the last asynchronous request
 	http  http.Client
 }
 
-// settings are those of the service, on a database.
+// settings returns the settings of the service for a database.
 func settings(t *testing.T, url, addr string) func(string) string {
 	env := map[string]string{
 		"ALDS_ADDR": addr, "ALDS_ADMIN_PASSWORD": adminPassword, "ALDS_DATA_DIR": t.TempDir(),
@@ -49,7 +48,7 @@ func settings(t *testing.T, url, addr string) func(string) string {
 	return func(name string) string { return env[name] }
 }
 
-// start makes a database, fills it and runs the service on it until the test ends.
+// start creates a database, fills it and runs the service on it until the test ends.
 func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *service {
 	t.Helper()
 	url, addr, log := testdb.URL(t, dialect), testproc.FreeAddr(t), &testproc.Log{}
@@ -79,7 +78,7 @@ func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *s
 	return s
 }
 
-// reply is what came.
+// reply is the response to a request.
 type reply struct {
 	status int
 	header http.Header
@@ -116,8 +115,8 @@ func login(who string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(who+":"+password))
 }
 
-// fill puts in what differs between the services though it means the same: an
-// instant, the cursor of the last answer, the id of the last asynchronous request.
+// fill replaces placeholders by values that differ between the services but mean the same: an
+// instant, the cursor of the last reply, or the id of the last asynchronous request.
 func (s *service) fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text

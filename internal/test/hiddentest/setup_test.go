@@ -14,17 +14,17 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// script is commands that fill a service, in order.
+// script is a list of commands that fill a service, in order.
 type script struct {
 	s        *service
 	commands []any
-	labels   []string // of what they create, in order
+	labels   []string // labels of the created assets, in order
 }
 
 type attrs = map[string]any
 
-// create makes an asset. The label is its alias here and what Oids are kept under.
-// Values may be labels.
+// create adds a command that creates an asset. The label is its alias in the script, and later
+// the key of its Oid. Values may contain aliases.
 func (p *script) create(label, typ string, values attrs) string {
 	alias := "@" + label
 	values = clean(values)
@@ -34,17 +34,17 @@ func (p *script) create(label, typ string, values attrs) string {
 	return alias
 }
 
-// run runs an operation.
+// run adds a command that runs an operation.
 func (p *script) run(from, op string, args attrs) {
 	p.commands = append(p.commands, attrs{"from": from, "execute": attrs{"op": op, "args": args}})
 }
 
-// update changes an asset.
+// update adds a command that changes an asset.
 func (p *script) update(from string, values attrs) {
 	p.commands = append(p.commands, attrs{"from": from, "update": values})
 }
 
-// of is the Oid that a label stands for, in this script or one before.
+// of returns the Oid for a label of an earlier script, or the alias for a label of this script.
 func (p *script) of(label string) string {
 	if o, ok := p.s.oids[label]; ok {
 		return o
@@ -52,7 +52,7 @@ func (p *script) of(label string) string {
 	return "@" + label
 }
 
-// clean leaves out what has no value, in lists too.
+// clean removes nil values, also from lists.
 func clean(values attrs) attrs {
 	for name, v := range values {
 		switch v := v.(type) {
@@ -65,8 +65,8 @@ func clean(values attrs) attrs {
 	return values
 }
 
-// carryOut executes a script on the database, by engines of its own: they reserve
-// ids in blocks, which end with them.
+// carryOut executes a script on the database with new engines. Engines reserve ids in blocks, so
+// an old engine would not follow level.
 func (p *script) carryOut(t *testing.T) {
 	t.Helper()
 	creds, err := auth.New(p.s.d.Lookup(), model, auth.Options{})
@@ -97,15 +97,14 @@ func (p *script) carryOut(t *testing.T) {
 	}
 }
 
-// The sequences begin a new range for each part of the set-up, so that what is
-// made afterwards gets the same of all in both services, however much the part
-// has made.
+// Each part of the set-up begins with new ranges of the sequences. So later parts get
+// the same ids and ranks in both services, however many assets an earlier part has created.
 const (
 	partIDs   = 2000
 	partRanks = 32 * 1000
 )
 
-// level moves all sequences to where a part of the set-up begins.
+// level moves all sequences to the beginning of a part of the set-up.
 func (s *service) level(t *testing.T, part int64) {
 	t.Helper()
 	to := map[string]int64{"id": 1000 + part*partIDs, "moment": 1000 + part*partIDs, "audit": part * partIDs}
@@ -125,7 +124,7 @@ func (s *service) level(t *testing.T, part int64) {
 	}
 }
 
-// sequence sets a sequence, which may not be there yet.
+// sequence sets a sequence, which may not exist yet.
 func (s *service) sequence(t *testing.T, name string, value int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -138,7 +137,7 @@ func (s *service) sequence(t *testing.T, name string, value int64) {
 	}
 }
 
-// raise moves a sequence that is in use.
+// raise changes a sequence that is in use.
 func (s *service) raise(t *testing.T, name string, value int64) {
 	t.Helper()
 	if _, err := s.d.Exec(t.Context(), `UPDATE sequence SET value = ? WHERE name = ?`, value, name); err != nil {
@@ -146,7 +145,8 @@ func (s *service) raise(t *testing.T, name string, value int64) {
 	}
 }
 
-// sequences are the sequences but those that a process reserves blocks of.
+// sequences returns the values of the sequences, except those from which a process reserves
+// blocks.
 func (s *service) sequences(t *testing.T) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
@@ -169,13 +169,14 @@ func (s *service) sequences(t *testing.T) map[string]int64 {
 	return all
 }
 
-// callers are the members that send requests. None sees the project Vault, nor the
-// project Deep below their own. A Project Admin sees all members, so it sends only
-// what tells nothing of them.
+// callers lists the members that send requests, with their roles in the project Mine. None of
+// them sees the vault or the hidden project below Mine. The Project Admin pam sees all members,
+// so pam sends only requests whose replies show no members.
 var callers = map[string]string{"lee": "Role:4", "obs": "Role:8", "cus": "Role:7", "tes": "Role:6", "pam": "Role:2"}
 
-// fillService makes a variant of the world: what lies around, what the callers see,
-// and what hangs on that.
+// fillService returns a function that creates a variant of the world: hidden assets, visible
+// assets, and hidden assets that refer to visible assets. If leak is set, the callers get this
+// role in the vault.
 func fillService(variant int, leak string) func(t *testing.T, s *service) {
 	return func(t *testing.T, s *service) {
 		h := newHider(variant)
@@ -200,8 +201,8 @@ func fillService(variant int, leak string) func(t *testing.T, s *service) {
 	}
 }
 
-// caps hides as many assets of each rank space in both services, so that visible
-// ones have the same neighbours.
+// caps creates the same number of hidden assets of each rank space in both services, so that
+// visible assets have the same neighbours.
 func caps(p *script, h *hider, part int) {
 	vault := p.of("vault")
 	for i := range 6 {
@@ -213,7 +214,8 @@ func caps(p *script, h *hider, part int) {
 	}
 }
 
-// visible is what the callers see. What it names of the hidden differs.
+// visible creates the assets that the callers see. Their references to hidden assets differ
+// between the services.
 func visible(p *script, h *hider) {
 	p.create("mine", "Scope", attrs{"Name": "Mine", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
 	p.create("sub", "Scope", attrs{"Name": "Sub", "Parent": "@mine", "BeginDate": "2026-01-01"})
@@ -236,12 +238,12 @@ func visible(p *script, h *hider) {
 		})
 		p.create(fmt.Sprintf("task%d", i), "Task", attrs{"Name": fmt.Sprintf("Task %d", i), "Parent": fmt.Sprintf("@story%d", i), "ToDo": i, "Owners": []string{"@lee"}})
 	}
-	p.run("@story7", "Breakdown", attrs{}) // its epic is moved out of sight
+	p.run("@story7", "Breakdown", attrs{}) // creates an epic, which the next command hides
 	p.commands = append(p.commands, attrs{"from": "Epic", "where": attrs{"Name": "Story 7"}, "update": attrs{"Scope": p.of("vault")}})
 	nearby(p, h)
 }
 
-// nearby is what the callers see around their backlog.
+// nearby creates the visible assets around the backlog of the callers.
 func nearby(p *script, h *hider) {
 	for i := range 3 {
 		p.create(fmt.Sprintf("defect%d", i), "Defect", attrs{"Name": fmt.Sprintf("Defect %d", i), "Scope": "@mine", "DuplicateOf": h.some(p, "Defect"), "VerifiedBy": h.some(p, "Member")})

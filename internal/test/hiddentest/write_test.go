@@ -9,16 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// made are the types of new assets, the frequent ones repeated.
+// made lists the types of new assets. Frequent types are repeated.
 var made = strings.Fields(`Story Story Story Defect Epic Task Task Test Theme Goal Issue Request Note Note Link Actual Scope Conversation Expression
 	ChangeSet BuildRun Retrospective TestSet Message Member Timebox RegressionSuite RegressionTest Environment BuildProject Schedule Team StoryStatus`)
 
-// untouched are attributes that would end the logins of the callers, and ranks of
-// lists.
+// untouched lists attributes whose change would end the logins of the callers.
 var untouched = strings.Fields("Password Username IsLoginDisabled")
 
-// writable are the attributes of a type that a write may name: most of those that
-// can be written, and now and then any.
+// writable returns a random attribute for a write, rarely a read-only one.
 func (g *maker) writable(t *meta.Type) *meta.Attr {
 	for {
 		a := one(g, t.Attrs)
@@ -34,8 +32,8 @@ func (g *maker) writable(t *meta.Type) *meta.Attr {
 	}
 }
 
-// value is one of an attribute: for relations an Oid, a name, a number, a query or
-// a new asset.
+// value returns a random value of an attribute. For a relation it is an Oid, a name, a Number, a
+// query or a new asset.
 func (g *maker) value(a *meta.Attr) any {
 	if a.Name == "TaggedWith" {
 		return g.tag()
@@ -58,11 +56,11 @@ func (g *maker) value(a *meta.Attr) any {
 	return g.oid(a.Related)
 }
 
-// tag is one for visible assets: api/tags tells of a tag that the caller sees how
-// often it is used in all (interface 4.6), so hidden assets have other tags.
+// tag returns a tag for visible assets. api/tags counts all uses of a tag that the caller sees
+// (interface 4.6), so hidden assets have other tags.
 func (g *maker) tag() string { return g.oneOf("common tag0 tag1 tag2 fresh Vex Qua") }
 
-// change is what an update says of an attribute.
+// change returns a random change of an attribute, in one of the forms of an update.
 func (g *maker) change(a *meta.Attr) any {
 	if a.Kind == meta.Rank {
 		return g.rank(a)
@@ -81,8 +79,9 @@ func (g *maker) change(a *meta.Attr) any {
 	return []any{g.value(a)}
 }
 
-// rank is a place of an asset: a rank among the visible, an asset, or a name.
-// Around a rank of hidden assets others would be free in each service.
+// rank returns a random place for an asset: next to a rank in the range of visible assets, next
+// to an asset, or next to a name. It uses no rank of hidden assets, because the free ranks around
+// them differ between the services.
 func (g *maker) rank(a *meta.Attr) any {
 	switch g.IntN(3) {
 	case 0:
@@ -93,7 +92,7 @@ func (g *maker) rank(a *meta.Attr) any {
 	return attrs{g.oneOf("Before After"): g.oid(a.On)}
 }
 
-// newAsset is a create of a type: mostly with what it needs, and more.
+// newAsset returns a create of a type, mostly with its required attributes and some others.
 func (g *maker) newAsset(name string) attrs {
 	g.nesting++
 	defer func() { g.nesting-- }()
@@ -127,7 +126,7 @@ func (g *maker) newAsset(name string) attrs {
 	return values
 }
 
-// set is the changes of an update.
+// set returns the changes of an update.
 func (g *maker) set(t *meta.Type) attrs {
 	values := attrs{}
 	for range 1 + g.IntN(3) {
@@ -137,7 +136,7 @@ func (g *maker) set(t *meta.Type) attrs {
 	return values
 }
 
-// commands is a request of some commands.
+// commands returns a request with some commands.
 func (g *maker) commands(all ...any) *request {
 	if g.chance(10) {
 		all = append([]any{attrs{"config": g.oneOf("atomic counts-only")}}, all...)
@@ -157,7 +156,7 @@ func (g *maker) creates() *request {
 	if g.chance(70) {
 		return g.commands(g.newAsset(one(g, made)))
 	}
-	// What a request makes is used in it.
+	// The other commands use the new asset of the first.
 	first := g.newAsset(one(g, made))
 	t, _ := model.Type(first["AssetType"].(string))
 	a := g.writable(t)
@@ -177,8 +176,8 @@ func (g *maker) updates() *request {
 	return r
 }
 
-// few is a filter that few assets satisfy, so that a request leaves something to
-// the others.
+// few returns a filter that few assets match. So one request does not use up the assets that later
+// requests need.
 func (g *maker) few(t *meta.Type) []string {
 	if g.chance(50) {
 		return []string{"ID='" + g.oid(t) + "'|ID='" + g.oid(t) + "'", g.filter(t, 1)}
@@ -191,7 +190,8 @@ func (g *maker) updatesByQuery() *request {
 	return g.commands(attrs{"from": t.Name, "filter": g.few(t), "update": g.set(t)})
 }
 
-// operation is one of a type, with its arguments. Few delete something.
+// operation returns a random operation of a type, with its arguments. Operations that close or
+// delete an asset are less likely.
 func (g *maker) operation(t *meta.Type) any {
 	if len(t.Ops) == 0 {
 		return "Delete"
@@ -215,7 +215,7 @@ func (g *maker) operation(t *meta.Type) any {
 	return attrs{"op": op.Name, "args": args}
 }
 
-// operated are types with operations, those with many repeated.
+// operated lists types with operations. Types with many operations are repeated.
 var operated = strings.Fields("Story Story Story Story Defect TestSet TestSet Task Test Epic Epic Scope Scope Member Timebox Issue BuildProject Expression Note Message")
 
 func (g *maker) operations() *request {
@@ -239,14 +239,14 @@ func (g *maker) asynchronous() *request {
 	return r
 }
 
-// attributes is the body of a write by path.
+// attributes returns the body of a write by path.
 func (g *maker) attributes(values attrs) string {
 	for name, v := range values {
 		switch v.(type) {
 		case string, []any:
 			values[name] = attrs{"value": v}
 		default:
-			delete(values, name) // forms of api/asset
+			delete(values, name) // only api/asset has the other forms
 		}
 	}
 	return text(attrs{"Attributes": values})
