@@ -7,38 +7,39 @@ import (
 	"strings"
 )
 
-// cell is one thing that one member does on one path to an asset of one type.
+// cell is one test case: one member does one thing, on one path, to an asset of one type.
 type cell struct {
 	who             *member
 	typ, verb, path string
 	name            string  // the attribute or operation
-	slots           []*slot // the assets it is about: $0, $1, ...
-	changes         bool    // the last of slots is changed where it may be
-	parts           []part  // one after another, until one may not be
-	whole           bool    // nothing is made where one may not be
-	command         attrs   // of a bulk request
-	url             string  // else the request by path
+	slots           []*slot // the assets of the cell: $0, $1, ...
+	changes         bool    // if the cell succeeds, the last of slots must change
+	parts           []part  // commands in order; the first that fails is the last
+	whole           bool    // if one part fails, no part creates anything
+	command         attrs   // the command of a bulk request
+	url             string  // otherwise the path of the request
 	body            attrs
-	noMatch         bool // an asset that is not seen is not found, which is no failure
+	noMatch         bool // an asset that the member does not see is not found, without a failure
 	want            outcome
 	got             outcome
 }
 
-// part is one command of a cell: what it needs, and what it makes.
+// part is one command of a cell: the assets that it names, the rights that it needs, and the
+// assets that it creates.
 type part struct {
-	uses   []use // what must be seen, the asset that is written first
+	uses   []use // the assets that the member must see; the written asset is first
 	needs  []need
 	makes  []string
-	raises bool // it moves a project to where somebody has a role that its sender may not give
+	raises bool // it moves a project to where somebody gets a role that the sender may not give
 }
 
-// need is a right that a command needs.
+// need is a right to a thing that a command needs.
 type need struct {
 	thing
 	verb, name string
 }
 
-// texts are the answers to somebody who does not have the right.
+// texts returns the possible messages to a member without the right.
 func (n need) texts() []string {
 	var all []string
 	if word := map[string]string{create: "Create", change: "Change", del: "Delete", relate: "Relate"}[n.verb]; word != "" {
@@ -53,13 +54,13 @@ func (n need) texts() []string {
 	return all
 }
 
-// use is an asset that a request names, and the answer where it is not seen.
+// use is an asset that a request names, and the message if the member does not see it.
 type use struct {
 	slot *slot
 	text string
 }
 
-// The ways in which a cell ends.
+// These are the ways in which a cell can end.
 const (
 	done     = "done"
 	denied   = "denied"
@@ -68,7 +69,7 @@ const (
 	nothing  = "nothing found"
 )
 
-// outcome is how a cell ended, or must end, with one of the texts.
+// outcome is how a cell ended or must end. texts holds the possible messages.
 type outcome struct {
 	how   string
 	texts []string
@@ -76,8 +77,8 @@ type outcome struct {
 
 func (o outcome) String() string { return strings.Join(append([]string{o.how}, o.texts...), " ") }
 
-// expect computes the outcome of a cell: its commands are carried out until one
-// names what is not seen, or needs a right that is not there.
+// expect computes the outcome of a cell. Its parts are carried out until one names an asset that
+// the member does not see, or needs a right that the member does not have.
 func (c *cell) expect(t *table) outcome {
 	for _, p := range c.parts {
 		switch all := p.unseen(c.who); {
@@ -95,7 +96,7 @@ func (c *cell) expect(t *table) outcome {
 	return outcome{how: done}
 }
 
-// unseen are the answers about what a member does not see.
+// unseen returns the messages for the assets that a member does not see.
 func (p part) unseen(w *member) []string {
 	var all []string
 	for _, u := range p.uses {
@@ -106,7 +107,7 @@ func (p part) unseen(w *member) []string {
 	return all
 }
 
-// refused reports whether rights are missing, and the answers that this may get.
+// refused reports whether a right is missing, and returns the possible messages.
 func (p part) refused(t *table, w *member) (is bool, all []string) {
 	for _, n := range p.needs {
 		if !t.may(w, n.thing, n.verb, n.name) {
@@ -119,7 +120,7 @@ func (p part) refused(t *table, w *member) (is bool, all []string) {
 	return is, all
 }
 
-// makes are the types of the assets that a cell makes, once for each.
+// makes returns the types of the assets that a cell creates, one entry for each asset.
 func (c *cell) makes(t *table) []string {
 	var all []string
 	for _, p := range c.parts {
@@ -134,7 +135,7 @@ func (c *cell) makes(t *table) []string {
 	return all
 }
 
-// differs reports whether a cell ended otherwise than it must.
+// differs reports whether the outcome of a cell is wrong.
 func (c *cell) differs() bool {
 	if c.want.how != c.got.how {
 		return true
@@ -150,7 +151,7 @@ func (c *cell) String() string {
 	return fmt.Sprintf("%s: %s %s, %s: want %s, got %s", c.who, c.verb, name, c.path, c.want, c.got)
 }
 
-// fill puts what the placeholders of a value stand for in their place.
+// fill replaces the placeholders in a value.
 func (w *world) fill(c *cell, v any) any {
 	switch x := v.(type) {
 	case string:

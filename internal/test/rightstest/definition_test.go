@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestDefinitions has each role, as the DefaultRole of a member, add a custom
-// attribute and a list, change, retire and delete them with their data, in a request
-// of many commands, by path, later and in a preview. Who may is computed from
-// rights.yaml alone.
+// TestDefinitions checks which roles may add, change, retire and delete custom attributes and
+// lists, and delete them with their data. A member with each role as its DefaultRole tries this
+// in a bulk request, by path, in an asynchronous request and in a preview. The expected results
+// are computed from rights.yaml alone.
 func TestDefinitions(t *testing.T) {
 	w := &world{t: t, url: start(t, "sqlite"), rights: readTable(t)}
 	made := w.must(
@@ -33,8 +33,9 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// define adds, changes and retires definitions, and returns what was added. Nobody can
-// delete one with its data who does not know of how many assets.
+// define adds, changes and retires definitions. It returns the Oids of the added definitions. It
+// also tries to delete a definition with its data, but states a wrong number of assets. This must
+// fail for everybody.
 func (w *world) define(login string, made []string, may bool) []string {
 	w.t.Helper()
 	b := w.send(login, []any{
@@ -67,8 +68,8 @@ func (w *world) define(login string, made []string, may bool) []string {
 	return own
 }
 
-// deleteLater deletes a member's own definitions with their data, in a request that is
-// accepted and executed later. Who may not, and has none, tries one of another.
+// deleteLater deletes the definitions that a member added, with their data, in an asynchronous
+// request. A member without the right has no definitions, and tries to delete another one.
 func (w *world) deleteLater(login, other string, own []string, may bool) {
 	w.t.Helper()
 	want := map[int]string{}
@@ -84,8 +85,8 @@ func (w *world) deleteLater(login, other string, own []string, may bool) {
 	}
 }
 
-// defineByPath adds, changes and retires definitions by one request each. What was
-// retired is brought back for the next member.
+// defineByPath adds, changes and retires definitions, in one request each. The administrator then
+// reactivates the retired definition for the next member.
 func (w *world) defineByPath(login string, made []string, may bool) {
 	w.t.Helper()
 	want := http.StatusForbidden

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// slot is an asset of the administrator that cells are about. What no cell may
-// change is one for all cells; what a cell may change is its own.
+// slot is an asset of the administrator that cells use. If no cell may change it, all cells with
+// the same key share it. If a cell may change it, only that cell uses it.
 type slot struct {
 	thing
-	key    string // what else it is: cells with equal keys share one
+	key    string // cells with equal keys share one asset
 	attrs  attrs
-	first  []string // operations of the administrator on it
-	by     *member  // who is said to have made it
+	first  []string // operations of the administrator on it, before the cells run
+	by     *member  // the member that is recorded as its creator
 	oid    string
 	moment string
 }
 
-// fixture is an asset of a type, somebody's own or not, in the state in which an
-// operation may run.
+// fixture returns a slot for an asset of a type, in a state in which op may run. The asset
+// belongs to own, or to somebody else if own is nil.
 func (w *world) fixture(typ string, own *member, op string) *slot {
 	s := &slot{thing: w.rights.thingOf(typ, own), key: typ, attrs: made(typ), by: own}
 	switch typ {
@@ -52,8 +52,8 @@ func (w *world) fixture(typ string, own *member, op string) *slot {
 	return s
 }
 
-// ownersOf are whose an asset of a type may be: the member's and somebody else's,
-// where it matters.
+// ownersOf returns the owners with which an asset of a type must be tested. These are the member
+// and somebody else (nil), or only nil if owners have no special rights.
 func (w *world) ownersOf(typ string, m *member) []*member {
 	if w.rights.isOwn(typ) {
 		return []*member{m, nil}
@@ -61,7 +61,7 @@ func (w *world) ownersOf(typ string, m *member) []*member {
 	return []*member{nil}
 }
 
-// add finishes a cell: which assets it is about.
+// add adds a cell to the world. An asset that the cell cannot change is replaced by a shared asset.
 func (w *world) add(c *cell) {
 	for i, s := range c.slots {
 		if s.oid != "" {
@@ -84,7 +84,7 @@ func (w *world) add(c *cell) {
 	w.cells[c.who] = append(w.cells[c.who], c)
 }
 
-// usesOf are the assets that the attributes of a type name.
+// usesOf returns the assets that the attributes of a type name.
 func (w *world) usesOf(c *cell, typ string, a attrs) []use {
 	var all []use
 	for _, name := range slices.Sorted(maps.Keys(a)) {

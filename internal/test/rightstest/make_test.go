@@ -7,13 +7,16 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// attrs are the attributes of a command. A text that begins with $ stands for
-// something: $target and the like for an asset, $0, $1 for the assets that the cell
-// is about, $me for the member itself, $name for a name nobody else has, $n for a
-// number nobody else has.
+// attrs are the attributes of a command. A text that begins with $ is a placeholder:
+//
+//	$0, $1         an asset of the cell
+//	$me            the member of the cell
+//	$tag           a tag of the first asset of the cell
+//	$name, $n      a new name, a new number
+//	$target, etc.  an asset of the set-up, by its key in world.base
 type attrs map[string]any
 
-// makes is what an asset of a type needs beside a name.
+// makes lists the attributes that a new asset of a type needs besides a name.
 var makes = map[string]attrs{
 	"Story":  {"Scope": "$target", "Custom_Weight": "$n"},
 	"Defect": inScope, "Epic": inScope, "Theme": inScope, "Goal": inScope, "Issue": inScope, "Request": inScope,
@@ -41,7 +44,7 @@ var makes = map[string]attrs{
 
 var inScope = attrs{"Scope": "$target"}
 
-// changes are the attribute that is changed of a type, where it is not Description.
+// changes lists the attribute that cells change, for types where it is not Description.
 var changes = map[string]attrs{
 	"Note": {"Content": "$name"}, "Link": {"URL": "$name"}, "EmbeddedImage": {"ContentType": "$name"}, "Image": {"ContentType": "$name"},
 	"Actual": {"Reference": "$name"}, "Capacity": {"Value": "$n"}, "Role": {"Name": "$name"}, "State": {"Code": "$name"},
@@ -49,22 +52,22 @@ var changes = map[string]attrs{
 	"Conversation": {"Participants": []any{"$me"}}, "Expression": {"Content": "$name"}, "MessageReceipt": {"IsArchived": true},
 }
 
-// custom are the custom attributes of a type, each of which is changed by itself.
+// custom lists the custom attributes of a type. Each is changed in a separate cell.
 var custom = map[string]attrs{"Story": {"Custom_Weight": "$n", "Custom_Reviewers": []any{"$me"}}}
 
-// before are the operations that bring a new asset to where another one may run.
+// before lists the operation that makes another operation possible on a new asset.
 var before = map[string]string{"Undelete": "Delete", "Reactivate": "Inactivate", "Activate": "Inactivate", "EpicToStory": "StoryToEpic", "MarkAsUnread": "MarkAsRead", "MarkAsUnarchived": "MarkAsArchived"}
 
-// timeboxIn is the State of a timebox in which an operation may run.
+// timeboxIn lists the State of a timebox in which an operation may run.
 var timeboxIn = map[string]string{"Activate": "State:100", "Close": "State:101", "MakeFuture": "State:101", "Reactivate": "State:102"}
 
-// owners are the relations that say whose own an asset is.
+// owners lists the relation to the owner of an asset, by type.
 var owners = map[string]string{"Expression": "Author", "MessageReceipt": "Recipient", "BaseSubscription": "Subscriber"}
 
-// placeless are the types of own assets that never have a project.
+// placeless lists the types with an owner whose assets never have a project.
 var placeless = []string{"Conversation", "Expression", "Image", "BaseSubscription"}
 
-// made are the attributes of a new asset of a type.
+// made returns the attributes of a new asset of a type.
 func made(typ string) attrs {
 	a := maps.Clone(makes[typ])
 	if a == nil {
@@ -76,7 +79,7 @@ func made(typ string) attrs {
 	return a
 }
 
-// changed is the attribute of a type that a cell changes, and its value.
+// changed returns the attribute of a type that a cell changes, and its value.
 func changed(typ string) (name string, v any) {
 	for name, v := range changes[typ] {
 		return name, v
@@ -92,7 +95,7 @@ func typeNamed(name string) *meta.Type {
 	return t
 }
 
-// types are the types that have assets.
+// types returns the types that have assets.
 func types() []string {
 	var all []string
 	for _, t := range model.Types {
@@ -103,8 +106,9 @@ func types() []string {
 	return all
 }
 
-// stands reports whether a type is the first of its kind whose assets lie in projects
-// as its own do.
+// stands reports whether a type is the first of its group. A group is all types with the same kind
+// of rights, whose assets belong to projects in the same way. On most paths, only the first type of
+// a group is tested.
 func (t *table) stands(typ string) bool {
 	likewise := func(name string) [7]any {
 		m := typeNamed(name)
@@ -119,11 +123,11 @@ func (t *table) stands(typ string) bool {
 	return false
 }
 
-// isOwn reports whether assets of a type are somebody's own.
+// isOwn reports whether the rights to assets of a type depend on their owner.
 func (t *table) isOwn(typ string) bool { return t.Kinds[t.kindOf(typ, "")].Own }
 
-// thingOf is an asset of a type that lies where cells are about; for a new project
-// that is its parent.
+// thingOf returns an asset of a type in the project of the cells. For a new project, that is its
+// parent.
 func (t *table) thingOf(typ string, own *member) thing {
 	x := thing{typ: typ, own: own}
 	story := thing{typ: "Story", in: []*project{target}}
@@ -137,7 +141,7 @@ func (t *table) thingOf(typ string, own *member) thing {
 	return x
 }
 
-// secured is where what hangs on an asset lies.
+// secured returns the projects to which other assets belong through an asset.
 func secured(x thing) []*project {
 	t := typeNamed(x.typ)
 	switch {

@@ -13,7 +13,7 @@ import (
 
 var verbs = []string{create, change, operate, del, relate}
 
-// takes are the paths, and the verbs that each can say.
+// takes lists the paths, and the verbs that each path can have.
 var takes = []struct {
 	path  string
 	verbs []string
@@ -32,7 +32,7 @@ var takes = []struct {
 	{byPreview, verbs},
 }
 
-// The reasons for which there is no cell of a type, a verb and a path.
+// These are the reasons why a combination of a type, a verb and a path has no cell.
 const (
 	otherVerb   = "the path does not say the verb"
 	noOperation = "the type has no operations but Delete and Undelete"
@@ -45,7 +45,7 @@ const (
 	oneOfKind   = "one type stands for those of its kind that lie in projects likewise, on all but the plain paths"
 )
 
-// why is the reason for which there is no cell; "" where there must be some.
+// why returns the reason why a combination has no cell, or an empty text if it must have one.
 func (t *table) why(typ, verb, path string, verbs []string) string {
 	switch {
 	case typ == "custom attribute":
@@ -76,7 +76,8 @@ func (t *table) why(typ, verb, path string, verbs []string) string {
 	return ""
 }
 
-// kindOfCells is a combination of a type, a verb and a path, and why there is no cell of it.
+// kindOfCells is a combination of a type, a verb and a path. without is the reason if it has no
+// cell.
 type kindOfCells struct{ typ, verb, path, without string }
 
 func (t *table) kindsOfCells(types []string) (all []kindOfCells) {
@@ -99,33 +100,33 @@ func hasOperations(typ string) bool {
 	return false
 }
 
-// world is the service with all that cells need.
+// world is the service with everything that cells need.
 type world struct {
 	t      *testing.T
 	url    string
 	rights *table
-	seed   uint64 // of the sample
+	seed   uint64 // seed of the sample
 
 	members  []*member
-	acting   []*member        // those with cells
-	base     map[string]*slot // by placeholder
-	standing map[string]*slot // by key
+	acting   []*member        // members with cells
+	base     map[string]*slot // assets of the set-up, by placeholder
+	standing map[string]*slot // shared assets, by key
 	slots    []*slot
 	cells    map[*member][]*cell
-	names    *atomic.Int64 // given so far
-	told     *atomic.Int64 // how often an attribute was asked that tells of a right
+	names    *atomic.Int64 // number of names so far
+	told     *atomic.Int64 // how often an attribute that shows a right was read
 	wrong    *findings
 }
 
-// findings are the cells that went wrong, by what they have in common.
+// findings holds the wrong cells, by path, verb, type and error.
 type findings struct {
 	sync.Mutex
 	cells map[string][]*cell
 }
 
-// TestMatrix does everything as everybody and compares: with SQLite. With a server, of
-// whose answers other tests tell, each role acts from one of the places. The short form
-// is a sample of that.
+// TestMatrix carries out the cells and compares the outcomes. With SQLite, each role acts from
+// every place. With a server, each role acts from only one place, because other tests compare the
+// answers of servers and SQLite. With -short, only a sample of the cells runs.
 func TestMatrix(t *testing.T) {
 	seed := testseed.New(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -161,7 +162,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// oneOfEachRole returns a member of each role, from one place after the other.
+// oneOfEachRole returns one member of each role. The places take turns.
 func oneOfEachRole(members []*member) (some []*member) {
 	for i, m := range members {
 		if role := i / len(places); i%len(places) == role%len(places) {
@@ -171,7 +172,7 @@ func oneOfEachRole(members []*member) (some []*member) {
 	return some
 }
 
-// plan makes the cells of all combinations, and prints how many there are.
+// plan creates the cells of all combinations, and logs how many there are.
 func (w *world) plan() {
 	without, count := map[string]int{}, map[string]int{}
 	all := append(types(), "webhook", "tag", "custom attribute")
@@ -226,7 +227,7 @@ func (w *world) print(count, without map[string]int) {
 	}
 }
 
-// report fails the test for what was wrong, a few examples of each kind.
+// report fails the test for the wrong cells, with a few examples of each kind.
 func (w *world) report() {
 	for _, key := range slices.Sorted(maps.Keys(w.wrong.cells)) {
 		cells := w.wrong.cells[key]

@@ -20,8 +20,8 @@ const (
 	byPreview  = "preview"
 )
 
-// cellsOf are the cells of a member for a combination; none: there is no such
-// combination.
+// cellsOf returns the cells of a member for a combination. It returns none if the combination
+// does not exist.
 func (w *world) cellsOf(m *member, typ, verb, path string) []*cell {
 	switch path {
 	case byNesting:
@@ -53,8 +53,8 @@ func (w *world) cellsOf(m *member, typ, verb, path string) []*cell {
 	return all
 }
 
-// creates are cells that make an asset: the member's own, and one that is to be
-// somebody else's.
+// creates returns cells that create an asset: one that belongs to the member and, if the type has
+// owners, one that belongs to somebody else.
 func (w *world) creates(m *member, typ string) []*cell {
 	c := &cell{who: m, typ: typ, verb: create}
 	a := made(typ)
@@ -80,7 +80,7 @@ func (w *world) creates(m *member, typ string) []*cell {
 	return []*cell{c, other}
 }
 
-// onAsset is a cell about one asset that is there.
+// onAsset returns a cell about one existing asset.
 func (w *world) onAsset(m *member, verb string, s *slot, name string) *cell {
 	return &cell{
 		who: m, typ: s.typ, verb: verb, name: name, slots: []*slot{s}, changes: true,
@@ -88,8 +88,8 @@ func (w *world) onAsset(m *member, verb string, s *slot, name string) *cell {
 	}
 }
 
-// changesOf are cells that change an asset. By Oid all attributes take part whose
-// right may differ from that to their asset, and the custom ones.
+// changesOf returns cells that change an asset. By Oid and by POST, there are also cells for
+// custom attributes, and for attributes whose right may differ from the right to the asset.
 func (w *world) changesOf(m *member, typ, path string) []*cell {
 	var all []*cell
 	for _, own := range w.ownersOf(typ, m) {
@@ -117,7 +117,7 @@ func (w *world) changesOf(m *member, typ, path string) []*cell {
 	return all
 }
 
-// exceptions are the attributes of a type that rights name apart.
+// exceptions returns the attributes of a type that rights.yaml lists as exceptions.
 func (w *world) exceptions(typ string) attrs {
 	all := attrs{}
 	for _, kinds := range w.rights.Except {
@@ -135,8 +135,8 @@ func (w *world) exceptions(typ string) attrs {
 	return all
 }
 
-// changesOfMembers are cells that change the member itself, and one whose role
-// stands above Member Admin.
+// changesOfMembers returns cells that change the member itself, and cells that change a member
+// with a role above Member Admin.
 func (w *world) changesOfMembers(m *member) []*cell {
 	var all []*cell
 	self := &slot{thing: thing{typ: "Member", is: m}, key: m.oid, oid: m.oid}
@@ -155,8 +155,8 @@ func (w *world) changesOfMembers(m *member) []*cell {
 	return all
 }
 
-// moves are cells that move an asset to each of the other projects: the right is
-// needed where it was and where it will be.
+// moves returns cells that move an asset to each of the other projects. The right is needed in
+// the old and in the new project.
 func (w *world) moves(m *member, typ string) []*cell {
 	by := "Scope"
 	if typ == "Scope" {
@@ -183,8 +183,8 @@ func (w *world) moves(m *member, typ string) []*cell {
 	return all
 }
 
-// raises reports whether somebody gets a role by a move of a project that a member may not
-// give there.
+// raises reports whether a move of a project gives somebody a role that member m may not give
+// there.
 func (w *world) raises(m *member, from, to *project) bool {
 	if m.system() == systemAdmin {
 		return false
@@ -201,7 +201,7 @@ func (w *world) raises(m *member, from, to *project) bool {
 	})
 }
 
-// operates are cells that run each operation on an asset.
+// operates returns cells that run each operation on an asset.
 func (w *world) operates(m *member, typ, verb string) []*cell {
 	var all []*cell
 	for _, op := range typeNamed(typ).Ops {
@@ -230,16 +230,16 @@ func (w *world) operates(m *member, typ, verb string) []*cell {
 	return all
 }
 
-// consequences are what operations make besides.
+// consequences lists the types of further assets that an operation creates.
 var consequences = map[string][]string{
 	"CopyAcceptanceTestsFromRegressionSuite": {"Test"},
 	"Send":                                   {"MessageReceipt"},
 }
 
-// uses adds what the first command of a cell names.
+// uses adds assets that the first part of a cell names.
 func (c *cell) uses(all ...use) { c.parts[0].uses = append(c.parts[0].uses, all...) }
 
-// on makes the request of a cell one of another path.
+// on changes the request of a cell to another path.
 func (c *cell) on(path string) {
 	c.path = path
 	from, _ := c.command["from"].(string)

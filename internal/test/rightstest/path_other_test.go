@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// nests are the assets in whose relation an asset of a type is made, in an update
-// that writes nothing else.
+// nests lists, by type, an asset and its relation in which an asset of the type is created. The
+// outer update writes nothing else.
 var nests = map[string][2]string{
 	"Story": {"target", "Workitems"}, "Defect": {"target", "Workitems"}, "Epic": {"target", "Workitems"}, "Theme": {"target", "Workitems"},
 	"TestSet": {"target", "Workitems"}, "Goal": {"target", "Goals"}, "Issue": {"target", "Issues"}, "Request": {"target", "Requests"},
@@ -22,7 +22,7 @@ var nests = map[string][2]string{
 	"Timebox": {"schedule", "Timeboxes"}, "BuildRun": {"build", "BuildRuns"}, "MessageReceipt": {"message", "Receipts"},
 }
 
-// nested are cells that make an asset inside another command.
+// nested returns cells that create an asset inside another command.
 func (w *world) nested(m *member, typ string) []*cell {
 	inside := w.creates(m, typ)[0]
 	c := &cell{who: m, typ: typ, verb: create, path: byNesting}
@@ -41,7 +41,7 @@ func (w *world) nested(m *member, typ string) []*cell {
 	c.name = a.Token()
 	c.command = outside.command
 	c.command[a.Name] = inside.command
-	if holder == "Timebox" && typ == "Schedule" { // which lies nowhere, so neither does the sprint
+	if holder == "Timebox" && typ == "Schedule" { // the new schedule has no project, so the timebox has none either
 		outside.parts[0].uses, outside.parts[0].needs[0].in = nil, nil
 	}
 	c.parts, c.whole = slices.Concat(inside.parts, outside.parts), true
@@ -53,7 +53,7 @@ func (w *world) nested(m *member, typ string) []*cell {
 	return []*cell{c}
 }
 
-// holderOf is a type and the relation of it that leads to assets of another type.
+// holderOf returns a type and its relation that can refer to assets of type typ.
 func holderOf(typ string) (string, *meta.Attr) {
 	for _, h := range types() {
 		for _, a := range typeNamed(h).Attrs {
@@ -66,7 +66,7 @@ func holderOf(typ string) (string, *meta.Attr) {
 	return "", nil
 }
 
-// tagged are cells that merge a tag of one asset.
+// tagged returns cells that merge a tag of one asset.
 func (w *world) tagged(m *member, typ string) []*cell {
 	if _, ok := typeNamed(typ).Attr("TaggedWith"); !ok {
 		return nil
@@ -80,7 +80,7 @@ func (w *world) tagged(m *member, typ string) []*cell {
 		c.path, c.url, c.noMatch = byTags, "/api/tags/command/merge", true
 		c.body = attrs{"MergeTo": "$name", "MergeFrom": []any{"$tag"}}
 		tags := need{thing{typ: "tag", own: m}, change, ""}
-		here := thing{typ: "tag", in: secured(s.thing)} // where there is no project, only system administrators
+		here := thing{typ: "tag", in: secured(s.thing)} // without a project, only system administrators may do this
 		switch {
 		case !w.rights.may(m, tags.thing, change, ""):
 			c.parts[0].uses = nil
@@ -93,7 +93,7 @@ func (w *world) tagged(m *member, typ string) []*cell {
 	return all
 }
 
-// hooked are cells about a subscription.
+// hooked returns cells about a subscription.
 func (w *world) hooked(m *member, verb string) []*cell {
 	c := &cell{who: m, typ: "webhook", verb: verb, path: byHook, url: "/api/webhook", parts: []part{{needs: []need{{thing{typ: "webhook"}, verb, ""}}}}}
 	switch verb {
@@ -109,10 +109,10 @@ func (w *world) hooked(m *member, verb string) []*cell {
 	return []*cell{c}
 }
 
-// hook is a subscription to what never happens.
+// hook is a subscription to events that never happen.
 var hook = attrs{"url": "https://hooks.example.org/", "eventTypes": []any{attrs{"type": "AssetCreated", "from": "Publication"}}}
 
-// assigned are cells about the members of a project and their roles.
+// assigned returns cells about the members of a project and their roles.
 func (w *world) assigned(m *member) []*cell {
 	var all []*cell
 	for _, role := range []string{"Visitor", "Team Member", memberAdmin, "Project Admin", systemAdmin} {
@@ -123,7 +123,7 @@ func (w *world) assigned(m *member) []*cell {
 	return append(all, w.joins(m, "Scope.Members"), w.joins(m, "Member.Scopes"))
 }
 
-// assigns is a cell that gives somebody a role.
+// assigns returns a cell that gives somebody a role.
 func (w *world) assigns(m *member, form, role string) *cell {
 	scope, other := w.fixture("Scope", nil, ""), w.fixture("Member", nil, "")
 	c := &cell{who: m, typ: "Scope", verb: operate, path: byExecute, name: "AssignMemberWithRole as " + role, slots: []*slot{other, scope}, changes: true}
@@ -144,7 +144,7 @@ func (w *world) assigns(m *member, form, role string) *cell {
 	return c
 }
 
-// joins is a cell that makes somebody a member of a project without a role.
+// joins returns a cell that makes somebody a member of a project, without naming a role.
 func (w *world) joins(m *member, form string) *cell {
 	scope, other := w.fixture("Scope", nil, ""), w.fixture("Member", nil, "")
 	if form[0] == 'S' {

@@ -6,16 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// relation is one that an asset of a type can be given from its side, though
-// another asset holds it.
+// relation is a relation that a command can write on an asset of a type, although another asset
+// holds it.
 type relation struct {
-	attr    *meta.Attr // of the type
-	holder  string     // a type that holds it
-	forward string     // the attribute of that
+	attr    *meta.Attr // the attribute of the type
+	holder  string     // a type that holds the relation
+	forward string     // the attribute of the holder
 }
 
-// relations are those of a type, with one type of holders each. What hangs on
-// every asset takes part with stories, and one of them with each type.
+// relations returns the relations of a type, each with one type of holder. Relations of every
+// asset are tested with stories, and one of them with each type.
 func relations(typ string) []relation {
 	t := typeNamed(typ)
 	var all []relation
@@ -35,7 +35,7 @@ func relations(typ string) []relation {
 			}
 		}
 	}
-	// what everybody may change stands first: there the right to the asset itself decides
+	// Expressions are first: everybody may change them, so the right to the asset itself decides.
 	slices.SortStableFunc(all, func(a, b relation) int { return rankOf(a) - rankOf(b) })
 	return all
 }
@@ -47,8 +47,8 @@ func rankOf(r relation) int {
 	return 1
 }
 
-// related are cells that write a relation from the side that does not hold it. On a
-// path other than that of these cells the first relation stands for all.
+// related returns cells that write a relation from the side that does not hold it. On paths other
+// than fromBehind, only the first relation is tested.
 func (w *world) related(m *member, typ, path string) []*cell {
 	all := relations(typ)
 	if path != fromBehind {
@@ -96,13 +96,14 @@ func (w *world) relates(m *member, typ string, r relation, path string, of *memb
 	return c
 }
 
-// inTree reports whether a relation is of a hierarchy, in which nothing is below itself.
+// inTree reports whether a relation belongs to a hierarchy, in which no asset can be below
+// itself.
 func inTree(r relation) bool {
 	return slices.ContainsFunc(typeNamed(r.holder).Hierarchies, func(h meta.Hierarchy) bool { return h.Up.Name == r.forward })
 }
 
-// relatesItself is a cell that relates an asset to itself, from the side that does
-// not hold the relation: that changes it.
+// relatesItself returns a cell that relates an asset to itself, from the side that does not hold
+// the relation. This changes the asset.
 func (w *world) relatesItself(m *member, r relation, own *member) *cell {
 	s := w.fixture(r.holder, own, "")
 	c := w.onAsset(m, relate, s, r.attr.Name+" itself")
@@ -112,7 +113,7 @@ func (w *world) relatesItself(m *member, r relation, own *member) *cell {
 	return c
 }
 
-// holding is what it needs that a holder holds a relation to a thing.
+// holding returns the rights that are needed before asset h may refer to asset to by a relation.
 func (w *world) holding(h, to thing, r relation) []need {
 	after, forward := h, r.forward
 	t := typeNamed(h.typ)
@@ -136,7 +137,7 @@ func (w *world) holding(h, to thing, r relation) []need {
 	return []need{{h, change, forward}, {after, change, forward}}
 }
 
-// holdsMany reports whether an asset of a type holds several of a relation.
+// holdsMany reports whether a relation of a type can have several targets.
 func holdsMany(typ, forward string) bool {
 	a, _ := typeNamed(typ).Attr(forward)
 	return a.Multi

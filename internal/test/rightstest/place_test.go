@@ -2,8 +2,8 @@ package rightstest
 
 import "slices"
 
-// project is one of the tree. The assets that cells are about lie in the target,
-// or in a project below it in which nobody holds a role.
+// project is a project of the tree. The assets of cells are in target, or in inner, a project
+// below it in which nobody holds a role.
 type project struct {
 	name string
 	up   *project
@@ -20,8 +20,8 @@ var (
 	projects = []*project{above, target, below, elsewhere}
 )
 
-// places are where a member holds its role; in none of them it is its DefaultRole
-// alone.
+// places lists where a member can hold its role. Without a project, the role is only the
+// DefaultRole.
 var places = []struct {
 	name string
 	at   *project
@@ -34,16 +34,16 @@ var places = []struct {
 	{"none", nil},
 }
 
-// member is one of the matrix.
+// member is a member of the matrix.
 type member struct {
 	role, place string
-	at          *project // nil: a DefaultRole alone
+	at          *project // nil: only a DefaultRole
 	login, oid  string
 }
 
 func (w *member) String() string { return w.role + ", " + w.place }
 
-// roleIn is the role that decides in a project; "" where there is none.
+// roleIn returns the role that applies in a project, or an empty text.
 func (w *member) roleIn(p *project) string {
 	for ; p != nil; p = p.up {
 		if p == w.at {
@@ -53,7 +53,7 @@ func (w *member) roleIn(p *project) string {
 	return ""
 }
 
-// system is the role in the whole system.
+// system returns the role in the whole system, or an empty text.
 func (w *member) system() string {
 	if (w.at == nil || w.at == root) && (w.role == systemAdmin || w.role == memberAdmin) {
 		return w.role
@@ -63,7 +63,7 @@ func (w *member) system() string {
 
 func reads(role string) bool { return role != "" && role != "No Access" && role != "Inheritor" }
 
-// held are the roles that the member has anywhere.
+// held returns the roles that the member has anywhere.
 func (w *member) held() []string {
 	if w.system() != "" || w.at != nil && reads(w.role) {
 		return []string{w.role}
@@ -73,7 +73,7 @@ func (w *member) held() []string {
 
 func (w *member) reads(p *project) bool { return w.system() == systemAdmin || reads(w.roleIn(p)) }
 
-// sees reports whether a member sees a thing.
+// sees reports whether the member sees a thing.
 func (w *member) sees(x thing) bool {
 	switch {
 	case w.system() == systemAdmin:
@@ -90,8 +90,8 @@ func (w *member) sees(x thing) bool {
 	return len(x.in) == 0 || !seenInProject(x.typ) || slices.ContainsFunc(x.in, w.reads)
 }
 
-// seesMember: itself, who shares a project, and everybody to administrators. All
-// members that things are hold a role in the target.
+// seesMember reports whether the member sees another: itself, members who share a project with
+// it, and all members if it is an administrator. All members among things hold a role in target.
 func (w *member) seesMember(x thing) bool {
 	if x.is == w || w.role == memberAdmin && w.system() != "" {
 		return true
@@ -102,11 +102,10 @@ func (w *member) seesMember(x thing) bool {
 	return w.reads(target) || w.reads(below)
 }
 
-// shownToOwner are types whose assets are seen by their author, or who made them, in
-// any case.
+// shownToOwner lists types whose assets are always visible to their author or creator.
 var shownToOwner = []string{"Expression", "Conversation", "Message"}
 
-// unsecured are types that lie in projects and are seen by everybody.
+// unsecured lists types whose assets belong to projects but are visible to everybody.
 var unsecured = []string{"Schedule", "Timebox"}
 
 func seenInProject(typ string) bool { return !slices.Contains(unsecured, typ) }

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// run carries out the cells of a member, compares, and looks at what has changed.
+// run carries out the cells of a member, compares the outcomes, and checks which assets have
+// changed.
 func (w *world) run(m *member) {
-	if m.place == places[0].name || m.at == nil { // difftest asks it everywhere
+	if m.place == places[0].name || m.at == nil { // difftest covers the other places
 		w.compareTold(m)
 	}
 	inBulk, later, shown := []*cell{}, []*cell{}, []*cell{}
@@ -52,7 +53,7 @@ func (w *world) runBulk(m *member, cells []*cell, headers ...string) {
 	}
 }
 
-// said is how a command ended that failed with a text.
+// said returns how a command ended that failed with a message.
 func said(text string) string {
 	switch {
 	case strings.HasPrefix(text, "Denied'"):
@@ -89,21 +90,21 @@ func (w *world) runOne(c *cell) {
 	case http.StatusForbidden:
 		c.got = outcome{denied, []string{a.text()}}
 		if c.path == byHook || c.path == byTags {
-			c.got.texts = c.want.texts // these have words of their own
+			c.got.texts = c.want.texts // these paths have other messages
 		}
 	default:
 		c.got = outcome{said(a.text()), []string{a.text()}}
 	}
 }
 
-// number is the number in an Oid.
+// number returns the number in an Oid.
 func number(oid string) string {
 	_, n, _ := strings.Cut(oid, ":")
 	return n
 }
 
-// compare notes the cells of a member that ended otherwise than they must, or
-// changed what they must not.
+// compare records the cells of a member with a wrong outcome, and cells that changed the wrong
+// assets.
 func (w *world) compare(m *member) {
 	var slots []*slot
 	for _, c := range w.cells[m] {
@@ -126,7 +127,7 @@ func (w *world) compare(m *member) {
 
 func (w *world) compareMoments(c *cell, now map[string]string) {
 	moved := func(s *slot) bool { return now[s.oid] != s.moment }
-	if c.verb == relate && c.want.how == done && c.path != byPreview { // one of the two records it
+	if c.verb == relate && c.want.how == done && c.path != byPreview { // either asset may record the change
 		if c.changes && !slices.ContainsFunc(c.slots, moved) {
 			w.note(c, "the asset has not changed")
 		}
@@ -151,7 +152,7 @@ func (w *world) note(c *cell, what string) {
 	w.wrong.cells[key] = append(w.wrong.cells[key], c)
 }
 
-// checkStanding looks whether an asset has changed that nobody may change.
+// checkStanding checks that no shared asset has changed, because nobody may change it.
 func (w *world) checkStanding() {
 	now := w.moments(slices.Collect(maps.Values(w.standing)))
 	for _, s := range w.standing {
@@ -161,7 +162,7 @@ func (w *world) checkStanding() {
 	}
 }
 
-// fillWords puts what the placeholders in a text stand for in their place.
+// fillWords replaces the placeholder in a text.
 func (w *world) fillWords(c *cell, text string) string {
 	before, name, ok := strings.Cut(text, "$")
 	if !ok {
@@ -170,7 +171,8 @@ func (w *world) fillWords(c *cell, text string) string {
 	return before + fmt.Sprint(w.fillText(c, "$"+name))
 }
 
-// checkMade compares how many assets each member has made with what it may make.
+// checkMade compares the number of assets that each member created with the number that it may
+// create.
 func (w *world) checkMade() {
 	by := map[string]*member{}
 	for _, m := range w.members {
@@ -212,7 +214,7 @@ func (w *world) checkMade() {
 	}
 }
 
-// runPreview previews cells. A preview tells of denials alone.
+// runPreview previews cells. A preview reports only denials.
 func (w *world) runPreview(m *member, cells []*cell) {
 	for some := range slices.Chunk(cells, perRequest) {
 		var commands []any

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// combination is what a cell has in common with others. Its first part says what the
-// others are: "who does it", for example.
+// combination is a set of properties that a cell shares with others. The first part names the
+// properties, for example "right".
 type combination [6]string
 
-// pairs are what roles, places, types, verbs and paths have in common two by two, and
-// each thing that is done, with each of the ways in which it ends.
+// pairs returns each pair of role, place, type, verb and path, and each action together with its
+// outcome.
 func (c *cell) pairs() []combination {
 	all := []combination{{"what", c.typ, c.verb, c.path, c.name, c.want.how}}
 	parts := [...]string{c.who.role, c.who.place, c.typ, c.verb, c.path}
@@ -24,7 +24,7 @@ func (c *cell) pairs() []combination {
 	return all
 }
 
-// rights are what rights depend on, by kinds and by types.
+// rights returns the combinations on which rights depend, by kinds and by types.
 func (c *cell) rights(kind string) []combination {
 	own := "new"
 	if len(c.slots) > 0 {
@@ -38,10 +38,10 @@ func (c *cell) rights(kind string) []combination {
 	}
 }
 
-// sample returns some cells, in their order. There is one for each combination that any
-// cell has; for a server, of whose answers other tests tell, for each of the pairs. Where
-// several would do, it is more likely one that ends otherwise than the
-// same does for most members: that is where rights begin and end.
+// sample returns some of the cells, in their order. It covers each combination that any cell has.
+// For a server, it covers only the pairs, because other tests compare servers and SQLite. If
+// several cells cover a combination, sample prefers one with a rare outcome among the members.
+// Rare outcomes show where rights begin and end.
 func (w *world) sample(all []*cell, onServer bool) []*cell {
 	type class struct{ typ, verb, path, name string }
 	count, same := map[class]int{}, map[class]map[string]int{}

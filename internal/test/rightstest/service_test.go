@@ -17,31 +17,31 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 const password = "one for all of the matrix"
 
-// start runs the service until the test ends, and returns where.
+// start runs the service until the test ends, and returns its URL.
 func start(t *testing.T, dialect string) string {
 	t.Helper()
 	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password})
 }
 
-// answer is that of a request.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// text is the message of an answer that is an error.
+// text returns the message of an error response.
 func (a answer) text() string {
 	var e struct{ Error string }
 	_ = json.Unmarshal(a.body, &e)
 	return e.Error
 }
 
-// changedMeanwhile is the answer to somebody who loses a project while the request runs, as
-// when another member moves it: nothing has been done.
+// changedMeanwhile is the message to a member who loses a project while its request runs, for
+// example because another member moves the project. The request has changed nothing.
 const changedMeanwhile = "The rights of the member have changed"
 
-// ask sends a request as somebody, again while rights change meanwhile.
+// ask sends a request as a member. It repeats the request while rights change at the same time.
 func (w *world) ask(login, method, path string, body any, headers ...string) answer {
 	w.t.Helper()
 	for {
@@ -51,7 +51,7 @@ func (w *world) ask(login, method, path string, body any, headers ...string) ans
 	}
 }
 
-// lost reports whether the request must be sent again since its member lost a project.
+// lost reports whether a request must be sent again because its member lost a project.
 func (a answer) lost() bool {
 	return a.status == http.StatusForbidden && a.text() == changedMeanwhile
 }
@@ -84,7 +84,7 @@ func (w *world) askOnce(login, method, path string, body any, headers ...string)
 	return a
 }
 
-// bulk is the answer of api/asset.
+// bulk is the response of api/asset.
 type bulk struct {
 	Complete        bool
 	AssetsCreated   struct{ OidTokens []string }
@@ -92,7 +92,8 @@ type bulk struct {
 	QueryResult     struct{ Results [][]map[string]any }
 }
 
-// failures are the first error of each command that failed, by its index.
+// failures returns one error of each failed command, by its index. It prefers an error that does
+// not depend on another command.
 func (b bulk) failures() map[int]string {
 	all := map[int]string{}
 	for _, c := range b.CommandFailures.Commands {
@@ -109,16 +110,16 @@ func (b bulk) failures() map[int]string {
 	return all
 }
 
-// hangsOn reports whether a command failed because another one of its request did.
+// hangsOn reports whether a command failed because another command of its request failed.
 func hangsOn(message string) bool { return strings.HasPrefix(message, "Invalid OID token: @") }
 
-// send posts commands as somebody.
+// send posts commands as a member.
 func (w *world) send(login string, commands []any, headers ...string) bulk {
 	w.t.Helper()
 	a := w.ask(login, http.MethodPost, "/api/asset", commands, headers...)
 	if a.status == http.StatusAccepted {
 		a = w.await(login, strings.TrimPrefix(a.header.Get("Location"), "/alds"))
-		if a.lost() { // the answer that is kept, which stays so
+		if a.lost() { // the stored response, which stays the same
 			return w.send(login, commands, headers...)
 		}
 	}
@@ -129,14 +130,14 @@ func (w *world) send(login string, commands []any, headers ...string) bulk {
 	return b
 }
 
-// await asks for the answer of an accepted request until it is there.
+// await polls for the response of an accepted request.
 func (w *world) await(login, path string) answer {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
 		a := w.askOnce(login, http.MethodGet, path, nil)
-		if a.lost() { // which may be said of asking, too
+		if a.lost() { // the poll itself may get this answer
 			a = w.askOnce(login, http.MethodGet, path, nil)
 		}
 		var b bulk
@@ -148,7 +149,7 @@ func (w *world) await(login, path string) answer {
 	return answer{}
 }
 
-// must posts commands of the administrator, all of which succeed.
+// must posts commands of the administrator, which must all succeed.
 func (w *world) must(commands ...any) bulk {
 	w.t.Helper()
 	b := w.send("admin", commands)

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// The verbs of rights.yaml.
+// These are the verbs of rights.yaml.
 const (
 	create  = "create"
 	change  = "change"
@@ -21,7 +21,7 @@ const (
 
 const systemAdmin, memberAdmin = "System Admin", "Member Admin"
 
-// table is rights.yaml as it is written.
+// table is the content of rights.yaml.
 type table struct {
 	Roles yaml.Node `yaml:"roles"`
 	Kinds map[string]struct {
@@ -36,8 +36,8 @@ type table struct {
 	Rights map[string]map[string]yaml.Node `yaml:"rights"`
 	Except map[string]map[string][]string  `yaml:"except"`
 
-	order []string          // roles, highest first
-	role  map[string]string // the number in a role's Oid
+	order []string          // roles, the highest first
+	role  map[string]string // the Oid of each role
 }
 
 func readTable(t *testing.T) *table {
@@ -58,7 +58,8 @@ func readTable(t *testing.T) *table {
 	return rights
 }
 
-// kindOf is the kind of a name of a type, or of the type itself.
+// kindOf returns the kind of rights for an attribute or operation of a type. If there is no
+// special kind for it, this is the kind of the type.
 func (t *table) kindOf(typ, name string) string {
 	if kind, ok := kindsAlone[typ]; ok {
 		return kind
@@ -94,17 +95,17 @@ func (t *table) has(role, kind, verb, name string) bool {
 	return slices.Contains(all, verb) || verb != "moderate" && slices.Contains(all, "all")
 }
 
-// thing is an asset as far as rights tell it apart.
+// thing is an asset, with only the properties on which rights depend.
 type thing struct {
 	typ  string
-	in   []*project // where it lies
-	on   *thing     // what it hangs on
-	own  *member    // whose own it is, and who made it; nil: somebody else
-	is   *member    // which member of the matrix it is
+	in   []*project // the projects it belongs to
+	on   *thing     // the asset it belongs to
+	own  *member    // its owner and creator; nil: somebody else
+	is   *member    // if it is a member: which one of the matrix
 	high bool       // a member with a role above Member Admin
 }
 
-// may is the rule.
+// may reports whether a member has a right to a thing.
 func (t *table) may(w *member, x thing, verb, name string) bool {
 	if w.system() == systemAdmin {
 		return true
@@ -133,22 +134,21 @@ func (t *table) may(w *member, x thing, verb, name string) bool {
 	}
 }
 
-// above reports whether a role stands above another.
+// above reports whether role a is above role b.
 func (t *table) above(a, b string) bool {
 	return slices.Index(t.order, a) < slices.Index(t.order, b)
 }
 
-// kindsAlone are the kinds of what is no asset.
+// kindsAlone lists the kinds of rights to things that are not assets.
 var kindsAlone = map[string]string{"tag": "tags", "webhook": "webhooks", "custom attribute": "custom attributes"}
 
-// definitions are the custom attributes of the matrix: a number and a relation of
-// stories.
+// definitions lists the custom attributes of the matrix: a number and a relation of stories.
 var definitions = []any{
 	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"},
 	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Reviewers", "Asset": "Story", "AttributeType": "Relation", "RelatedAssetType": "Member", "IsMultivalue": true, "ReverseName": "Custom_Reviews"},
 }
 
-// model is the one of the program with them.
+// model is the model of the program with the custom attributes of definitions.
 var model = extended(meta.Custom{Attributes: []meta.CustomAttribute{
 	{ID: 1, Type: "Story", Name: "Custom_Weight", Kind: meta.Numeric},
 	{ID: 2, Type: "Story", Name: "Custom_Reviewers", Kind: meta.Relation, To: "Member", Many: true, Back: "Custom_Reviews", Code: 10000},

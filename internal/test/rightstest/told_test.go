@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// tells is the attribute that tells a member whether what a cell does would be done
-// for it; "" where none does.
+// tells returns the attribute that shows a member whether a cell will succeed, or an empty text.
 func (c *cell) tells() string {
 	switch name, _ := changed(c.typ); {
 	case c.path == byOid && c.name == name && c.slots[0].is == nil:
@@ -18,8 +17,8 @@ func (c *cell) tells() string {
 	return ""
 }
 
-// compareTold compares what attributes tell a member with what comes of its cells,
-// before these are carried out.
+// compareTold compares these attributes with the expected outcomes of the cells of a member,
+// before the cells run.
 func (w *world) compareTold(m *member) {
 	byType := map[string][]*cell{}
 	for _, c := range w.cells[m] {
