@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// object is JSON that is sent.
+// object is JSON to send.
 type object = map[string]any
 
-// answer is what a request was answered with; its status is 0 where there was none.
+// answer is the response to a request. Its status is 0 if there was no response.
 type answer struct {
 	status int
 	text   []byte
 	bulk   bulk
 }
 
-// bulk is the part of a bulk answer that is looked at.
+// bulk is the part of a bulk response that the tests read.
 type bulk struct {
 	RequestID     string `json:"requestId"`
 	AssetsCreated struct {
@@ -35,16 +35,16 @@ type bulk struct {
 	} `json:"commandFailures"`
 }
 
-// done reports that all commands of the request were carried out.
+// done reports whether all commands of the request succeeded.
 func (a answer) done() bool { return a.status == http.StatusOK && a.bulk.CommandFailures.Count == 0 }
 
-// later reports that the same request may be sent again: nothing was answered, or 503,
-// or 409 of a race.
+// later reports whether the same request may be sent again: there was no response, or 503, or 409
+// because of a race.
 func (a answer) later() bool {
 	return a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict
 }
 
-// unknown reports that the answer does not say whether the request was carried out.
+// unknown reports whether the response leaves open if the request was carried out.
 func (a answer) unknown() bool {
 	return a.status == 0 || a.status == http.StatusServiceUnavailable && bytes.Contains(a.text, []byte("outcome of the request is not known"))
 }
@@ -76,7 +76,7 @@ func (s *site) send(i int, path, key string, body any) (a answer) {
 		a.status, a.text = 0, []byte(err.Error())
 	}
 	if a.status == http.StatusOK && strings.HasPrefix(path, "/api/asset") {
-		_ = json.Unmarshal(a.text, &a.bulk) // of another form where it is not a bulk answer
+		_ = json.Unmarshal(a.text, &a.bulk) // other responses have another form
 	}
 	s.note(path, a)
 	return a
@@ -85,10 +85,10 @@ func (s *site) send(i int, path, key string, body any) (a answer) {
 // answersIn is longer than the service may work on a request.
 const answersIn = 2 * time.Minute
 
-// expected are the statuses that the interface names for what is sent here.
+// expected lists the statuses that the interface allows for the requests of these tests.
 var expected = []int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 
-// note counts an answer, and keeps it where it should not be.
+// note counts a response, and records it if its status is not expected.
 func (s *site) note(path string, a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *site) note(path string, a answer) {
 	}
 }
 
-// shown is how many of many alike are shown.
+// shown is how many of several similar errors are printed.
 const shown = 5
 
 func (s *site) judgeStatuses() {
@@ -111,7 +111,7 @@ func (s *site) judgeStatuses() {
 	s.wrong(len(s.bad), "answers have a status that should not be: %s", strings.Join(s.bad[:min(shown, len(s.bad))], "\n"))
 }
 
-// wrong fails the test when there are some.
+// wrong fails the test if n is not 0.
 func (s *site) wrong(n int, format string, args ...any) {
 	s.t.Helper()
 	if n != 0 {
@@ -119,8 +119,8 @@ func (s *site) wrong(n int, format string, args ...any) {
 	}
 }
 
-// patiently sends a request again until it is answered otherwise than that it may be sent
-// again.
+// patiently sends a request until the response is final, or until quietIn has passed. A response
+// is final if the request may not be sent again.
 func (s *site) patiently(i int, path, key string, body any) (a answer) {
 	for until := time.Now().Add(quietIn); ; time.Sleep(20 * time.Millisecond) {
 		if a = s.send(i, path, key, body); !a.later() || time.Now().After(until) {
@@ -129,7 +129,7 @@ func (s *site) patiently(i int, path, key string, body any) (a answer) {
 	}
 }
 
-// must sends commands to api 0 that have to succeed, and returns what they made.
+// must sends commands to api 0, which must succeed, and returns the Oids of the created assets.
 func (s *site) must(commands any) []string {
 	s.t.Helper()
 	a := s.patiently(0, "/api/asset", "", commands)
@@ -139,7 +139,7 @@ func (s *site) must(commands any) []string {
 	return a.bulk.AssetsCreated.OIDTokens
 }
 
-// read asks api i for the rows of one query.
+// read queries api i, and returns the rows of the query.
 func read[T any](s *site, i int, query object) []T {
 	s.t.Helper()
 	a := s.patiently(i, "/query.v1", "", query)
@@ -150,7 +150,7 @@ func read[T any](s *site, i int, query object) []T {
 	return sets[0]
 }
 
-// both runs something at each api at the same time.
+// both runs a function for each api at the same time.
 func both(run func(i int)) {
 	var wait sync.WaitGroup
 	for i := range apis {
@@ -159,8 +159,8 @@ func both(run func(i int)) {
 	wait.Wait()
 }
 
-// rounds runs something again and again while the case lasts, at most n times, and returns
-// how often.
+// rounds calls run at most n times, until the time of the case is over. It returns the number of
+// calls.
 func rounds(n int, run func(k int)) (k int) {
 	for end := time.Now().Add(lasting()); k < n && time.Now().Before(end); k++ {
 		run(k)
@@ -168,7 +168,7 @@ func rounds(n int, run func(k int)) (k int) {
 	return k
 }
 
-// project makes projects under another.
+// projects creates n projects below another.
 func (s *site) projects(n int, under string) []string {
 	s.t.Helper()
 	all := make([]any, n)
@@ -178,5 +178,5 @@ func (s *site) projects(n int, under string) []string {
 	return s.must(all)
 }
 
-// change is a command that changes an asset.
+// change returns a command that changes an asset.
 func change(oid string, values object) object { return object{"from": oid, "update": values} }

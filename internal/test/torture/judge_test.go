@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// left is what a request left in the database.
+// left is what a request left in the database: the numbers of its audits and versions.
 type left struct{ audits, versions int }
 
-// whole is how many versions a request of a kind makes.
+// whole is how many versions a complete request creates, by kind.
 var whole = map[string]int{create: 3 * perBlock, update: perBlock, remove: 3 * perBlock, atomic: 4 * perBlock, common: 1}
 
-// judge finds out what became of every request, holds it against its answer, and holds
-// what clients read against what was done.
+// judge compares the response to every request with the rows that the request left, and compares
+// what clients read with the requests that were done.
 func (l *load) judge() {
 	s := l.s
 	s.t.Helper()
@@ -46,7 +46,7 @@ func (l *load) judge() {
 	s.wrong(len(wrong), "requests are not what their answers say, such as\n%s", strings.Join(wrong[:min(shown, len(wrong))], "\n"))
 }
 
-// said is what the answer says of its request.
+// said returns what the response states about its request.
 func (r *request) said() string {
 	switch {
 	case r.last.unknown():
@@ -59,7 +59,7 @@ func (r *request) said() string {
 	return "answered 200"
 }
 
-// weigh says what is wrong with what a request left, "" for nothing.
+// weigh describes what is wrong with the rows that a request left, or returns an empty text.
 func (r *request) weigh(l left) string {
 	failures, want := 0, whole[r.kind]
 	if r.kind == atomicFails {
@@ -90,8 +90,8 @@ type seen struct {
 	Children            []struct{}
 }
 
-// compare reads what an author's requests made, and returns where that is not what those
-// that were done come to.
+// compare reads the stories of an author, and describes how they differ from the result of the
+// requests that were done.
 func (a *author) compare(of map[string]left) (wrong []string) {
 	a.s.t.Helper()
 	rows := map[string][]seen{}
@@ -110,7 +110,7 @@ func (a *author) compare(of map[string]left) (wrong []string) {
 	return wrong
 }
 
-// compare takes the stories that the block's requests made out of rows.
+// compare removes the stories of the block from rows, and describes those that are wrong.
 func (b *block) compare(rows map[string][]seen, of map[string]left) (wrong []string) {
 	stories, value := 0, 0
 	look := func(mark string, stories, value int) {

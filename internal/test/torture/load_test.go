@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	perBlock = 8 // stories that one request makes, each with two tasks
+	perBlock = 8 // stories that one request creates, each with two tasks
 	authors  = 4
 )
 
-// The kinds of requests.
+// These are the kinds of requests.
 const (
 	create      = "create"
 	update      = "update by query"
@@ -26,25 +26,25 @@ const (
 	common      = "change of a story that all change"
 )
 
-// request is one bulk request and what is known of it.
+// request is one bulk request and its result.
 type request struct {
 	kind  string
-	mark  string // its comment, and Reference of the stories it makes
-	key   string // Idempotency-Key, "" for none
+	mark  string // its comment, and the Reference of the stories that it creates
+	key   string // Idempotency-Key; empty: none
 	block *block
-	value int // the Estimate it sets
+	value int // the Estimate that it sets
 	last  answer
 }
 
-// block is the stories that one request made, and what became of them since.
+// block is the stories of one create, with all requests about them.
 type block struct {
 	mark     string
-	requests []*request // in order; the first made it
-	lost     bool       // what became of a request about it is not known
+	requests []*request // in order; the first created the stories
+	lost     bool       // the result of a request about it is unknown, or the create failed
 }
 
-// author sends requests about blocks of its own, one after the other, and changes stories
-// that all of them change.
+// author sends requests about its blocks, one after the other. It also changes stories that all
+// authors change.
 type author struct {
 	s        *site
 	api      int
@@ -56,8 +56,8 @@ type author struct {
 	requests []*request
 }
 
-// mixedLoad creates, changes, deletes and reads through both apis. Every request is wholly
-// done or not at all, as its answer says.
+// mixedLoad creates, changes, deletes and reads through both apis. Every request must be done
+// completely or not at all, as its response states.
 func mixedLoad(s *site) {
 	l := startLoad(s)
 	l.goesOn(0, 1)
@@ -66,24 +66,24 @@ func mixedLoad(s *site) {
 	l.judge()
 }
 
-// load is authors at work.
+// load is a set of authors that send requests.
 type load struct {
 	s       *site
 	authors []*author
 	stop    chan struct{}
 	working sync.WaitGroup
-	done    [apis]count.Int64 // requests that were answered 200
+	done    [apis]count.Int64 // requests with status 200, by api
 }
 
-// goesOn lets the authors of some apis work a while, and until they have got something
-// done at each.
+// goesOn waits for the time of a case. It then waits until at least five requests have succeeded
+// at each of the apis since the call.
 func (l *load) goesOn(of ...int) {
 	l.s.t.Helper()
 	var before [apis]int64
 	for i := range apis {
 		before[i] = l.done[i].Load()
 	}
-	time.Sleep(lasting()) // this only says how much is done
+	time.Sleep(lasting()) // the time only decides how many requests are sent
 	for _, i := range of {
 		l.s.until(fmt.Sprintf("the load of api %d goes on", i+1), func() bool { return l.done[i].Load() >= before[i]+5 })
 	}
@@ -129,8 +129,8 @@ func (a *author) work(stop chan struct{}, done *count.Int64) {
 	}
 }
 
-// next chooses a request: one that makes a block, one about a block, or a change of what
-// all change.
+// next returns a random request: a create of a block, a request about a block, or a change of a
+// common story.
 func (a *author) next() *request {
 	if a.g.IntN(4) == 0 {
 		return a.about(&block{}, common)
@@ -162,7 +162,7 @@ func (a *author) about(b *block, kind string) *request {
 	return r
 }
 
-// body is the commands of a request.
+// body returns the commands of a request.
 func (a *author) body(r *request) any {
 	mine := object{"Scope": a.project, "Reference": r.block.mark}
 	change := object{"from": "Story", "where": mine, "update": object{"Estimate": r.value}}
@@ -178,7 +178,7 @@ func (a *author) body(r *request) any {
 	}
 	all := append([]any{object{"config": "atomic"}, change}, a.stories(r)...)
 	if r.kind == atomicFails {
-		all = append(all, object{"AssetType": "Story", "Scope": a.project}) // without a name
+		all = append(all, object{"AssetType": "Story", "Scope": a.project}) // the required name is missing
 	}
 	return all
 }
@@ -194,8 +194,8 @@ func (a *author) stories(r *request) []any {
 	return all
 }
 
-// do sends a request, and sends it again until it is answered when it has a key. It
-// reports whether it was carried out.
+// do sends a request. With a key, it repeats the request until the response is final. It reports
+// whether the request succeeded.
 func (a *author) do(r *request) (done bool) {
 	path := "/api/asset?comment=" + url.QueryEscape(r.mark)
 	if r.last = a.s.send(a.api, path, r.key, a.body(r)); r.key != "" && r.last.later() {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// newest creates a story through one api and names it at once in a write through the other,
-// as a parent and as what is changed. A node that has not applied the story yet must not
-// answer that there is none.
+// newest creates a story through one api and immediately names it in a write through the other,
+// as a parent or as the changed asset. A node that has not applied the story yet should not
+// answer that it does not exist. This may happen in less than one percent of the writes.
 func newest(s *site) {
 	atLeast, during, _ := much()
 	during = max(during, lasting())

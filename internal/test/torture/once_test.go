@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// oneKey sends the same request under one key through both apis at once: it is done once,
-// and both get the same answer.
+// oneKey sends the same request with one key through both apis at the same time. The request must
+// be done once, and both responses must be equal.
 func oneKey(s *site) {
 	differ, others := 0, 0
 	name := func(k int) string { return fmt.Sprintf("Story of key %d", k) }
@@ -50,8 +50,8 @@ func oneKey(s *site) {
 	s.wrong(others, "answers to requests with a key are neither 200 nor ask to send them again")
 }
 
-// underKey sends a request until it is answered otherwise than that it may be sent again:
-// 503, or 409 because the first one still runs.
+// underKey sends a request until the response is final. It repeats the request after no response,
+// after 503, and after 409 while the first request still runs.
 func (s *site) underKey(i int, key string, body any) answer {
 	return s.underKeyAt(i, "/api/asset", key, body)
 }
@@ -66,8 +66,9 @@ func (s *site) underKeyAt(i int, path, key string, body any) (a answer) {
 	return a
 }
 
-// oneName gives two assets the same name through both apis at once, where it is unique:
-// usernames, whose case does not matter, and attributes that administrators add.
+// oneName gives two assets the same unique name through both apis at the same time. Exactly one
+// must get it. The names are user names, in which case does not matter, and names of custom
+// attributes.
 func oneName(s *site) {
 	two, none := 0, 0
 	tried := rounds(most(), func(k int) {
@@ -75,7 +76,7 @@ func oneName(s *site) {
 		command := func(i int) object {
 			return object{"AssetType": "Member", "Name": "M", "Nickname": fmt.Sprint("m", k), "Username": names[i], "DefaultRole": "Role:4"}
 		}
-		if k%10 == 9 { // each of these makes all processes read the model again
+		if k%10 == 9 { // rare, because all processes then load the model again
 			command = func(int) object {
 				return object{"AssetType": "AttributeDefinition", "Name": fmt.Sprint("Custom_A", k), "Asset": "Story", "AttributeType": "Numeric"}
 			}

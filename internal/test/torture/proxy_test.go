@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// proxy forwards connections to the node that is written to, and lets go of those to
-// another one.
+// proxy forwards connections to the node that takes writes, and closes connections to any other
+// node.
 type proxy struct {
 	address string
 
@@ -41,7 +41,7 @@ func newProxy(t *testing.T, c *testdb.Cluster) *proxy {
 	return p
 }
 
-// forward sends what comes from now on to a node, and ends the connections to others.
+// forward sends new connections to a node, and closes all existing connections.
 func (p *proxy) forward(node *testdb.Own) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,14 +25,15 @@ import (
 var pairs = flag.Int("torture.pairs", 0, "at least how many pairs there are of a write and a read with a replica that lags, and of a write and one on another node that names what it made; 0: 64 with -short, else 500")
 
 const (
-	// lags is the delay of the replica, in seconds: it is one behind at least.
+	// lags is the delay of the replica in seconds. The replica is always at least one second
+	// behind.
 	lags = 2
 
 	writers = 8 // members that write and read
 )
 
-// much is how many pairs of a write and a read there are, for how long they go on at
-// least, and of how many one reads when the replica has the write.
+// much returns the lowest number of pairs of a write and a read, and the shortest time for them.
+// One of lateEach pairs reads only when the replica has the write.
 func much() (atLeast int, during time.Duration, lateEach int) {
 	if testing.Short() {
 		return cmp.Or(*pairs, 64), 0, 12
@@ -59,13 +60,13 @@ func TestReadsElsewhere(t *testing.T) {
 	}
 }
 
-// replicated is two apis and a worker on a writer and its replica.
+// replicated is two apis and a worker, on a writer and its replica.
 type replicated struct {
 	*testdb.Replica
 	t       *testing.T
 	base    [apis]string
 	admin   [apis]string
-	members []string // who write
+	members []string // user names of the members who write
 	serial  count.Int64
 }
 
@@ -101,8 +102,8 @@ func newReplicated(t *testing.T) *replicated {
 	return s
 }
 
-// ask sends a request to an api on behalf of a member, and returns the answer. header has
-// names and values.
+// ask sends a request of a member to api i, and returns the response. header contains names and
+// values in turn.
 func (s *replicated) ask(i int, member, method, path string, body any, header ...string) answer {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -124,12 +125,12 @@ func (s *replicated) ask(i int, member, method, path string, body any, header ..
 	}
 	defer res.Body.Close()
 	a := answer{status: res.StatusCode}
-	a.text, _ = io.ReadAll(res.Body) // a part of it does not pass
+	a.text, _ = io.ReadAll(res.Body) // the checks fail if a part is missing
 	_ = json.Unmarshal(a.text, &a.bulk)
 	return a
 }
 
-// must sends a command that has to succeed, and returns what it made.
+// must sends a command that must succeed, and returns the Oids of the created assets.
 func (s *replicated) must(i int, member string, command object) []string {
 	a := s.ask(i, member, http.MethodPost, "/api/asset", command)
 	if !a.done() {
@@ -138,10 +139,10 @@ func (s *replicated) must(i int, member string, command object) []string {
 	return a.bulk.AssetsCreated.OIDTokens
 }
 
-// mark is a text that no asset has.
+// mark returns a text that no asset has yet.
 func (s *replicated) mark(of string) string { return fmt.Sprintf("%s-%06d", of, s.serial.Add(1)) }
 
-// shows reads an asset in one of the ways that there are, and reports whether it has a
+// shows reads an asset in one of four ways, and reports whether the response contains the
 // Reference.
 func (s *replicated) shows(i int, member string, way int, oid, reference string, header ...string) bool {
 	q := object{"from": oid, "select": []string{"Reference"}}
@@ -153,7 +154,7 @@ func (s *replicated) shows(i int, member string, way int, oid, reference string,
 		a = s.ask(i, member, http.MethodGet, "/rest-1.v1/Data/"+strings.Replace(oid, ":", "/", 1)+"?sel=Reference", nil, header...)
 	case 2:
 		a = s.ask(i, member, http.MethodPost, "/api/asset", q, header...)
-	case 3: // in one snapshot, by several statements
+	case 3: // in one snapshot, with several statements
 		a = s.ask(i, member, http.MethodPost, "/query.v1", []object{q, {"from": "Scope", "select": []string{"Name"}, "page": object{"start": 0, "size": 1}}}, header...)
 	}
 	if a.status != http.StatusOK && (a.status != http.StatusNotFound || way%4 != 1) {
@@ -162,7 +163,8 @@ func (s *replicated) shows(i int, member string, way int, oid, reference string,
 	return bytes.Contains(a.text, []byte(reference))
 }
 
-// ownWrites has members write through one api and read through the other.
+// ownWrites lets members write through one api and read through the other. Every read must find
+// the write.
 func ownWrites(s *replicated) {
 	before := s.counts()
 	atLeast, during, lateEach := much()
@@ -208,12 +210,12 @@ func ownWrites(s *replicated) {
 	}
 }
 
-// followedAtLeast is how often the reader who follows reads at least.
+// followedAtLeast is the lowest number of reads in follow.
 const followedAtLeast = 12
 
-// follow has a member who does not write read what another one changes, through both apis
-// by turns. It returns how often the value was older than the last that was written:
-// never one older than what it has seen.
+// follow lets a member who does not write read a value that another member changes, through both
+// apis in turn. It returns how often the value was older than the last written one. The value
+// must never be older than a value that the reader has already seen.
 func (s *replicated) follow(stop chan struct{}) (old int) {
 	s.must(0, "admin", object{"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": adminPassword, "DefaultRole": "Role:1"})
 	oid := s.must(0, "admin", object{"AssetType": "Story", "Name": "followed", "Scope": "Scope:0", "Estimate": 0})[0]
@@ -246,11 +248,11 @@ func (s *replicated) follow(stop chan struct{}) (old int) {
 	}
 }
 
-// eventualReads shows that who waives its own writes misses some, and that the replica
-// answers.
+// eventualReads checks that eventual reads miss some own writes, and that the replica answers
+// them. Strong reads must find the writes of other members.
 func eventualReads(s *replicated) {
 	const tries = 10
-	s.Freeze() // however slow this machine is
+	s.Freeze() // so that the replica is behind on any machine
 	defer s.Thaw()
 	missed, before := 0, s.counts()
 	for k := range tries {
@@ -270,8 +272,8 @@ func eventualReads(s *replicated) {
 	}
 }
 
-// theRest does what the replica must not be asked for, while it lags: credentials, answers
-// that are kept, tokens, fan-out and the feed.
+// theRest does what must not use the replica, while the replica lags: credentials, stored
+// responses, tokens, fan-out and the feed.
 func theRest(s *replicated) {
 	before := s.counts()
 	delivered := make(chan []byte, 10)
@@ -295,7 +297,8 @@ func theRest(s *replicated) {
 		if a := s.ask(0, "admin", http.MethodGet, "/api/changes", nil); json.Unmarshal(a.text, &feed) != nil || feed.Next == "" {
 			s.t.Errorf("the end of the feed: %d: %.200s", a.status, a.text)
 		}
-		first := s.ask(1, name, http.MethodPost, "/api/asset", create, "Idempotency-Key", mark) // who is a member at once
+		// The new member can log in at once.
+		first := s.ask(1, name, http.MethodPost, "/api/asset", create, "Idempotency-Key", mark)
 		second := s.ask(0, name, http.MethodPost, "/api/asset", create, "Idempotency-Key", mark)
 		if first.status != http.StatusOK || !bytes.Equal(first.text, second.text) {
 			s.t.Errorf("round %d: the answers to one key are %d %.200s, and %d %.200s", k, first.status, first.text, second.status, second.text)
@@ -323,8 +326,8 @@ func theRest(s *replicated) {
 	}
 }
 
-// replicaIsKilled kills the replica under reads: none of them fails, and it is used again
-// when it is back.
+// replicaIsKilled kills the replica during reads. No read may fail, and the replica must be used
+// again when it is back.
 func replicaIsKilled(s *replicated) {
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
@@ -345,7 +348,7 @@ func replicaIsKilled(s *replicated) {
 			}
 		})
 	}
-	more := func() { // some reads at each moment
+	more := func() { // some reads in each state
 		from := reads.Load()
 		s.await("reads go on", func() bool { return reads.Load() >= from+10*writers })
 	}
@@ -368,8 +371,8 @@ func replicaIsKilled(s *replicated) {
 	s.t.Logf("%d reads", reads.Load())
 }
 
-// replicaStandsStill has the replica carry out nothing, until it is left out, and then
-// lets it catch up.
+// replicaStandsStill stops the replication until the replica is no longer used, and then lets it
+// catch up. Members must always find their own writes.
 func replicaStandsStill(s *replicated) {
 	if testing.Short() {
 		s.t.Skip("long tier only: waits ten seconds for a replica to lag too much")
@@ -398,7 +401,8 @@ func (s *replicated) await(what string, reached func() bool) {
 	}
 }
 
-// by are the ways in which reads are answered.
+// by lists the labels of the metric for reads: the reason why a read went to the replica or to
+// the writer.
 var by = []string{"replica", "member", "strong", "none", "behind", "refused"}
 
 func (s *replicated) counts() map[string]int {
@@ -409,7 +413,7 @@ func (s *replicated) counts() map[string]int {
 	return all
 }
 
-// since prints what was counted since an earlier time.
+// since prints how the counts changed since an earlier time.
 func (s *replicated) since(before map[string]int) string {
 	var all []string
 	for _, b := range by {
@@ -420,13 +424,13 @@ func (s *replicated) since(before map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// metric adds up a metric of both apis.
+// metric returns the sum of a metric over both apis.
 func (s *replicated) metric(name, label string) (sum int) {
 	line := regexp.MustCompile(`(?m)^` + name + `\{[^}]*` + label + `[^}]*\} ([0-9.e+]+)$`)
 	for _, admin := range s.admin {
 		res, err := http.Get(admin + "/metrics") //nolint:noctx // it answers at once
 		if err != nil {
-			continue // it has not begun
+			continue // the api has not started yet
 		}
 		text, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()

@@ -24,7 +24,7 @@ var (
 
 func TestMain(m *testing.M) { testproc.Main(m) }
 
-// lasting is how long each case makes its requests.
+// lasting returns how long each case sends requests.
 func lasting() time.Duration {
 	if testing.Short() {
 		return cmp.Or(*lasts, 500*time.Millisecond)
@@ -37,10 +37,10 @@ const (
 	apis          = 2
 )
 
-// TestTorture runs the cases one after the other. One that fails leaves a database that
-// may be wrong and processes that have seen it: the next one gets others.
+// TestTorture runs the cases one after the other. A failed case may leave a wrong database, and
+// processes that have read it. So the next case gets a new database and new processes.
 func TestTorture(t *testing.T) {
-	t.Parallel() // beside TestReadsElsewhere, which waits most of the time
+	t.Parallel() // together with TestReadsElsewhere, which mostly waits
 	in := newInstallation(t)
 	var s *site
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestTorture(t *testing.T) {
 		{"one key", oneKey},
 		{"one name", oneName},
 		{"mixed load", mixedLoad},
-		{"a node is killed", nodeIsKilled}, // last: the nodes take a while until all is as before
+		{"a node is killed", nodeIsKilled}, // last, because the nodes need a while to recover
 	} {
 		outer := t
 		ok := t.Run(c.name, func(t *testing.T) {
@@ -76,12 +76,12 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// installation is what the cases share: the nodes, a Redis, and where processes find the
-// database.
+// installation is shared by all cases: the nodes, a Redis, and the addresses of the database for
+// the processes.
 type installation struct {
 	cluster *testdb.Cluster
 	redis   *testdb.Own
-	proxies []*proxy // of the node that is written to; empty where all nodes are
+	proxies []*proxy // in front of the node that takes writes; empty if all nodes do
 	sites   int
 }
 
@@ -106,7 +106,7 @@ func newInstallation(t *testing.T) *installation {
 	return in
 }
 
-// address is where process i finds the database.
+// address returns the URL of the database for process i.
 func (in *installation) address(i int) string {
 	if len(in.proxies) > 0 {
 		return "mysql://root@" + in.proxies[0].address
@@ -114,22 +114,22 @@ func (in *installation) address(i int) string {
 	return in.cluster.Nodes[i%len(in.cluster.Nodes)].URL
 }
 
-// site is a database of its own and the processes on it: an api on each of two nodes, a
-// worker and a scheduler on the third.
+// site is one database and its processes: an api on each of two nodes, and a worker and a
+// scheduler on the third.
 type site struct {
 	*installation
 	outer    *testing.T // processes run until it ends
-	t        *testing.T // of the case
+	t        *testing.T // the current case
 	running  []*testproc.Process
 	loads    int
-	name     string // of the database
+	name     string // name of the database
 	base     []string
 	settings []string
-	db       *db.DB // for looking from outside, at a node that is not killed
+	db       *db.DB // for direct reads, at a node that is not killed
 
 	mu       sync.Mutex
 	statuses map[int]int
-	bad      []string // answers that should not be
+	bad      []string // responses with an unexpected status
 }
 
 func (in *installation) newSite(outer, t *testing.T) *site {
@@ -149,7 +149,7 @@ func (in *installation) newSite(outer, t *testing.T) *site {
 	return s
 }
 
-// lookAt reads the database from now on at a node, which is not killed.
+// lookAt opens the database for direct reads at a node, which must not be killed.
 func (s *site) lookAt(node int) {
 	s.t.Helper()
 	d, err := db.Open(s.outer.Context(), s.cluster.Nodes[node].URL+"/"+s.name, db.Options{MaxConns: 4})
@@ -191,7 +191,7 @@ func (s *site) start(node int, more []string, name string) {
 	s.running = append(s.running, testproc.Start(s.outer, testproc.Options{Env: s.env(node, more...)}, name))
 }
 
-// command runs a command of api on a node, which has to succeed.
+// command runs a command of api on a node. The command must succeed.
 func (s *site) command(node int, args ...string) {
 	s.t.Helper()
 	testproc.Start(s.t, testproc.Options{Env: s.env(node)}, "api", args...).Wait()
@@ -201,22 +201,23 @@ func (s *site) env(node int, more ...string) []string {
 	return slices.Concat(s.settings, []string{"DATABASE_URL=" + s.address(node) + "/" + s.name}, more)
 }
 
-// end ends the processes.
+// end kills the processes.
 func (s *site) end() {
 	for _, p := range s.running {
 		p.Kill()
 	}
 }
 
-// sound runs api check, which reads the whole database and fails for every place where
-// it disagrees with itself.
+// sound runs api check. It reads the whole database and fails if parts of it contradict each
+// other.
 func (s *site) sound() {
 	s.t.Helper()
 	s.settle()
 	s.command(0, "check")
 }
 
-// settle waits until all nodes have what was written; a worker may go on writing.
+// settle waits until all changes are delivered and all nodes have all writes. A worker may still
+// write afterwards.
 func (s *site) settle() {
 	s.t.Helper()
 	s.until("all changes are fanned out and delivered", func() bool {
@@ -225,7 +226,7 @@ func (s *site) settle() {
 	s.cluster.Settle()
 }
 
-// quietIn is how long it may take until all is delivered.
+// quietIn is how long it may take until all changes are delivered.
 const quietIn = 90 * time.Second
 
 func (s *site) until(what string, reached func() bool) {
@@ -237,7 +238,7 @@ func (s *site) until(what string, reached func() bool) {
 	}
 }
 
-// count asks the database for one number.
+// count returns one number from the database.
 func (s *site) count(query string, args ...any) (n int) {
 	s.t.Helper()
 	if err := s.db.QueryRow(s.t.Context(), query, args...).Scan(&n); err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// book is a receiver that notes of each subscription which values of Reference it was
-// told of.
+// book is a receiver. For each subscription, it records the values of Reference in the
+// deliveries.
 type book struct {
 	url string
 
@@ -17,7 +17,7 @@ type book struct {
 	told map[string]map[written]bool // by path
 }
 
-// written is a change: a story, and the Reference that it got.
+// written is a change: a story and its new Reference.
 type written struct{ story, reference string }
 
 func newBook(s *site) *book {
@@ -28,7 +28,7 @@ func newBook(s *site) *book {
 	return b
 }
 
-// ServeHTTP takes a delivery.
+// ServeHTTP records a delivery.
 func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Events []struct {
@@ -60,14 +60,14 @@ func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// listing is what was read after a subscription had been answered.
+// listing is what was read after a subscription was created.
 type listing struct {
 	path string
 	has  map[string]string // Reference by story
 }
 
-// subscribeAndList subscribes, or enables a subscription, and then reads a listing, while
-// stories are made and changed through both apis. Each change is in the listing or was
+// subscribeAndList creates or enables a subscription, and then reads a listing. Meanwhile,
+// stories are created and changed through both apis. Each change must be in the listing or be
 // delivered.
 func subscribeAndList(s *site) {
 	b, project := newBook(s), s.projects(1, "Scope:0")[0]
@@ -81,7 +81,7 @@ func subscribeAndList(s *site) {
 	}
 	var listings []listing
 	rounds(200, func(k int) {
-		i := (k + 1) % apis // a new one through the second api first
+		i := (k + 1) % apis // the first new subscription uses the second api
 		path := fmt.Sprint("/", k)
 		if k == 1 {
 			path = "/enabled"
@@ -138,8 +138,8 @@ func (s *site) list(i int, project string) map[string]string {
 	return has
 }
 
-// writeStories makes stories and changes them until it is told to stop. A Reference is a
-// number that grows, of the same length.
+// writeStories creates and changes stories until stop is closed. A Reference ends in a growing
+// number of fixed length, so that references sort in the order of their writes.
 func (s *site) writeStories(w int, project string, stop chan struct{}) (all []written) {
 	own := ""
 	for n := 0; ; n++ {
@@ -156,7 +156,7 @@ func (s *site) writeStories(w int, project string, stop chan struct{}) (all []wr
 		a := s.send(w%apis, "/api/asset", "", command)
 		switch {
 		case !a.done() && n%4 == 0:
-			n += 3 // there is none to change
+			n += 3 // there is no story to change
 		case !a.done():
 		default:
 			if n%4 == 0 {
