@@ -18,8 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// badTable is one file testdata/*/*.bad: requests that must be refused, one to
-// a line. It opens like a case; the sections then say how its lines are sent:
+// badTable is one file testdata/*/*.bad: requests that must be refused, one on each line. It
+// begins like a case. The name of each section defines how its lines are sent:
 //
 //	-- filter of Story --      a filter, on query.v1, api/asset (query and update) and rest-1
 //	-- where of Story --       the entry of a where map, on query.v1 and api/asset
@@ -34,14 +34,14 @@ import (
 //	-- xml --                  a body of rest-1 that creates a Story
 //	-- yaml --                 a query in YAML, with \n between its lines
 //
-// A line is
+// A line has the form
 //
-//	what is bad about it | what is sent | the message
+//	what is wrong with it | what is sent | the message
 //
-// and get has the status before the message. "^" marks the place the answer
-// must name and is not sent; without it the answer must name none. "{}" in the
-// message stands for what is sent, {{3*x}} for xxx, {{xff}} for the byte 0xff.
-// After the last line of a table the database holds no more than before.
+// In a get section, the status is before the message. "^" marks the position that the answer must
+// contain, and is not sent. Without a "^", the answer must contain no position. In a message,
+// "{}" means the text that is sent, {{3*x}} means xxx, and {{xff}} means the byte 0xff. After the
+// last line of a table, the database must have as many versions as before.
 type badTable struct {
 	file, spec, source string
 	rows               []badRow
@@ -49,16 +49,16 @@ type badTable struct {
 
 // badRow is one line of a table.
 type badRow struct {
-	how, typ      string // the section: "filter", "Story"
+	how, typ      string // the section, for example "filter" and "Story"
 	what          string
 	sent, message string
-	place         int // of the mark in sent, -1 without one
+	place         int // position of the mark in sent; -1: no mark
 	status        int
 	line          int
 }
 
-// TestBad sends every line of every table to the service on every database. With -short
-// each goes to the server in one of its forms.
+// TestBad sends every line of every table to the service, on every database. With -short, the
+// server gets each line in only one of its forms.
 func TestBad(t *testing.T) {
 	tables := loadBad(t)
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -91,7 +91,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// everything is how many versions the database has.
+// everything returns the number of versions in the database.
 func (r *runner) everything() string {
 	r.t.Helper()
 	if problem := r.ask(`POST /query.v1` + "\n\n" + `{"from": "BaseAsset", "asof": "All", "page": {"size": 0}, "total": true}`); problem != "" || r.status != http.StatusOK {
@@ -104,11 +104,11 @@ func (r *runner) everything() string {
 type sender struct {
 	name    string
 	request func(r badRow) (request string, place int)
-	prefix  string // of the message
-	bulk    bool   // the command fails and the request does not
+	prefix  string // text before the message
+	bulk    bool   // the command fails, but not the request
 }
 
-// senders lists, by section, how its lines are sent.
+// senders lists, by section, the forms in which its lines are sent.
 var senders = map[string][]sender{
 	"filter": {
 		inBody("query.v1", `{"from": "%t", "filter": ["`, `"]}`),
@@ -139,7 +139,7 @@ var senders = map[string][]sender{
 	"yaml": {inYAML("query.v1", false), inYAML("api/asset", true)},
 }
 
-// inBody sends a row between two pieces of JSON. Between quotes it is escaped.
+// inBody sends a row between two pieces of JSON. If it is between quotes, it is escaped.
 func inBody(name, before, after string) sender {
 	return sender{name: name, request: func(r badRow) (string, int) {
 		open := strings.ReplaceAll(before, "%t", r.typ)
@@ -180,16 +180,16 @@ func inXML(r badRow) (string, int) {
 	return "POST /rest-1.v1/Data/Story\nContent-Type: text/xml\nAccept: application/json\n\n" + r.sent, r.place
 }
 
-// inParam sends a row as a parameter of the type's path. Places are counted in
-// the parameter's value.
+// inParam sends a row as a parameter of the path of its type. Positions are counted in the value
+// of the parameter.
 func inParam(param, prefix string) sender {
 	return sender{name: "rest-1", prefix: prefix, request: func(r badRow) (string, int) {
 		return "GET /rest-1.v1/Data/" + r.typ + "?" + param + "=" + url.QueryEscape(r.sent), r.place
 	}}
 }
 
-// asGet escapes the values of the parameters. Places are counted in the value
-// of the parameter, or in the part of the path.
+// asGet sends a row as a path, and escapes the values of its parameters. Positions are counted in
+// the value of the parameter, or in the segment of the path.
 func asGet(r badRow) (string, int) {
 	path, params, _ := strings.Cut(r.sent, "?")
 	at, place := len(path)+1, r.place
@@ -264,7 +264,7 @@ func (r *runner) isRefused(row badRow, w sender, sent string, place int) string 
 		"queryResult": {"results": [], "count": -1}}`, true)
 }
 
-// diagnostics is what the answer says of the place of a request's one failure.
+// diagnostics returns the expected diagnostics of a request with one failure.
 func diagnostics(sent string, place int) string {
 	if place < 0 {
 		return quote(absent)
@@ -357,7 +357,7 @@ func parseBadRow(how, line string) (badRow, error) {
 	for i := range cells {
 		cells[i] = repeated.ReplaceAllStringFunc(strings.TrimSpace(cells[i]), func(s string) string {
 			m := repeated.FindStringSubmatch(s)
-			n, _ := strconv.Atoi(m[1]) // the form has digits only
+			n, _ := strconv.Atoi(m[1]) // the expression matches only digits
 			return strings.Repeat(m[2], n)
 		})
 		cells[i] = strings.ReplaceAll(cells[i], "{{xff}}", "\xff")

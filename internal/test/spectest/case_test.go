@@ -17,11 +17,11 @@ import (
 
 // specCase is one file of testdata.
 type specCase struct {
-	file   string // below testdata, slashes forward
+	file   string // path below testdata with forward slashes, without its extension
 	what   string // the sentence
 	spec   string
 	source string
-	alone  string // why no other case may run meanwhile; empty: others may
+	alone  string // why no other case may run at the same time; empty: others may
 	steps  []step
 }
 
@@ -29,13 +29,13 @@ type specCase struct {
 type step struct {
 	kind string
 	text string
-	line int // of the section's header in the file, one-based
+	line int // line of the section's header in the file, one-based
 }
 
-// kinds are the sections a case may have.
+// kinds lists the sections that a case may have.
 var kinds = []string{"request", "response", "body", "body contains", "body becomes", "body text", "capture", "later", "received", "deliveries", "signed"}
 
-// loadCases reads all of testdata, ordered by file name.
+// loadCases reads all cases in testdata, ordered by file name.
 func loadCases(t *testing.T) []specCase {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*/*.txtar")
@@ -59,8 +59,8 @@ func loadCases(t *testing.T) []specCase {
 	return cases
 }
 
-// parseCase reads one case file. The first lines are the sentence, up to the
-// line that starts with "spec:".
+// parseCase reads one case file. Its sentence is the header without the lines "spec:", "source:"
+// and "alone:".
 func parseCase(text []byte) (specCase, error) {
 	archive := txtar.Parse(text)
 	var c specCase
@@ -95,7 +95,7 @@ func parseCase(text []byte) (specCase, error) {
 	return c, nil
 }
 
-// request is the text of a request section, taken apart.
+// request is a parsed request section.
 type request struct {
 	method, path string
 	header       http.Header
@@ -113,7 +113,7 @@ func parseRequest(text string) (request, error) {
 	return request{method: method, path: path, header: h, body: strings.TrimSuffix(body, "\n")}, err
 }
 
-// response is the text of a response section, taken apart.
+// response is a parsed response section.
 type response struct {
 	status int
 	header http.Header

@@ -8,23 +8,23 @@ import (
 	"testing"
 )
 
-// unshown are the sections of docs/interface.md that no case shows: they name
-// things, or what the service does not answer yet, or bounds in time that tests
-// of packages show.
+// unshown lists the sections of docs/interface.md without a case. They define terms, describe
+// what the service does not answer yet, or describe time limits that tests of other packages
+// check.
 var unshown = map[string]bool{
 	"1": true, "1.1": true, "2.1.1": true, "2.1.3": true, "2.2": true, "2.2.7": true, "2.8": true, "4.5": true,
 	"5.4": true, "5.7": true, "6.2.6": true, "10.5": true, "13": true,
 }
 
-// sourceForm is what a case may name as the reason for what it expects: a
-// section of the interface, or a decision of docs/decisions.md.
+// sourceForm matches the valid sources of a case: a section of the interface, or a decision of
+// docs/decisions.md.
 var sourceForm = regexp.MustCompile(`^(interface \d+(\.\d+)*|decision \d+)$`)
 
-// numbered is the heading of a section of docs/interface.md.
+// numbered matches the heading of a section of docs/interface.md.
 var numbered = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)*)\.? .*$`)
 
-// TestCoverage: every section of the interface that says how the service
-// behaves has a case, or an example of its own.
+// TestCoverage checks that every section of the interface that describes behaviour has a case or
+// an example.
 func TestCoverage(t *testing.T) {
 	shown := map[string]int{}
 	cite := func(file, sources string) {

@@ -1,13 +1,12 @@
-// Package spectest runs the specification: every documented behaviour is a
-// text case under testdata/<section>/*.txtar, and every case runs against the
-// whole service in this process, once on MariaDB with Redis and once on the
-// embedded parts.
+// Package spectest runs the specification. Every documented behaviour is a text case,
+// testdata/<section>/*.txtar. Every case runs against the whole service in this process, once on
+// a MariaDB or MySQL server with Redis, and once on the embedded parts.
 //
-// Cases run at the same time on one service, since each has a project and words of its
-// own. A third header line, "alone:", says why a case cannot: it then runs while no
-// other does, as one that reads the last events of the audit.
+// Cases run at the same time on one service, because each has its own project and words. A third
+// header line, "alone:", gives the reason why a case cannot do that. It then runs while no other
+// case runs, for example because it reads the last events of the audit.
 //
-// A case opens with its sentence and two header lines, then steps:
+// A case begins with a sentence and two header lines. Its steps follow:
 //
 //	An unknown attribute fails its own command; the request still answers 200.
 //	spec: bulk / failures
@@ -24,44 +23,53 @@
 // Sections:
 //
 //	request        method and path below the instance, headers, blank line, body
-//	response       status, then headers that must be there
+//	response       status, then headers that the response must have
 //	body           the whole answer as JSON
-//	body contains  members the answer must have; lists have the same length,
+//	body contains  members that the answer must have; lists have the same length,
 //	               unless they end in "<rest>"; "<absent>" forbids a member
-//	body becomes   like body contains; the request is sent again until it holds
-//	body text      the answer's text, without white space at its ends
-//	capture        lines "name = path.to.0.value" from the last answer; of XML,
+//	body becomes   like body contains; the request is repeated until it holds
+//	body text      the text of the answer, without white space at its ends
+//	capture        lines "name = path.to.0.value" from the last answer; for XML,
 //	               "name = @id" is an attribute of its root
-//	later          waits, so that the changes before and after are not made in
+//	later          waits, so that the changes before and after it are not made in
 //	               the same millisecond
-//	received       the events this case's receiver got so far, in the order of
-//	               their sequenceId; waits for as many as are listed
-//	deliveries     the HTTP requests the receiver got, as
-//	               {method, path, headers, body}; waits likewise
+//	received       the events that the receiver of this case got so far, in the order
+//	               of their sequenceId; waits for as many as are listed
+//	deliveries     the HTTP requests that the receiver got, as
+//	               {method, path, headers, body}; also waits
 //	signed         a list of the secrets of each delivery so far; the library
-//	               published for receivers verifies one signature by each
+//	               published for receivers verifies one signature with each
 //
-// {{name}} stands for a captured value, {{name.id}} for the number in a
-// captured Oid, {{name.moment}} for its moment. Each case starts with {{scope}}, a project of its own;
-// {{receiver}}, the URL of its receiver, which answers 200, and under
-// /answers/500,410 the first request 500 and all others 410; {{word}}, a word no other case has;
-// {{basic}}, the Authorization of a member called {{word}} whose password is
-// pass-{{word}}, {{basic2}} and {{basic3}} those of {{word}}-2 and {{word}}-3 with
-// the same password; and {{token}}, an access token of Member:20. In what is expected, <uuid>,
-// <time>, <id> and <any> stand for text of that form; a string that is only
-// "<any>" or "<number>" stands for any value or number.
+// {{name}} is replaced by a captured value, {{name.id}} by the number in a captured Oid, and
+// {{name.moment}} by its moment. Each case begins with these values:
 //
-// The examples of README.md and docs/interface.md are executed too, by
-// TestExamples: fenced blocks whose first line says "http request", "http
-// answer" (the whole answer; "http answer later" asks until it is so) or "json
-// deliveries" (since the last block of that kind), and curl commands, which must
-// succeed. In them <name> keeps what first stands there and stands for it from
-// then on.
+//	{{scope}}     a new project
+//	{{receiver}}  the URL of its receiver, which answers 200; below /answers/500,410 it
+//	              answers the first request with 500 and all others with 410
+//	{{word}}      a word that no other case has
+//	{{basic}}     the Authorization of a member called {{word}} with the password
+//	              pass-{{word}}; {{basic2}} and {{basic3}} are for {{word}}-2 and {{word}}-3,
+//	              with the same password
+//	{{token}}     an access token of Member:20
 //
-// Requests that must be refused are lines of tables, testdata/<section>/*.bad,
-// each sent in every form it can have: see badTable. TestCoverage and TestRows print
-// which parts of the interface have how many cases.
+// In expected values, <uuid>, <time>, <id> and <any> match text of that form. A string that is
+// only "<any>" matches any value, and one that is only "<number>" matches any number.
 //
-// With -short a server gets a part of the requests that must be refused and of the
-// hostile values, drawn by -seed; SQLite gets all.
+// TestExamples also executes the examples of README.md and docs/interface.md. An example is a
+// curl command, which must succeed, or a fenced block whose first line names one of these kinds:
+//
+//	http request
+//	http answer        the whole answer
+//	http answer later  the same; the request is repeated until the answer is equal
+//	json deliveries    the deliveries since the last block of this kind
+//
+// A <name> in the examples gets its value where it first appears, and means this value from then
+// on.
+//
+// Requests that must be refused are lines of tables, testdata/<section>/*.bad. Each line is sent
+// in every form it can have: see badTable. TestCoverage and TestRows log how many cases each part
+// of the interface has.
+//
+// With -short, a server gets only some of the requests that must be refused, and some of the
+// hostile values. The flag -seed selects them. SQLite gets all.
 package spectest

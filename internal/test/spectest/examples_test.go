@@ -10,16 +10,14 @@ import (
 	"time"
 )
 
-// document is a Markdown file whose examples are executed in their order, in a
-// new database.
+// document is a Markdown file with examples. They are executed in order, in a new database.
 type document struct {
 	file     string
-	receiver string // the receiver's URL in the text
-	received string // events that the examples lead to, beside those in the text
+	receiver string // the URL of the receiver in the text
+	received string // if set, the events that the receiver must have after all examples
 }
 
-// documents are all files with such examples. The base URL in them is
-// baseInText.
+// documents lists all files with examples. Their base URL is baseInText.
 var documents = []document{
 	{
 		file: "README.md", receiver: "http://127.0.0.1:9000",
@@ -30,8 +28,8 @@ var documents = []document{
 
 const baseInText = "http://127.0.0.1:8080/alds"
 
-// TestExamples sends the requests of each document, one after another, and
-// compares the answers and events that the document shows.
+// TestExamples sends the requests of each document, one after the other. The answers and
+// deliveries must be those in the document.
 func TestExamples(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		for _, d := range documents {
@@ -70,8 +68,8 @@ func (d document) run(t *testing.T, dialect string) {
 	}
 }
 
-// examples are the fenced blocks of a text that are requests, answers or
-// deliveries; the kind is the word behind the fence, or "curl".
+// examples returns the fenced blocks of a text that are requests, answers, deliveries or curl
+// commands. The kind of a block is the text after the fence, or "curl".
 func examples(text string) []step {
 	var steps []step
 	var open *step
@@ -95,7 +93,7 @@ func examples(text string) []step {
 	return steps
 }
 
-// example does one block and says what is wrong, or nothing.
+// example runs one block and describes what is wrong, or returns an empty text.
 func (r *runner) example(s step, answerShown bool, d document) string {
 	text := strings.NewReplacer(baseInText, r.base, d.receiver, r.receiver.URL).Replace(s.text)
 	switch s.kind {
@@ -116,14 +114,14 @@ func (r *runner) example(s step, answerShown bool, d document) string {
 	return "an example is no " + s.kind
 }
 
-// curl takes a command apart: its path and query, and its body.
+// curl matches a curl command: its URL, and its body if it has one.
 var curl = regexp.MustCompile(`(?s)^curl .*?(http://[^\s"]+)"?(?: -d '(.*)')?\s*$`)
 
-// curlRequest is the request that a curl command sends.
+// curlRequest returns the request that a curl command sends.
 func curlRequest(base, text string) string {
 	parts := curl.FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return text // which is no request line
+		return text // not a request line, so that the request fails
 	}
 	method := "GET"
 	if parts[2] != "" {
@@ -132,8 +130,8 @@ func curlRequest(base, text string) string {
 	return method + " " + strings.TrimPrefix(parts[1], base) + "\n\n" + parts[2]
 }
 
-// askAndSucceed sends a request whose answer the text does not show: it is a
-// success, no command fails and each query finds something.
+// askAndSucceed sends a request without an answer in the text. It must succeed: the status is
+// 200, no command fails, and each query finds something.
 func (r *runner) askAndSucceed(text string) string {
 	if problem := r.ask(text); problem != "" {
 		return problem
@@ -145,8 +143,8 @@ func (r *runner) askAndSucceed(text string) string {
 	return ""
 }
 
-// expectAnswer compares an answer: status and headers, then, behind an empty
-// line, the whole body.
+// expectAnswer compares an answer: its status and headers and, after an empty line, its whole
+// body.
 func (r *runner) expectAnswer(text string) string {
 	head, body, _ := strings.Cut(text, "\n\n")
 	if problem := r.expectResponse(r.forms(head)); problem != "" || body == "" {
@@ -165,7 +163,7 @@ func (r *runner) expectAnswer(text string) string {
 	return r.learn(body, got)
 }
 
-// expectDeliveries compares the deliveries that came after those shown before.
+// expectDeliveries compares the deliveries since the last block of deliveries.
 func (r *runner) expectDeliveries(text string) string {
 	want, err := decode([]byte(text))
 	if err != nil {
@@ -178,10 +176,10 @@ func (r *runner) expectDeliveries(text string) string {
 	return problem
 }
 
-// placeholder is a word in angle brackets, with the character before it.
+// placeholder matches a name in angle brackets, and the character before it.
 var placeholder = regexp.MustCompile(`(.?)<([a-z][a-zA-Z0-9]*)>`)
 
-// known puts the values of the names that earlier answers showed in.
+// known replaces names by the values that earlier answers showed.
 func (r *runner) known(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
@@ -192,8 +190,8 @@ func (r *runner) known(text string) string {
 	})
 }
 
-// forms does the same, and makes of names that no answer showed yet the form of
-// what may stand there: a number behind a colon, anything elsewhere.
+// forms does the same as known. It also replaces names without a value by a form: by a number
+// after a colon, and by anything elsewhere.
 func (r *runner) forms(text string) string {
 	return placeholder.ReplaceAllStringFunc(r.known(text), func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
@@ -207,11 +205,10 @@ func (r *runner) forms(text string) string {
 	})
 }
 
-// reserved are the placeholders that mean the same everywhere.
+// reserved lists the placeholders that have the same meaning everywhere.
 var reserved = map[string]bool{"id": true, "uuid": true, "time": true, "any": true, "number": true, "rest": true, "absent": true}
 
-// namedOnce returns the names that no other example uses: they are misspelt
-// placeholders or names.
+// namedOnce returns the names that the examples use only once. They are probably misspelt.
 func namedOnce(steps []step) []string {
 	count := map[string]int{}
 	for _, s := range steps {
@@ -224,7 +221,7 @@ func namedOnce(steps []step) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(name string) bool { return count[name] > 1 })
 }
 
-// learn keeps what stands in got where want has a name for the first time.
+// learn stores the values in got of those names in text that have no value yet.
 func (r *runner) learn(text string, got any) string {
 	want, err := decode([]byte(text))
 	if err != nil {
@@ -251,7 +248,7 @@ func (r *runner) learnFrom(want, got any) {
 	}
 }
 
-// learnText takes the parts of one string.
+// learnText stores the values of the names in one string.
 func (r *runner) learnText(want string, got any) {
 	value, ok := got.(string)
 	if !ok {
@@ -280,7 +277,8 @@ func (r *runner) learnText(want string, got any) {
 	}
 }
 
-// soon asks the last question again until the answer is as expected.
+// soon repeats the last request until the answer is as expected, or until eventTimeout has
+// passed.
 func (r *runner) soon(expect func() string) string {
 	end := time.Now().Add(eventTimeout)
 	for {

@@ -19,9 +19,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// hostilePlaces are requests with a place for a value: {path}, {param} and
-// {header} take it as a client sends it there, {string} within a JSON string, {xml} as
-// a text of XML, {markup} as it is, {basic} in base64. {story}, {hook} and {request} are things that exist.
+// hostilePlaces lists requests with a place for a value, by kind of place. {path}, {param} and
+// {header} are replaced by the value as a client sends it there. {string} is replaced by the
+// value in a JSON string, {xml} by a text of XML, {markup} by the unchanged value, and {basic} by
+// base64. {story} and {hook} are replaced by existing things.
 var hostilePlaces = map[string][]string{
 	"path": {
 		"GET /{path}", "GET /api/asset/{path}", "GET /query.v1/{path}",
@@ -110,10 +111,10 @@ var hostilePlaces = map[string][]string{
 	},
 }
 
-// hostileValue is a value, and what is bad about it.
+// hostileValue is a value, and what is wrong with it.
 type hostileValue struct{ what, value string }
 
-// hostileValues are what is sent in every place.
+// hostileValues lists the values that are sent in every place.
 var hostileValues = []hostileValue{
 	{"an accent", "é"},
 	{"four bytes", "🍎"},
@@ -158,12 +159,12 @@ var hostileValues = []hostileValue{
 	{"a slash", "a/../b"},
 }
 
-// shareOnServer is how many of the values a place of the server gets with -short: one of
-// so many. Each value comes in each kind of place.
+// shareOnServer is n if, with -short, each place on the server gets one of n values. The values
+// of neighbouring places differ, so n places of a kind get all values.
 const shareOnServer = 6
 
-// TestHostileValues sends every value in every place of every route, on every
-// database: none may be answered as a failure of the service.
+// TestHostileValues sends every value in every place, on every database. No answer may have a
+// status of 500 or more, or be invalid UTF-8 or XML.
 func TestHostileValues(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// sendAll sends one of share values in a place, from the one with the number first on.
+// sendAll sends each value whose number modulo share is that of first.
 func (h *hostile) sendAll(t *testing.T, kind, place string, share, first int) {
 	t.Helper()
 	values := hostileValues
@@ -195,14 +196,13 @@ func (h *hostile) sendAll(t *testing.T, kind, place string, share, first int) {
 		values = append(slices.Clone(values), hostileValue{"a million bytes", strings.Repeat("x", 1<<20)})
 	}
 	for i := first % share; i < len(values); i += share {
-		if v := values[i]; kind != "header" || !strings.Contains(v.value, "\n") { // which would be the end of the header
+		if v := values[i]; kind != "header" || !strings.Contains(v.value, "\n") { // a line break would end the header
 			h.send(t, place, v.what, v.value)
 		}
 	}
 }
 
-// hostile sends requests as they are, byte for byte: a client's library would
-// refuse to.
+// hostile sends requests byte for byte, because an HTTP client refuses some of them.
 type hostile struct {
 	*runner
 	addr, prefix, token string
@@ -229,7 +229,7 @@ func newHostile(t *testing.T, base, token string) *hostile {
 	return h
 }
 
-// send sends one request and looks at its answer.
+// send sends one request and checks its answer.
 func (h *hostile) send(t *testing.T, place, what, value string) {
 	t.Helper()
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x00", `\u0000`, "\x01", `\u0001`, "\x1b", `\u001b`, "\r", `\r`, "\n", `\n`, "\t", `\t`).Replace(value)
@@ -253,7 +253,7 @@ func (h *hostile) send(t *testing.T, place, what, value string) {
 	}
 }
 
-// exchange sends a request on a connection of its own.
+// exchange sends a request on a new connection.
 func (h *hostile) exchange(text string) (status int, answer []byte, err error) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	first, headers, _ := strings.Cut(head, "\n")
@@ -287,9 +287,9 @@ func (h *hostile) exchange(text string) (status int, answer []byte, err error) {
 	return res.StatusCode, answer, err
 }
 
-// TestInvalidUTF8IsNamed: a value that is no UTF-8 is refused by the name of
-// its place, and changes nothing; an id in a path that nothing has is not found,
-// whatever its characters.
+// TestInvalidUTF8IsNamed checks that the service refuses a value that is not valid UTF-8. The
+// message must name the place of the value, and nothing may change. An unknown id in a path must
+// be not found, whatever its characters are.
 func TestInvalidUTF8IsNamed(t *testing.T) {
 	const update = "\n\n{\"from\": \"Story:{story}\", \"update\": {\"Name\": \"changed\"}}"
 	cases := []struct {

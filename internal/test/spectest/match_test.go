@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	more   = "<rest>"   // as the last element of an expected list, or as the name of a member, lets it go on
+	more   = "<rest>"   // as the last element of a list or the name of a member: more may follow
 	absent = "<absent>" // as the value of a member: the answer must not have it
 )
 
-// forms are the placeholders that stand for text of a form.
+// forms lists the placeholders for text of a certain form.
 var forms = []struct {
 	word string
 	form string
@@ -25,8 +25,8 @@ var forms = []struct {
 	{"<any>", `(?s:.*)`},
 }
 
-// match compares two decoded JSON values and describes the first difference,
-// or nothing. With part, objects in got may have more members than want.
+// match compares two decoded JSON values. It describes the first difference, or returns an empty
+// text. With part, objects in got may have more members than in want.
 func match(at string, want, got any, part bool) string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -84,8 +84,8 @@ func matchObject(at string, want map[string]any, got any, part bool) string {
 	return ""
 }
 
-// member finds the member whose name is key, or has its form: a key such as
-// "@<any>" stands for a name the service makes up.
+// member finds the member with the name key. A key with placeholders, such as "@<any>", also
+// matches a name of its form.
 func member(g map[string]any, key string) (string, any) {
 	if v, ok := g[key]; ok {
 		return key, v
@@ -134,7 +134,7 @@ func matchText(at, want string, got any) string {
 	return ""
 }
 
-// textMatches compares text in which placeholders stand for forms.
+// textMatches compares a text with a text that may contain placeholders.
 func textMatches(want, got string) bool {
 	return want == got || strings.Contains(want, "<") && pattern(want).MatchString(got)
 }
@@ -147,7 +147,7 @@ func pattern(want string) *regexp.Regexp {
 	return regexp.MustCompile("^" + p + "$")
 }
 
-// decode reads JSON keeping numbers as they are written.
+// decode reads JSON. It keeps numbers as they are written.
 func decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -8,15 +8,16 @@ import (
 	"testing"
 )
 
-// customSorts are what TestPagesByCustom sorts by: attributes in columns, those that
-// found no free one, which lie in the JSON, and relations.
+// customSorts lists what TestPagesByCustom sorts by: attributes in columns, attributes in the
+// JSON because no column was free, and relations.
 var customSorts = []string{
 	"Custom_N1", "Custom_N9", "Custom_D1", "Custom_D9", "Custom_T1", "Custom_T9", "Custom_Flag", "Custom_Long",
 	"Custom_One", "Custom_One.Name", "Custom_One.Order", "Custom_Who.Name",
 }
 
-// TestPagesByCustom reads a result sorted by custom attributes of every kind, upwards and
-// downwards, with equal and with empty values: the pages by cursor are those by offset.
+// TestPagesByCustom reads results that are sorted by custom attributes of every kind, ascending
+// and descending, with equal and empty values. The pages by cursor and the pages by offset must
+// have the same rows as one large page.
 func TestPagesByCustom(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -47,8 +48,8 @@ func TestPagesByCustom(t *testing.T) {
 	}
 }
 
-// fillCustom defines the attributes and makes stories with few values of each, so that
-// many are equal, and some that have none.
+// fillCustom defines the attributes and creates stories. Each attribute has few different values,
+// so many are equal. Some are empty.
 func (r *runner) fillCustom() (scope string, rows int) {
 	r.t.Helper()
 	must := func(commands []string) bulkAnswer {
@@ -65,7 +66,7 @@ func (r *runner) fillCustom() (scope string, rows int) {
 	define := func(name, kind, more string) {
 		all = append(all, fmt.Sprintf(`{"AssetType": "AttributeDefinition", "Name": %q, "Asset": "Story", "AttributeType": %q%s}`, name, kind, more))
 	}
-	for i := 1; i <= 9; i++ { // the ninth of a kind finds no column
+	for i := 1; i <= 9; i++ { // no column is free for the ninth of a kind
 		define(fmt.Sprint("Custom_N", i), "Numeric", "")
 		define(fmt.Sprint("Custom_D", i), "Date", "")
 		define(fmt.Sprint("Custom_T", i), "Text", "")
@@ -88,7 +89,7 @@ func (r *runner) fillCustom() (scope string, rows int) {
 	for i := range stories {
 		c := fmt.Sprintf(`{"AssetType": "Story", "Scope": %q, "Name": "s%d"`, scope, i)
 		for k, name := range slices.Sorted(maps.Keys(values)) {
-			if n := i/(k%3+1) + k; n%4 > 0 { // of a quarter there is none
+			if n := i/(k%3+1) + k; n%4 > 0 { // a quarter of the stories have no value
 				c += fmt.Sprintf(`, %q: %s`, name, values[name][n%len(values[name])])
 			}
 		}
@@ -101,7 +102,7 @@ func (r *runner) fillCustom() (scope string, rows int) {
 // paged is one page.
 type paged struct {
 	rows []string
-	next string // empty: there is no other
+	next string // cursor of the next page; empty: this is the last page
 }
 
 func (r *runner) pageOf(query string) (p paged) {

@@ -10,19 +10,19 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// The rows of TestPagesUnderWrites.
+// These are the sizes of TestPagesUnderWrites.
 const (
 	steadyRows = 240
 	movingRows = 60
-	walks      = 2 // through the result, for each order
+	walks      = 2 // reads of the whole result, for each order
 )
 
-// orders are what pages are sorted by. Moving rows change the value of every one.
+// orders lists the orders of the pages. Writes change the values of moving rows in all of them.
 var orders = []string{`[]`, `["Name"]`, `["-Estimate", "Name"]`, `["Status.Order", "-Order"]`}
 
-// TestPagesUnderWrites reads a large result page by page with the cursor, while
-// somebody else makes, deletes, renames and reorders rows around those that
-// stay: each of these comes exactly once.
+// TestPagesUnderWrites reads a large result page by page with the cursor. Meanwhile, another
+// client creates, deletes, renames and reorders other rows. Each of the rows that stay must come
+// exactly once.
 func TestPagesUnderWrites(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -70,7 +70,7 @@ func (r *runner) command(body string) (bulkAnswer, string) {
 	return a, ""
 }
 
-// bulkAnswer is what these tests read of a bulk response.
+// bulkAnswer is the part of a bulk response that these tests read.
 type bulkAnswer struct {
 	Created  struct{ OidTokens []string } `json:"assetsCreated"`
 	Failures struct{ Count int }          `json:"commandFailures"`
@@ -80,7 +80,7 @@ type bulkAnswer struct {
 	} `json:"queryResult"`
 }
 
-// mover keeps writing.
+// mover writes rows.
 type mover struct {
 	runner
 	rnd            *rand.Rand
@@ -88,8 +88,7 @@ type mover struct {
 	steady, moving []string
 }
 
-// fill makes the project and its rows, those that stay and those that move
-// mixed.
+// fill creates the project and its rows. Steady and moving rows are mixed.
 func (w *mover) fill() {
 	w.t.Helper()
 	a, problem := w.command(`{"AssetType": "Scope", "Name": "pages", "Parent": "Scope:0", "BeginDate": "2026-01-01"}`)
@@ -111,7 +110,7 @@ func (w *mover) fill() {
 	w.moving, w.steady = a.Created.OidTokens[:movingRows], a.Created.OidTokens[movingRows:]
 }
 
-// values are random ones for what pages are sorted by; many rows share them.
+// values returns random values for the attributes of the orders. Many rows have the same values.
 func (w *mover) values() string {
 	status := []string{`null`, `"StoryStatus:133"`, `"StoryStatus:134"`}[w.rnd.IntN(3)]
 	estimate := []string{`null`, `1`, `2.5`, `8`}[w.rnd.IntN(4)]
@@ -122,7 +121,7 @@ func (w *mover) story() string {
 	return fmt.Sprintf(`{"AssetType": "Story", "Scope": %q, %s}`, w.scope, w.values())
 }
 
-// write makes three rows, deletes three, and changes and reorders some.
+// write creates three rows, deletes three, and changes and reorders some.
 func (w *mover) write() string {
 	var all []string
 	for range 3 {
@@ -139,7 +138,7 @@ func (w *mover) write() string {
 	return problem
 }
 
-// pager keeps reading.
+// pager reads pages.
 type pager struct {
 	runner
 	rnd    *rand.Rand
@@ -158,8 +157,8 @@ func (p *pager) walkAll(turns chan<- bool, ended <-chan string) string {
 	return ""
 }
 
-// walk reads all pages. After each the writer gets its turn, and it is at work
-// while the next is read.
+// walk reads all pages. After each page, the writer starts its next write, which runs while the
+// next page is read.
 func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) string {
 	before, problem := p.ranks()
 	if problem != "" {
@@ -195,14 +194,14 @@ func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) strin
 		return problem
 	}
 	for _, oid := range p.steady {
-		if seen[oid] != 1 && now[oid] == before[oid] { // else it made room for one that was ranked beside it
+		if seen[oid] != 1 && now[oid] == before[oid] { // a steady row may move to make room for another
 			return fmt.Sprintf("%s came %d times in pages of %d", oid, seen[oid], size)
 		}
 	}
 	return ""
 }
 
-// ranks reads the rank that each row has now.
+// ranks returns the current rank of each row.
 func (p *pager) ranks() (map[any]any, string) {
 	a, problem := p.command(fmt.Sprintf(`{"from": "Story", "select": ["Order"], "where": {"Scope": %q}}`, p.scope))
 	if problem != "" {

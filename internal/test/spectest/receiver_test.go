@@ -19,19 +19,19 @@ import (
 // eventTimeout is how long a case waits for events.
 const eventTimeout = 20 * time.Second
 
-// receiver is what webhooks of one case are sent to.
+// receiver receives the webhooks of one case.
 type receiver struct {
 	*httptest.Server
 	mu         sync.Mutex
-	deliveries []any // {method, path, headers, body}, as they came
+	deliveries []any // {method, path, headers, body}, in the order of arrival
 	raw        []signed
-	asked      map[string]int // how often, by path
+	asked      map[string]int // number of requests, by path
 	events     []any
-	seen       map[string]bool // by sequenceId and type: a repeated delivery counts once
-	arrived    chan struct{}   // holds one signal when something came
+	seen       map[string]bool // events by sequenceId, type and webhook: a repeated event counts once
+	arrived    chan struct{}   // holds one signal after a request arrived
 }
 
-// signed is a delivery as it came, for those who check its signature.
+// signed is a delivery as it arrived, for the check of its signature.
 type signed struct {
 	header http.Header
 	body   []byte
@@ -65,7 +65,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Location", r.URL+"/elsewhere")
 		w.WriteHeader(status)
 		if status != http.StatusNoContent {
-			_, _ = w.Write([]byte("answer " + strconv.Itoa(status))) // a sender that has gone away fails its case elsewhere
+			_, _ = w.Write([]byte("answer " + strconv.Itoa(status))) // if the sender is gone, its case fails elsewhere
 		}
 	}
 	select {
@@ -74,7 +74,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// record keeps a delivery and returns the status it is answered with.
+// record stores a delivery and returns the status for its answer.
 func (r *receiver) record(req *http.Request, delivery any, text []byte, body any) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,8 @@ func (r *receiver) record(req *http.Request, delivery any, text []byte, body any
 	return status
 }
 
-// answerTo is the status for the n-th request to a path, from 0: that of the
-// path /answers/500,410, whose last is for all that follow; 200 elsewhere.
+// answerTo returns the status for request n to a path, counted from 0. The path /answers/500,410
+// lists the statuses in order; the last one is for all further requests. Other paths get 200.
 func answerTo(path string, n int) int {
 	list, ok := strings.CutPrefix(path, "/answers/")
 	if !ok {
@@ -111,9 +111,9 @@ func answerTo(path string, n int) int {
 	return status
 }
 
-// expectSigned checks the signatures of the deliveries so far with the library
-// that is published for receivers. The text is a list of the secrets of each
-// delivery: it has one signature by each of them and no other.
+// expectSigned checks the signatures of the deliveries so far, with the library that is published
+// for receivers. The text lists the secrets of each delivery. A delivery must have one signature
+// for each of its secrets, and no other.
 func (r *receiver) expectSigned(text string) string {
 	var want [][]string
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
@@ -155,8 +155,8 @@ func sequence(event any) int {
 	return int(i)
 }
 
-// wait returns a copy of what from names once it has n elements, or what it
-// has after eventTimeout.
+// wait returns a copy of the list from when it has at least n elements, or when eventTimeout has
+// passed.
 func (r *receiver) wait(n int, from *[]any) []any {
 	end := time.After(eventTimeout)
 	for {

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// rowGroup is a group of rows of the interface; the "spec:" line of a case
-// names one as "prefix / row".
+// rowGroup is a group of rows. A row is a behaviour of the interface; the "spec:" line of a case
+// names it as "prefix / row".
 type rowGroup struct {
 	prefix, about string
 	rows          []string
 }
 
-// loadRows reads testdata/rows: a line "# prefix: about" begins a group, each
-// line below it is a row.
+// loadRows reads testdata/rows. A line "# prefix: about" begins a group, and each line below it
+// is a row.
 func loadRows(t *testing.T) []rowGroup {
 	t.Helper()
 	var groups []rowGroup
@@ -50,8 +50,8 @@ func lines(t *testing.T, name string) []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
-// TestRows prints how many cases each row has. A row without a case fails, and
-// so does one that stands twice.
+// TestRows logs how many cases each row has. It fails for a row without a case, and for a row
+// that is listed twice.
 func TestRows(t *testing.T) {
 	count, bad := countCases(t)
 	seen := map[string]bool{}
@@ -75,8 +75,7 @@ func TestRows(t *testing.T) {
 	t.Logf("%d rows, %d gaps; %d bad inputs", len(seen), gaps, bad)
 }
 
-// countCases returns how many cases name each row, and how many bad inputs
-// there are.
+// countCases returns the number of cases that name each row, and the number of bad inputs.
 func countCases(t *testing.T) (count map[string]int, bad int) {
 	t.Helper()
 	count = map[string]int{}
@@ -95,9 +94,9 @@ func countCases(t *testing.T) (count map[string]int, bad int) {
 	return count, bad
 }
 
-// TestRowsInGo holds that the tests named in rows/tests.txt exist. They show
-// what a case cannot, since it needs time, a setting or the database:
-// "package.Test: row".
+// TestRowsInGo checks that the tests in rows/tests.txt exist. They test rows that a case cannot
+// test, because it would need time, a setting or the database. A line has the form "package.Test:
+// row".
 func TestRowsInGo(t *testing.T) {
 	found := map[string]map[string]bool{}
 	rows := lines(t, "testdata/rows/tests.txt")
@@ -114,7 +113,8 @@ func TestRowsInGo(t *testing.T) {
 	t.Logf("%d rows are shown by tests of packages", len(rows))
 }
 
-// testsOf are the names of the test functions of a package, which is named without its folder.
+// testsOf returns the names of the test functions of a package. pkg is the package without its
+// folder.
 func testsOf(t *testing.T, pkg string) map[string]bool {
 	t.Helper()
 	var files []string

@@ -23,14 +23,14 @@ type runner struct {
 	base     string // http://host:port/instance
 	vars     map[string]string
 	receiver *receiver
-	shown    int    // deliveries that a document has shown
-	last     string // the last request's text
+	shown    int    // number of deliveries that the document has shown
+	last     string // text of the last request
 	status   int
 	header   http.Header
 	body     []byte
 }
 
-// serial makes the words no other case has.
+// serial numbers the cases, for the words that no other case has.
 var serial atomic.Int64
 
 func runCase(t *testing.T, base, token string, c specCase) {
@@ -54,7 +54,7 @@ func runCase(t *testing.T, base, token string, c specCase) {
 	}
 }
 
-// makeScope creates the case's own project.
+// makeScope creates the project of the case.
 func (r *runner) makeScope() {
 	r.t.Helper()
 	problem := r.ask(fmt.Sprintf("POST /api/asset\n\n"+
@@ -67,7 +67,7 @@ func (r *runner) makeScope() {
 	}
 }
 
-// step does one section and says what is wrong, or nothing.
+// step runs one section and describes what is wrong, or returns an empty text.
 func (r *runner) step(kind, text string) string {
 	switch kind {
 	case "request":
@@ -98,8 +98,8 @@ func (r *runner) step(kind, text string) string {
 	return ""
 }
 
-// ask sends a request with the headers every client sends, unless it says
-// otherwise; "Authorization: none" sends none.
+// ask sends a request as the administrator, with the usual headers, unless the text sets these
+// headers. "Authorization: none" sends no credentials.
 func (r *runner) ask(text string) string {
 	r.last = text
 	q, err := parseRequest(text)
@@ -133,16 +133,16 @@ func (r *runner) ask(text string) string {
 	return failuresAreExact(r.body)
 }
 
-// failuresAreExact looks at every answer of every case: the error of a failed
-// command is compared as a whole by clients, and places stand beside the
-// failures, in their order, or not at all.
+// failuresAreExact checks every answer of every case. The error of a failed command has exactly
+// two members, because clients compare it as a whole. Diagnostics list positions of failures, in
+// the order of the failures, or are absent.
 func failuresAreExact(body []byte) string {
 	var a struct {
 		CommandFailures struct{ Commands []map[string]json.RawMessage }
 		Diagnostics     *[]map[string]int
 	}
 	if json.Unmarshal(body, &a) != nil {
-		return "" // no answer of api/asset
+		return "" // not an answer of api/asset
 	}
 	for i, c := range a.CommandFailures.Commands {
 		var e map[string]any
@@ -229,7 +229,7 @@ func rootAttributes(body []byte) (any, error) {
 	}
 }
 
-// capture keeps values of the last answer: lines "name = path".
+// capture stores values of the last answer. The text has lines "name = path".
 func (r *runner) capture(text string) string {
 	read := decode
 	if bytes.HasPrefix(r.body, []byte("<")) {
@@ -281,7 +281,7 @@ func follow(v any, path []string) (string, error) {
 
 var variable = regexp.MustCompile(`\{\{([a-zA-Z0-9_.]+)\}\}`)
 
-// fill puts captured values in; a name nobody captured fails the case.
+// fill replaces names by captured values. A name without a value fails the case.
 func (r *runner) fill(text string) string {
 	r.t.Helper()
 	return variable.ReplaceAllStringFunc(text, func(found string) string {

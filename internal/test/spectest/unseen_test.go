@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// unseenRequests are sent once about what the caller does not see and once
-// about what does not exist. {name} and {number} stand for those of an epic,
-// {epic}, {story} and {project} for Oids, {called} for the name of a project,
-// {epic.id} for a number in a path, {tag} for a tag; {mine} is a project,
-// {seen} a story and {above} an epic that the caller does see. {stranger},
-// {stranger.id}, {who}, {nick} and {login} are a member, who owns {seen}.
+// unseenRequests lists requests that are sent twice: about things that the caller does not see,
+// and about things that do not exist. {name} and {number} are those of an epic. {epic}, {story}
+// and {project} are Oids, {called} is the name of a project, {epic.id} a number in a path, and
+// {tag} a tag. {mine} is a project, {seen} a story and {above} an epic that the caller sees.
+// {stranger}, {stranger.id}, {who}, {nick} and {login} are a member who owns {seen}.
 var unseenRequests = []string{
 	// Values of relations: by Oid, by name, by number.
 	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}"}]`,
@@ -129,16 +128,16 @@ var unseenRequests = []string{
 	`GET /ui.v1/DTO/MemberScopeRoles/ByProject?where=ID='{project}'`,
 }
 
-// What differs between two answers to the same request: ids of requests, times,
-// and assets that were made.
+// These expressions match what differs between two answers to the same request: ids of requests,
+// times, and new assets.
 var (
 	madeUp  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|"duration":"[^"]*"|"durationSeconds":[0-9.e-]+`)
 	newOids = regexp.MustCompile(`[A-Z][A-Za-z]+:\d{4,}(:\d+)?`)
 )
 
-// TestUnseenAssetsAnswerLikeUnknown: a caller gets the same answer, to the letter,
-// about what lies in a project that is hidden from him and about what does not
-// exist.
+// TestUnseenAssetsAnswerLikeUnknown checks that hidden things and things that do not exist get
+// the same answers, character by character. Hidden things are assets in a project that the caller
+// cannot see, and a member of that project only.
 func TestUnseenAssetsAnswerLikeUnknown(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -159,7 +158,7 @@ func TestUnseenAssetsAnswerLikeUnknown(t *testing.T) {
 	}
 }
 
-// unseen is a service with a member who sees one of two projects.
+// unseen is a service with a member who sees only one of two projects.
 type unseen struct {
 	*runner
 	common, hidden, nobody map[string]string
@@ -211,8 +210,8 @@ func newUnseen(t *testing.T, base string) *unseen {
 	return u
 }
 
-// answer sends a request about certain things and returns what came, the
-// things' names and what is made up aside.
+// answer sends a request about some things and returns the answer. The names of the things, and
+// what the service makes up, are replaced.
 func (u *unseen) answer(t *testing.T, request string, about map[string]string) string {
 	t.Helper()
 	method, rest, _ := strings.Cut(request, " ")
@@ -238,8 +237,7 @@ func (u *unseen) answer(t *testing.T, request string, about map[string]string) s
 	return newOids.ReplaceAllString(answer, "…")
 }
 
-// everything tells of all that is hidden from the member, as an administrator
-// reads it.
+// everything returns all that is hidden from the member, as an administrator reads it.
 func (u *unseen) everything() string {
 	u.t.Helper()
 	problem := u.ask(u.fill("POST /query.v1\n\n" + `[
