@@ -23,22 +23,22 @@ import (
 // senders is how many clients send and read attachments at the same time.
 const senders = 8
 
-// file is an attachment that is sent.
+// file is an attachment to upload. size is in bytes.
 type file struct {
 	id   string
 	seed uint64
 	size int64
 }
 
-// reader returns the bytes of a file, which nobody holds in memory.
+// reader returns the bytes of a file. They are computed from the seed and never held in memory as a whole.
 func (f file) reader() io.Reader {
 	var seed [32]byte
 	seed[0], seed[1], seed[2] = byte(f.seed), byte(f.seed>>8), 7
 	return io.LimitReader(rand.NewChaCha8(seed), f.size)
 }
 
-// files makes attachments of up to 20 MiB: 20 of them, 10 in the short form, or as many
-// as ATTACHMENTS says.
+// files creates attachments of up to 20 MiB: 20 of them, 10 in the short form, or as many as the
+// environment variable ATTACHMENTS gives.
 func (s *site) files() (all []file) {
 	s.t.Helper()
 	n, err := strconv.Atoi(os.Getenv("ATTACHMENTS"))
@@ -60,7 +60,7 @@ func (s *site) files() (all []file) {
 	return all
 }
 
-// each calls do for all files, by several clients.
+// each calls do for all files, from several clients at once, and returns all errors joined.
 func each(all []file, do func(file) error) error {
 	work := make(chan file)
 	errs := make(chan error, len(all))
@@ -85,7 +85,7 @@ func each(all []file, do func(file) error) error {
 	return first
 }
 
-// send sends a file; every second one without its length.
+// send uploads a file. Every second file is sent in chunks, without a Content-Length.
 func (s *site) send(c *http.Client, f file) error {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url("/attachment.img/"+f.id), f.reader())
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *site) send(c *http.Client, f file) error {
 	return nil
 }
 
-// fetch reads a file and compares its bytes.
+// fetch downloads a file and compares its bytes.
 func (s *site) fetch(c *http.Client, f file) error {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url("/attachment.img/"+f.id), nil)
 	if err != nil {
@@ -120,15 +120,15 @@ func (s *site) fetch(c *http.Client, f file) error {
 	defer res.Body.Close()
 	got, want := sha256.New(), sha256.New()
 	n, err := io.Copy(got, res.Body)
-	_, _ = io.Copy(want, f.reader()) // into a hash
+	_, _ = io.Copy(want, f.reader()) // writing to a hash never fails
 	if err != nil || n != f.size || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
 		return fmt.Errorf("%s of %d bytes: %d, %d other bytes, %w", f.id, f.size, res.StatusCode, n, err)
 	}
 	return nil
 }
 
-// TestAttachments sends attachments by eight clients and reads them back after
-// the process was killed in between. Issue: memory of the api within 60 MiB of idle.
+// TestAttachments uploads attachments from eight clients, kills the process, starts it again and reads them
+// back. It guards against an api that needs 60 MiB more than when it is idle.
 func TestAttachments(t *testing.T) {
 	beside(t)
 	s := newSite(t, "mysql", setup{settings: []string{"ALDS_REQUEST_TIMEOUT=10m"}})
@@ -161,8 +161,8 @@ func TestAttachments(t *testing.T) {
 	s.sound()
 }
 
-// TestUploadsThatBreakOff sends contents that never end, are longer than may be, or
-// not as long as they say: nothing stays of them, and the attachment is as it was.
+// TestUploadsThatBreakOff sends contents that never end, are too long, or do not have the length that they
+// announce. Nothing of them stays in the database, and the attachment keeps its old content.
 func TestUploadsThatBreakOff(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=1m"}, short: "mysql"}, func(t *testing.T, s *site) {
 		story := s.stories(1, nil)[0]
@@ -178,7 +178,7 @@ func TestUploadsThatBreakOff(t *testing.T) {
 			"half of it":         head + "Content-Length: 2097152\r\n\r\n" + half,
 			"a chunk and no end": head + "Transfer-Encoding: chunked\r\n\r\n" + chunk,
 		})
-		s.breakOff(t, false, map[string]string{ // closed at once
+		s.breakOff(t, false, map[string]string{ // the server ends these at once
 			"a chunk that breaks":   head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "fffff\r\nabc",
 			"a chunk without sense": head + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "zz\r\n",
 		})
@@ -203,8 +203,8 @@ func TestUploadsThatBreakOff(t *testing.T) {
 
 func inChunks(b []byte) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(b), b) }
 
-// breakOff begins each upload four times, and closes the connections; when stored is
-// set, not before some of what they sent is in the database.
+// breakOff starts each upload four times and closes the connections. If stored is set, it first waits until
+// some of the content is in the database.
 func (s *site) breakOff(t *testing.T, stored bool, uploads map[string]string) {
 	t.Helper()
 	var open []net.Conn
@@ -230,7 +230,7 @@ func (s *site) breakOff(t *testing.T, stored bool, uploads map[string]string) {
 	}
 }
 
-// unfinished waits until no upload is left that has not ended.
+// unfinished waits until the database holds no unfinished upload.
 func (s *site) unfinished(t *testing.T) {
 	t.Helper()
 	contents, parts, ok := s.stored(t, func(contents, parts int) bool { return contents == 1 && parts == 1 })
@@ -239,7 +239,8 @@ func (s *site) unfinished(t *testing.T) {
 	}
 }
 
-// stored waits until the numbers of contents and parts in the database are as wanted.
+// stored waits until wanted accepts the numbers of contents and parts in the database. ok is false when
+// that did not happen within giveUp.
 func (s *site) stored(t *testing.T, wanted func(contents, parts int) bool) (contents, parts int, ok bool) {
 	t.Helper()
 	d, err := db.Open(t.Context(), s.database, db.Options{MaxConns: 2})

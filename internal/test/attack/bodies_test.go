@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// announced is how many bytes of memory requests may hold for bodies that are announced
-// and do not come: what fifty first buffers have, and reads of others, is less. One body
-// has as many bytes.
+// announced is the Content-Length of each announced body, in bytes. The requests together may hold only an
+// eighth of it: their first buffers and the reads of the second member need less.
 const announced = 64 * mib
 
 // firstPart is how many bytes of a body arrive before a handler runs.
 const firstPart = 8 << 10
 
-// TestAnnouncedBodies opens connections that announce bodies which never come,
-// without credentials, with wrong and with right ones. Issue: memory before login.
+// TestAnnouncedBodies opens connections that announce large bodies and never send them: without
+// credentials, with wrong credentials and with right credentials. It guards against memory that is taken
+// before the login.
 func TestAnnouncedBodies(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
@@ -38,7 +38,7 @@ func TestAnnouncedBodies(t *testing.T) {
 				}
 				return head + strings.Repeat("[", firstPart)
 			})
-			s.becomes(t, inFlight, 25) // those with right credentials, for whose bodies a handler waits
+			s.becomes(t, inFlight, 25) // the connections with right credentials: their handlers wait for the bodies
 			on()
 			<-ctx.Done()
 		}})
@@ -48,21 +48,21 @@ func TestAnnouncedBodies(t *testing.T) {
 // slowMemory is ALDS_BODY_MEMORY of TestSlowBodies, in bytes.
 const slowMemory = 64 * mib
 
-// TestSlowBodies sends large bodies of a member slowly, at a pace that is allowed.
+// TestSlowBodies sends large bodies of one member slowly, at a rate that the server accepts.
 func TestSlowBodies(t *testing.T) {
 	onEach(t, setup{settings: []string{fmt.Sprintf("ALDS_BODY_MEMORY=%d", slowMemory)}, short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
 		s.post("/api/asset", []any{person("slow")})
 		o.during(t, attack{
-			memory: 256 * mib, most: metrics{memoryTaken: slowMemory/2 + 8*mib}, // half is for one member
+			memory: 256 * mib, most: metrics{memoryTaken: slowMemory/2 + 8*mib}, // one member may use half
 			lasts: 4 * time.Second,
 			run:   func(ctx context.Context, on func()) { s.drip(ctx, on, "slow:"+passwordOf("slow")) },
 		})
 	})
 }
 
-// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second. In the short form it
-// sends 24 MiB of each as fast as they are taken, and then nothing.
+// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second. In the short form it sends 24 MiB of each
+// as fast as the server reads, and then stops without closing.
 func (s *site) drip(ctx context.Context, on func(), who string) {
 	all := s.open(16, func(int) string {
 		return "POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + basic(who) +
@@ -76,7 +76,7 @@ func (s *site) drip(ctx context.Context, on func(), who string) {
 	}
 	if !testing.Short() {
 		on()
-		flood(ctx, len(all), 10*time.Millisecond, func(i, _ int) { _ = write(i) })() // it may be refused for its memory
+		flood(ctx, len(all), 10*time.Millisecond, func(i, _ int) { _ = write(i) })() // the server may refuse it
 		return
 	}
 	var sending sync.WaitGroup
@@ -91,8 +91,8 @@ func (s *site) drip(ctx context.Context, on func(), who string) {
 	<-ctx.Done()
 }
 
-// TestUploadsWithoutLogin sends forms with files: none may be kept or stored for a
-// stranger, not for a moment either. What comes is dropped, so that the answer is read.
+// TestUploadsWithoutLogin sends forms with files and no credentials. The server must not keep or store any
+// of their bytes, not even for a moment. It discards what arrives, so that the client can read the answer.
 func TestUploadsWithoutLogin(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{})
@@ -101,7 +101,7 @@ func TestUploadsWithoutLogin(t *testing.T) {
 	head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n", len(form)+100)
 	for _, c := range s.open(4, func(int) string { return head }) {
 		_ = c.SetDeadline(time.Now().Add(giveUp))
-		if n, err := io.WriteString(c, form+strings.Repeat("a", 100)); err != nil { // it is dropped
+		if n, err := io.WriteString(c, form+strings.Repeat("a", 100)); err != nil { // the server discards it
 			t.Errorf("%d bytes were taken: %v", n, err)
 		}
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -119,7 +119,7 @@ func TestUploadsWithoutLogin(t *testing.T) {
 	s.proc.MustRun()
 }
 
-// bomb is a body that is large once it is unpacked or read.
+// bomb is a body that becomes large when the server unpacks or parses it.
 type bomb struct {
 	name, path, media, encoding string
 	body                        []byte
@@ -147,8 +147,8 @@ func bombs() []bomb {
 	}
 }
 
-// xmlBombs are bodies in XML: as large as a body may be, and as large as one member's
-// memory allows, so that they are read.
+// xmlBombs returns bodies in XML. Some are as large as a body may be, others just fit into the memory of
+// one member, so that the server parses them.
 func xmlBombs() []bomb {
 	const path, media, name = "/rest-1.v1/Data/Story", "text/xml", `<Asset><Attribute name="Name">`
 	entities := `<!DOCTYPE Asset [<!ENTITY a "aaaaaaaaaa">`
@@ -174,19 +174,18 @@ func xmlBombs() []bomb {
 	}
 }
 
-// TestBombs sends such bodies, many at a time, as a member, and afterwards looks
-// whether the memory comes back. Issue: memory after login.
+// TestBombs sends the bodies of bombs, many at a time, as a member, and then checks that the memory is
+// released. It guards against memory that is taken after the login.
 func TestBombs(t *testing.T) { explode(t, bombs()) }
 
-// TestXMLBombs does the same in XML.
+// TestXMLBombs does the same with the bodies of xmlBombs.
 func TestXMLBombs(t *testing.T) { explode(t, xmlBombs()) }
 
-// bodyMemory is what requests may hold, in bytes. The process may hold twice as much more:
-// a heap of Go is collected when it is double of what was alive.
+// bodyMemory is ALDS_BODY_MEMORY, in bytes. The process may use twice as much in addition: Go collects its
+// heap only when it has doubled.
 func bodyMemory() int64 { return int64(depth(128, 256)) * mib }
 
-// part is the size of a bomb: half of it in the short form, where there is half of the
-// memory, too.
+// part scales the size of a bomb: half of n in the short form, where bodyMemory is half, too.
 func part(n int) int { return n * int(bodyMemory()) / (256 * mib) }
 
 func explode(t *testing.T, all []bomb) {
@@ -209,7 +208,7 @@ func explode(t *testing.T, all []bomb) {
 				},
 			}
 			if b.large() {
-				a.most[running] = float64(largeRequests() + 1) // and that of the second member
+				a.most[running] = float64(largeRequests() + 1) // plus the request of the second member
 			}
 			o.during(t, a)
 			seen.only(t, noAnswer, 200, 400, 413, 503)
@@ -219,12 +218,11 @@ func explode(t *testing.T, all []bomb) {
 	o.settles()
 }
 
-// large reports whether a request with the body takes turns with others that have large
-// bodies.
+// large reports whether the body counts as large. Requests with large bodies wait for each other.
 func (b bomb) large() bool { return len(b.body) > 64<<10 || b.encoding != "" }
 
-// noAnswer stands for an answer that the client did not see: it was still
-// sending when the connection was closed.
+// noAnswer is the status of a request without an answer: the connection was closed while the client was
+// still sending.
 const noAnswer = 0
 
 // throw sends a bomb and returns the status.
@@ -246,19 +244,19 @@ func (s *site) throw(c *http.Client, who string, b bomb) int {
 		return noAnswer
 	}
 	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, res.Body) // an answer that breaks off is one
+	_, _ = io.Copy(io.Discard, res.Body) // a truncated answer counts as an answer
 	return res.StatusCode
 }
 
 func zipped(text string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	_, _ = io.WriteString(z, text) // into memory
+	_, _ = io.WriteString(z, text) // writing to memory never fails
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// basic is the value of an Authorization header.
+// basic returns the value of an Authorization header. who is "name:password".
 func basic(who string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(who))
 }

@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// marked are credentials that are found again where they do not belong.
+// marked are credentials, in base64, that no answer and no log line may contain.
 const marked = "c2VjcmV0LW1hcmtlcjpzZWNyZXQtbWFya2Vy"
 
-// TestRequestsByTheBook sends what servers on a way could read in two ways: 400
-// and the end of the connection, and credentials appear neither in an answer nor
-// in the log. httpapi has the whole list; here the process answers. Issue: HTTP by
-// the book.
+// TestRequestsByTheBook sends requests that two servers could parse differently. The process must answer
+// 400 and close the connection. No credentials may appear in an answer or in the log. The tests of package
+// httpapi have the full list of cases; this test runs some of them against a real process.
 func TestRequestsByTheBook(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{settings: []string{"ALDS_LOG_LEVEL=debug"}})
@@ -45,7 +44,7 @@ func TestRequestsByTheBook(t *testing.T) {
 	s.proc.MustRun()
 }
 
-// shows fails the test when a text has credentials.
+// shows fails the test if a text contains credentials.
 func (s *site) shows(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{marked, "secret-marker", strings.TrimPrefix(basic("admin:"+adminPassword), "Basic "), adminPassword} {
@@ -55,8 +54,7 @@ func (s *site) shows(t *testing.T, text string) {
 	}
 }
 
-// raw sends a text as it stands and returns the one answer; the connection must
-// end after it.
+// raw sends a text unchanged and returns the only answer. The server must close the connection after it.
 func (s *site) raw(t *testing.T, text string) (status int, whole string) {
 	t.Helper()
 	c, err := s.dial()
@@ -80,8 +78,8 @@ func (s *site) raw(t *testing.T, text string) (status int, whole string) {
 	return res.StatusCode, string(all)
 }
 
-// TestPagesOfOtherSites sends what a browser sends for a page of another site, and
-// for a form: nothing is written. Issue: cross-site.
+// TestPagesOfOtherSites sends what a browser sends for a page of another site and for a form. The server
+// must not write anything. It guards against cross-site request forgery.
 func TestPagesOfOtherSites(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{})

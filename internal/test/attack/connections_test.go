@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// open makes connections of the attacker and says on each what greet writes. It
-// keeps them until hangUp or the end of the test, and returns those that were taken.
+// open makes n connections of the attacker and writes greet(i) on the i-th. It returns the connections that
+// the server accepted, and keeps them open until hangUp or the end of the test.
 func (s *site) open(n int, greet func(i int) string) []net.Conn {
 	s.t.Helper()
 	s.t.Cleanup(s.hangUp)
@@ -22,10 +22,10 @@ func (s *site) open(n int, greet func(i int) string) []net.Conn {
 	for i := range n {
 		c, err := s.dial()
 		if err != nil {
-			continue // which a bound may do
+			continue // a limit on connections may refuse it
 		}
 		all = append(all, c)
-		_, _ = io.WriteString(c, greet(i)) // it may be closed already
+		_, _ = io.WriteString(c, greet(i)) // the server may have closed it already
 	}
 	s.opened = append(s.opened, all...)
 	if len(all) < n/2 {
@@ -42,8 +42,8 @@ func (s *site) hangUp() {
 	s.opened = nil
 }
 
-// flood lets senders do something again and again until ctx ends, at least once each,
-// with a pause in between. wait returns when all have ended.
+// flood calls do in a loop from each of the senders until ctx ends, at least once each, with a pause in
+// between. wait returns when all senders have stopped.
 func flood(ctx context.Context, senders int, pause time.Duration, do func(sender, n int)) (wait func()) {
 	var sending sync.WaitGroup
 	for i := range senders {
@@ -63,17 +63,17 @@ func flood(ctx context.Context, senders int, pause time.Duration, do func(sender
 }
 
 const (
-	fewFiles = 200 // descriptors of a process that is flooded with connections
+	fewFiles = 200 // file descriptors of a process that is flooded with connections
 
-	// fewConns is how many connections a process with as many descriptors may have
-	// from one address, a quarter of what they leave, and as many from elsewhere.
-	// With no bound of an address there would be a hundred and more.
+	// fewConns is how many connections a process with fewFiles descriptors may hold: a quarter of the free
+	// descriptors from one address, and as many again from other addresses. Without a limit per address
+	// there would be more than a hundred.
 	fewConns = 60
 )
 
-// TestConnectionFlood holds more connections than the process has descriptors:
-// silent ones, some whose request line or headers come by the byte, some that
-// are idle after a request. Issue: descriptors; slow headers.
+// TestConnectionFlood holds more connections than the process has file descriptors. Some are silent, some
+// send the request line or the headers byte by byte, and some are idle after a request. It guards against
+// too few descriptors and slow headers.
 func TestConnectionFlood(t *testing.T) {
 	onEach(t, setup{files: fewFiles, short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
@@ -84,7 +84,7 @@ func TestConnectionFlood(t *testing.T) {
 	})
 }
 
-// crowd opens 300 connections and keeps some of them busy.
+// crowd opens 300 connections and sends slow headers on every fourth.
 func (s *site) crowd(ctx context.Context, on func()) {
 	all := s.open(300, func(i int) string {
 		return []string{
@@ -95,17 +95,17 @@ func (s *site) crowd(ctx context.Context, on func()) {
 		}[i%4]
 	})
 	on()
-	flood(ctx, 1, 100*time.Millisecond, func(int, int) { // of slow headers
+	flood(ctx, 1, 100*time.Millisecond, func(int, int) { // sends the slow headers
 		for i, c := range all {
 			if i%4 == 2 {
-				_, _ = io.WriteString(c, "x") // it may be closed already
+				_, _ = io.WriteString(c, "x") // the server may have closed it already
 			}
 		}
 	})()
 }
 
-// TestDescriptorsRunOut lets connections take every descriptor, by a bound that
-// is set too high. The process goes on, and answers again once they are closed.
+// TestDescriptorsRunOut sets the limit on connections too high, so that connections use up all file
+// descriptors. The process must stay alive and answer again after the connections are closed.
 func TestDescriptorsRunOut(t *testing.T) {
 	settings := []string{"ALDS_MAX_CONNS=4000", "ALDS_MAX_CONNS_PER_ADDRESS=4000"}
 	onEach(t, setup{files: 120, settings: settings, short: "mysql"}, func(t *testing.T, s *site) {
@@ -116,7 +116,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 			}
 		}
 		if !testing.Short() {
-			time.Sleep(2 * time.Second) // it goes on lacking them
+			time.Sleep(2 * time.Second) // descriptors stay used up for a while
 		}
 		s.proc.MustRun()
 		for _, c := range all {
@@ -139,8 +139,8 @@ func TestDescriptorsRunOut(t *testing.T) {
 	})
 }
 
-// TestSlowHeadersEnd says that a request line must come within its time,
-// whatever the attacker does to keep it going.
+// TestSlowHeadersEnd checks that the headers of a request must arrive within their time limit, even if the
+// attacker keeps sending bytes.
 func TestSlowHeadersEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "sqlite", setup{})
@@ -162,7 +162,7 @@ func TestSlowHeadersEnd(t *testing.T) {
 		ended <- fmt.Sprint(res.StatusCode)
 	}()
 	for text := "GET /alds/query.v1 HTTP/1.1\r\nHost: localhost\r\nX-Slow: "; ; text = "x" {
-		_, _ = io.WriteString(c, text) // it may be closed already
+		_, _ = io.WriteString(c, text) // the server may have closed it already
 		select {
 		case how := <-ended:
 			if took := time.Since(began); how != "408" || !testing.Short() && took > 15*time.Second {

@@ -13,25 +13,24 @@ import (
 	"time"
 )
 
-// maxCost is how many bytes the process may hold above what it held before, whatever one
-// request asks for, and longestWait how long a write of another member may wait for it,
-// which only the long tier compares.
+// maxCost is how many bytes of memory a single request may add to the process. longestWait is how long a
+// write of another member may wait meanwhile; only the long tier compares it.
 const (
 	maxCost     = 300 * mib
 	longestWait = 3 * time.Second
 )
 
-// cost is a request that is small and asks for much.
+// cost is a small request that causes much work.
 type cost struct {
 	name, path, media, body string
-	admin                   bool // sent by an administrator; else by a member who may not write
+	admin                   bool // send it as an administrator; otherwise as a member who may not write
 	want                    int
-	says                    string // a part of the answer
-	sqlite                  bool   // only there
+	says                    string // text that the answer must contain
+	sqlite                  bool   // run it only on SQLite
 }
 
-// costs are what was once found to end the process, or to keep the others waiting. long is
-// a story with two million characters, many one of many.
+// costs returns requests that once ended the process or kept other members waiting. long is the Oid of a
+// story with two million characters, many the Oid of one of many stories.
 func costs(long, many string) []cost {
 	const (
 		bulk  = "/api/asset"
@@ -70,8 +69,8 @@ func costs(long, many string) []cost {
 	}
 }
 
-// TestCosts sends requests that are small and ask for much, one at a time, while another
-// member writes. Issue: one of them ends the process, or keeps the others waiting.
+// TestCosts sends small requests that cause much work, one at a time, while another member writes. It
+// guards against a request that ends the process or keeps other members waiting.
 func TestCosts(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m"}, short: "sqlite"}, func(t *testing.T, s *site) {
 		var people []any
@@ -95,7 +94,7 @@ func TestCosts(t *testing.T) {
 		}})
 		c := from(attacker)
 		for _, one := range costs(long, made[0]) {
-			if one.sqlite && s.command != "standalone" { // writes take turns there alone
+			if one.sqlite && s.command != "standalone" { // only on SQLite does a write wait for all other writes
 				continue
 			}
 			t.Run(one.name, func(t *testing.T) { s.bear(t, c, one, made[1]) })
@@ -103,15 +102,15 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// mostAssets is ALDS_MAX_ASSETS of TestReaches, and reached what there is of everything that one
-// command reaches.
+// mostAssets is ALDS_MAX_ASSETS in TestReaches. reached is the number of assets that one command affects:
+// the tasks of a story, or the stories with one tag.
 const (
 	mostAssets = 1000
 	reached    = 1100
 )
 
-// reaches are requests that change far more than they name. whole is a story with as many
-// tasks, small one with thirty, and each of as many stories has the tag old.
+// reaches returns requests that change far more assets than they name. whole is a story with 1,100 tasks,
+// small a story with 30 tasks. 1,100 stories have the tag "old".
 func reaches(whole, small, project string) []cost {
 	const bulk, over = "/api/asset", "touches more than 1000 assets"
 	part := func(start int) string {
@@ -132,8 +131,8 @@ func reaches(whole, small, project string) []cost {
 	}
 }
 
-// TestReaches sends requests of a few hundred bytes that name one asset and change all that
-// belongs to it. Issue: they change more than ALDS_MAX_ASSETS, for half a minute.
+// TestReaches sends requests of a few hundred bytes that name one asset and change everything that belongs
+// to it. It guards against requests that change more than ALDS_MAX_ASSETS assets, which took half a minute.
 func TestReaches(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m", fmt.Sprint("ALDS_MAX_ASSETS=", mostAssets)}, short: "sqlite"}, func(t *testing.T, s *site) {
 		project := s.post("/api/asset", []any{map[string]any{"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
@@ -160,7 +159,8 @@ func TestReaches(t *testing.T) {
 	})
 }
 
-// bear sends one request while another member writes, and compares what it cost.
+// bear sends one request while another member writes, and compares the memory of the process and the
+// longest wait of the other member with their limits.
 func (s *site) bear(t *testing.T, c *http.Client, one cost, story string) {
 	t.Helper()
 	s.proc.MustRun()
@@ -202,7 +202,7 @@ func (s *site) bear(t *testing.T, c *http.Client, one cost, story string) {
 	}
 }
 
-// sendCost sends a request in its media type, JSON unless it has another.
+// sendCost sends a request. The media type is JSON unless the request has another.
 func (s *site) sendCost(t *testing.T, c *http.Client, who string, one cost) (status int, answer []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url(one.path), strings.NewReader(one.body))

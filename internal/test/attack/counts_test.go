@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Metrics that say what the process does for its clients.
+// Metrics about the work of the process.
 const (
 	running      = "alds_httpapi_requests_running"
 	inFlight     = "alds_httpapi_requests_in_flight"
@@ -31,18 +31,18 @@ const (
 	killed       = "alds_app_db_statements_killed_total"
 )
 
-// recentRequests is how many requests of all members run at a time, as long as they are
-// short: as many as package app lets, which has eight for each core.
+// recentRequests is how many short requests of all members run at the same time: eight for each core, as in
+// package app.
 func recentRequests() int { return 8 * runtime.GOMAXPROCS(0) }
 
-// largeRequests is how many requests with large bodies one member may have running:
-// as many as package httpapi lets.
+// largeRequests is how many requests with large bodies of one member may run at the same time, as in
+// package httpapi.
 func largeRequests() int { return max(1, runtime.GOMAXPROCS(0)/4) }
 
-// metrics are values of /metrics by name, with labels as they stand there.
+// metrics are values of /metrics. The key is the name with its labels, as /metrics writes it.
 type metrics map[string]float64
 
-// raise keeps the highest values of the metrics that are asked for.
+// raise updates m to the higher value of each metric in names.
 func (m metrics) raise(now, names metrics) {
 	for name := range names {
 		m[name] = max(m[name], now[name])
@@ -74,7 +74,7 @@ func (s *site) metrics(ctx context.Context, c *http.Client) (metrics, error) {
 	return m, nil
 }
 
-// metric is the value of one metric.
+// metric returns the value of one metric.
 func (s *site) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	m, err := s.metrics(t.Context(), s.client)
@@ -88,8 +88,8 @@ func (s *site) metric(t *testing.T, name string) float64 {
 	return value
 }
 
-// becomes waits until a metric has at least a value. It fails the test if that does not
-// happen.
+// becomes waits until a metric is at least the value least. It fails the test if that does not happen
+// within giveUp.
 func (s *site) becomes(t *testing.T, name string, least float64) {
 	t.Helper()
 	now := s.metric(t, name)
@@ -101,7 +101,7 @@ func (s *site) becomes(t *testing.T, name string, least float64) {
 	}
 }
 
-// get asks for a URL without credentials.
+// get requests a URL without credentials.
 func get(ctx context.Context, c *http.Client, url string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func get(ctx context.Context, c *http.Client, url string) (status int, body []by
 	return res.StatusCode, body, err
 }
 
-// tally counts what attackers were answered.
+// tally counts the answers to attackers by status.
 type tally struct {
 	mu    sync.Mutex
 	count map[int]int
@@ -133,7 +133,7 @@ func (c *tally) add(status int) {
 	c.all++
 }
 
-// total is how many answers there were so far.
+// total is the number of answers so far.
 func (c *tally) total() int {
 	if c == nil {
 		return 0
@@ -143,8 +143,8 @@ func (c *tally) total() int {
 	return c.all
 }
 
-// becomes waits until there were so many answers. It fails the test if that does not
-// happen.
+// becomes waits until there are at least least answers. It fails the test if that does not happen within
+// giveUp.
 func (c *tally) becomes(t *testing.T, least int) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); c.total() < least; time.Sleep(5 * time.Millisecond) {
@@ -154,7 +154,7 @@ func (c *tally) becomes(t *testing.T, least int) {
 	}
 }
 
-// only fails the test for another status than these.
+// only fails the test if any answer had a status that is not in allowed.
 func (c *tally) only(t *testing.T, allowed ...int) {
 	t.Helper()
 	c.mu.Lock()

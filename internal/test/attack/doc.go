@@ -1,28 +1,26 @@
-// Package attack does to alds what attackers, greedy members and broken clients
-// do, and asserts what everybody else sees meanwhile.
+// Package attack sends to alds what attackers, greedy members and broken clients send, and checks what
+// other clients see meanwhile.
 //
-// The commands run as processes: standalone on SQLite, and an api on MariaDB or
-// MySQL. The attacker comes from 127.0.0.2, the second member from 127.0.0.1:
-// who reads a page of 50 and one asset in turn while the attack lasts, the latter by
-// a new connection each time. What is asserted is counted, so that it holds on a busy
-// machine, too:
+// The commands run as processes: standalone on SQLite, and an api on MariaDB or MySQL. The attacker
+// connects from 127.0.0.2, the second member from 127.0.0.1. While the attack lasts, the second member
+// reads a page of 50 stories and a single asset in turn, the asset on a new connection each time. The
+// assertions are counts, so they also hold on a busy machine:
 //
-//   - each read of the second member, /healthz and /metrics are answered 200, while
-//     the attack goes on;
-//   - a read waits for a bounded number of answers to the attacker: its turns;
-//   - metrics of the process stay within bounds at every look: memory taken by bodies
-//     and answers, requests that run, connections, connections to the database,
-//     passwords that are checked before a member's;
-//   - the memory of the process stays under the figure that each test names and comes
-//     back, and the process lives.
+//   - during the attack, each read of the second member, /healthz and /metrics are answered 200;
+//   - a read waits for a bounded number of answers to the attacker;
+//   - metrics of the process stay within bounds each time they are read: memory for bodies
+//     and answers, running requests, connections, database connections, and the number of
+//     passwords that are checked before the password of a member;
+//   - the memory of the process stays under the limit of the test and falls again after the
+//     attack, and the process does not end.
 //
-// With -short each attack lasts until the second member has read 20 times, tests run
-// beside each other, and what does not depend on the database runs on one. In the long
-// form reads are timed as well: 99 in 100 must be within three times of their quiet
-// time, or within a floor that is stated, and /healthz must answer within a second.
+// With -short, each attack lasts until the second member has read often enough (see leastReads), tests run
+// in parallel, and tests that do not depend on the database run on only one. In the long form the reads are
+// also timed: 99 of 100 must take at most three times as long as without an attack, or at most the constant
+// floor. /healthz must answer within a second.
 //
-// TestHeavyAsynchronousRequests lets 20 members work as people do beside 60 asynchronous
-// requests of the heaviest kinds, in the long form alone:
+// TestHeavyAsynchronousRequests runs only in the long form. 20 members do ordinary work while 60
+// asynchronous requests of the heaviest kinds run:
 //
 //	go test ./internal/test/attack -run HeavyAsynchronous -v -timeout 2h -attack.load 10m -attack.limit 30s
 //

@@ -30,19 +30,21 @@ var (
 const (
 	fuzzers = 4
 	perSite = 30 * time.Second
-	hangs   = giveUp // no answer for as long is a hang; a head may take 10 s and a request 5
+	hangs   = giveUp // without an answer; the server allows 10 s for the headers and 5 s for the request
 )
 
-// TestFuzzRequests sends mutations of the requests of the specification. None is
-// answered 500 or not at all, the process lives, says of no panic, and afterwards
-// the database agrees with itself. When requests have locked out who sends them,
-// which an administrator may, it goes on with an empty installation, and every
-// half minute anyway: what requests have made, later ones change, all at once.
+// TestFuzzRequests sends mutations of the requests in the specification cases. Every request must get an
+// answer, and none may be answered 500. The process must not end or log a panic, and afterwards check must
+// find no fault in the database.
+//
+// A mutated request may lock the administrator out, because an administrator may do that. The test then
+// goes on with an empty installation. It also starts a new one every half minute, because later requests
+// change everything that earlier requests have created.
 func TestFuzzRequests(t *testing.T) {
 	beside(t)
 	seed := *fuzzSeed
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number works as a seed
 	}
 	all := seeds(t)
 	t.Logf("%d requests to begin with, -attack.seed %d", len(all), seed)
@@ -64,12 +66,12 @@ func TestFuzzRequests(t *testing.T) {
 	}
 }
 
-// on sends requests to a new installation for a time, or until nobody may log in
-// any more.
+// on sends requests to a new installation for the given time, or until the administrator can no longer log
+// in.
 func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Duration) {
 	t.Helper()
 	t.Logf("-attack.seed %d", seed)
-	// Nothing is delivered: a mutated address may be anybody's.
+	// No webhook is delivered, because a mutated URL may belong to a stranger.
 	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0", "ALDS_REQUEST_TIMEOUT=5s"}})
 	s.stories(20, nil)
 	f.s, f.token = s, s.token()
@@ -77,7 +79,7 @@ func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Dur
 	end := time.Now().Add(lasting)
 	var working sync.WaitGroup
 	for i := range fuzzers {
-		working.Go(func() { f.work(rand.New(rand.NewPCG(seed, uint64(i))), end) }) //nolint:gosec // repeatable on purpose
+		working.Go(func() { f.work(rand.New(rand.NewPCG(seed, uint64(i))), end) }) //nolint:gosec // repeatable
 	}
 	working.Wait()
 	s.proc.MustRun()
@@ -91,8 +93,8 @@ func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Dur
 	s.proc.Stop()
 }
 
-// token makes an access token of the administrator, which no mutated request
-// changes.
+// token creates an access token of the administrator. The requests use it because a mutated request may
+// change the password.
 func (s *site) token() string {
 	s.t.Helper()
 	p := testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "token", "create", "--member", "admin", "--name", "fuzz")
@@ -100,7 +102,7 @@ func (s *site) token() string {
 	return strings.TrimSpace(p.Out.String())
 }
 
-// message is a request as it stands in the specification's cases.
+// message is a request of a specification case.
 type message struct {
 	line    string // method and path
 	headers []string
@@ -112,7 +114,7 @@ var (
 	captured = regexp.MustCompile(`\{\{([^}]*)\}\}`)
 )
 
-// seeds are the requests of all cases.
+// seeds returns the requests of all specification cases.
 func seeds(t *testing.T) (all []message) {
 	t.Helper()
 	files, err := filepath.Glob("../spectest/testdata/*/*.txtar")
@@ -133,7 +135,7 @@ func seeds(t *testing.T) (all []message) {
 	return all
 }
 
-// known fills in what a case would have captured.
+// known replaces the variables of a case with values that exist in the new installation.
 func known(text string) string {
 	return captured.ReplaceAllStringFunc(text, func(name string) string {
 		switch name = strings.Trim(name, "{}"); {
@@ -154,7 +156,7 @@ func known(text string) string {
 	})
 }
 
-// fuzzing sends requests until its time is over.
+// fuzzing sends mutated requests until its time is over.
 type fuzzing struct {
 	s     *site
 	token string
@@ -182,8 +184,8 @@ func (f *fuzzing) work(r *rand.Rand, end time.Time) {
 	}
 }
 
-// mutated is one request with a change or a few: mostly of what a client says,
-// now and then of how it is sent, which odd says.
+// mutated returns one request with one or a few changes. Most changes are to the path and the body. odd
+// reports a change to the whole message, which may break its framing.
 func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
 	m := f.seeds[r.IntN(len(f.seeds))]
 	body, line := bytes.Clone(m.body), []byte(m.line)
@@ -216,10 +218,9 @@ func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
 	return whole, false
 }
 
-// send sends a text as it stands and returns what is answered. No answer at all
-// within the time is an error of the test; a connection that ends is none. After
-// an odd text nothing more comes, so that a body that is shorter than said is not
-// waited for.
+// send writes a text unchanged and returns the answer. No answer within the time limit fails the test; a
+// closed connection does not. After an odd text it closes the sending side, so that the server does not
+// wait for a body that is shorter than announced.
 func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 	c, err := f.s.dial()
 	if err != nil {
@@ -227,7 +228,7 @@ func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(hangs))
-	_, _ = c.Write(text) // it may be refused before it is all there
+	_, _ = c.Write(text) // the server may refuse it before all is sent
 	if tcp, ok := c.(*net.TCPConn); ok && odd {
 		_ = tcp.CloseWrite()
 	}
@@ -237,13 +238,13 @@ func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 		answer, err = io.ReadAll(res.Body)
 		status = res.StatusCode
 	}
-	if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // net.Conn gives it as it is
+	if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // net.Conn returns it unwrapped
 		f.s.t.Errorf("no answer within %s: %.2000q", hangs, text)
 	}
 	return status, answer
 }
 
-// tokens are put in where they may hurt.
+// tokens are texts that mutations insert because parsers may handle them wrongly.
 var tokens = []string{
 	"null", "true", "0", "-1", "1e400", "9223372036854775808", `""`, "[]", "{}", `"\u0000"`, `"\ud800"`, "\x00", "\xff", "'", `"`, "\\", "%", "_", ";", "--", "|", "&", ".", "@",
 	"Story:0", "Story:99999999999999999999", "Scope:0", "Member:20", "NULL", "$var", "$", "@MyName", "+", ":", ",", "(", ")", "[", "]", "{", "}", "<", ">", "=", "!=", "~",
@@ -252,7 +253,7 @@ var tokens = []string{
 	"&a", "*a", "- ", "? ", "!!binary", "|\n", "# ", "\r\n", "\n", "\t", "\u00df", "\u0130", "\U0001f600", "\u202e",
 }
 
-// mutate changes some bytes of a text.
+// mutate returns the text with some bytes changed.
 func mutate(r *rand.Rand, b []byte) []byte {
 	if len(b) == 0 {
 		return []byte(tokens[r.IntN(len(tokens))])
@@ -262,7 +263,7 @@ func mutate(r *rand.Rand, b []byte) []byte {
 	switch r.IntN(7) {
 	case 0:
 		return append(b[:at:at], b[till:]...)
-	case 1: // again, perhaps often
+	case 1: // repeat a part, up to 200 times
 		part := bytes.Repeat(b[at:till], 1+r.IntN(2+r.IntN(200)))
 		return append(append(b[:at:at], part...), b[at:]...)
 	case 2:
@@ -279,7 +280,7 @@ func mutate(r *rand.Rand, b []byte) []byte {
 
 var word = regexp.MustCompile(`[A-Za-z0-9_.:@$-]+`)
 
-// words puts a token in the place of a word.
+// words replaces a word with a token or with another word of the text.
 func words(r *rand.Rand, b []byte) []byte {
 	all := word.FindAllIndex(b, -1)
 	if len(all) == 0 {
@@ -293,7 +294,7 @@ func words(r *rand.Rand, b []byte) []byte {
 	return append(append(b[:at[0]:at[0]], with...), b[at[1]:]...)
 }
 
-// splice is the beginning of one text and the end of another.
+// splice joins the beginning of one text to the end of another.
 func splice(r *rand.Rand, a, b []byte) []byte {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)

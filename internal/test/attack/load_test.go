@@ -23,22 +23,23 @@ var (
 
 const (
 	heavyRequests = 60
-	heavyMembers  = 3 // who send them
+	heavyMembers  = 3 // members who send heavy requests
 
-	// One kind of them creates so many stories of one name.
+	// One kind of request creates this many stories with the same name.
 	manyStories = 20_000
 	veryMany    = "one of very many"
 	createsMany = "twenty thousand stories"
 
-	// Another member sends one request after them, which waits for modestTurns of them at
-	// most: members take turns, and every other request is executed in the order of the queue.
+	// Another member sends one request after the heavy requests. At most modestTurns heavy requests may end
+	// before it: workers alternate between the members, and every other request is executed in the order of
+	// the queue.
 	modestName  = "one story of another member"
 	modestTurns = 4 * (heavyMembers + 1)
 
-	// heavyTries is how often a request that takes too long is tried.
+	// heavyTries is how often the service tries a request that takes too long.
 	heavyTries = 2
 
-	// processMemory is what each process may use, as in a container of that size.
+	// processMemory is the memory limit of each process in bytes, as in a container of that size.
 	processMemory = 1024 * mib
 )
 
@@ -46,15 +47,14 @@ const (
 type heavy struct {
 	cost
 
-	id     string // where it is polled; empty: refused when it was sent
+	id     string // id under which the request is polled; empty: the server refused the request
 	sent   time.Time
-	took   time.Duration // until it had ended
-	status int           // of its answer; 0: it has not ended
-	answer string        // the beginning
+	took   time.Duration // time until the request ended
+	status int           // status of the answer; 0: the request has not ended
+	answer string        // first bytes of the answer
 }
 
-// heavyKinds are the bulk requests of costs that are accepted, and work that takes long
-// although nothing is wrong with it.
+// heavyKinds returns the bulk requests of costs that the server accepts, and valid requests that take long.
 func heavyKinds(long, many string) []cost {
 	const bulk = "/api/asset"
 	all := slices.DeleteFunc(costs(long, many), func(c cost) bool {
@@ -71,9 +71,9 @@ func heavyKinds(long, many string) []cost {
 	)
 }
 
-// TestHeavyAsynchronousRequests lets twenty members work as people do, first alone and then
-// beside sixty asynchronous requests of the heaviest kinds. Issue: asynchronous requests
-// keep the others waiting, or end a worker.
+// TestHeavyAsynchronousRequests lets twenty members do ordinary work, first alone and then while sixty
+// asynchronous requests of the heaviest kinds run. It guards against asynchronous requests that keep other
+// members waiting or end a worker.
 //
 //	go test ./internal/test/attack -run HeavyAsynchronous -v -timeout 2h -attack.load 10m -attack.limit 30s
 func TestHeavyAsynchronousRequests(t *testing.T) {
@@ -110,7 +110,7 @@ func TestHeavyAsynchronousRequests(t *testing.T) {
 	})
 }
 
-// forgetPeaks makes comparePeaks compare what the processes hold from now on.
+// forgetPeaks resets the peak memory of the processes, so that comparePeaks sees only later peaks.
 func forgetPeaks(t *testing.T, processes map[string]*testproc.Process) {
 	t.Helper()
 	for name, p := range processes {
@@ -122,7 +122,7 @@ func forgetPeaks(t *testing.T, processes map[string]*testproc.Process) {
 	}
 }
 
-// comparePeaks fails the test when a process has ended, or held more than it may.
+// comparePeaks fails the test if a process has ended or has used more memory than processMemory.
 func comparePeaks(t *testing.T, processes map[string]*testproc.Process) {
 	t.Helper()
 	for name, p := range processes {
@@ -135,7 +135,7 @@ func comparePeaks(t *testing.T, processes map[string]*testproc.Process) {
 	}
 }
 
-// also starts another process of the site.
+// also starts another process of the site and waits until it is ready.
 func (s *site) also(command string) *testproc.Process {
 	s.t.Helper()
 	health := testproc.FreeAddr(s.t)
@@ -147,7 +147,7 @@ func (s *site) also(command string) *testproc.Process {
 	return p
 }
 
-// heavyWorld makes stories with owners, eighty texts of one MiB, and a story with two
+// heavyWorld creates stories with owners, eighty stories with a text of one MiB, and a story with two
 // million characters.
 func (s *site) heavyWorld() (stories []string, long string) {
 	s.t.Helper()
@@ -166,7 +166,7 @@ func (s *site) heavyWorld() (stories []string, long string) {
 	return stories, s.post("/api/asset", []any{text(2_000_000)})[0]
 }
 
-// sendHeavy sends the requests of a few members, all of them to be executed later.
+// sendHeavy sends the heavy requests of a few members, all of them to be executed asynchronously.
 func (s *site) sendHeavy(t *testing.T, long, many string) []*heavy {
 	t.Helper()
 	var greedy []string
@@ -186,8 +186,8 @@ func (s *site) sendHeavy(t *testing.T, long, many string) []*heavy {
 	return all
 }
 
-// accept sends one request to be executed later, again while the memory of its member is
-// used by others that are being sent.
+// accept sends one request to be executed asynchronously. It sends the request again while the server
+// answers 503, because other requests of the same member use up its memory.
 func (s *site) accept(t *testing.T, c *http.Client, who string, h *heavy) {
 	h.sent = time.Now()
 	for {
@@ -205,7 +205,7 @@ func (s *site) accept(t *testing.T, c *http.Client, who string, h *heavy) {
 	}
 }
 
-// later sends a request with the preference to be executed later, and returns its id.
+// later sends a request with "Prefer: respond-async" and returns its id.
 func (s *site) later(ctx context.Context, c *http.Client, who string, one cost) (status int, id string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url(one.path), strings.NewReader(one.body))
 	if err != nil {
@@ -225,8 +225,8 @@ func (s *site) later(ctx context.Context, c *http.Client, who string, one cost) 
 	return res.StatusCode, answer.RequestID, err
 }
 
-// pollHeavy asks every two seconds for the requests that have not ended, until all have, or
-// longer than each of them may take in turn.
+// pollHeavy polls the requests that have not ended every two seconds, until all have ended. It gives up
+// after the time that all of them may take one after another.
 func (s *site) pollHeavy(t *testing.T, all []*heavy) {
 	began := time.Now()
 	for n := 1; n > 0 && time.Since(began) < giveUp+time.Duration(len(all)*heavyTries)**loadLimit; {
@@ -243,11 +243,11 @@ func (s *site) pollHeavy(t *testing.T, all []*heavy) {
 	}
 }
 
-// poll asks once how far a request is.
+// poll polls a request once.
 func (s *site) poll(ctx context.Context, h *heavy) {
 	status, answer, err := s.ask(ctx, s.client, "admin:"+adminPassword, http.MethodGet, "/api/asset/"+h.id, nil)
 	var state struct{ Complete bool }
-	if err != nil || status == http.StatusServiceUnavailable { // asked again
+	if err != nil || status == http.StatusServiceUnavailable { // poll again later
 		return
 	}
 	if err := json.Unmarshal(answer, &state); err == nil && status == http.StatusOK && !state.Complete {
@@ -256,8 +256,8 @@ func (s *site) poll(ctx context.Context, h *heavy) {
 	h.status, h.took, h.answer = status, time.Since(h.sent), string(answer[:min(len(answer), 120)])
 }
 
-// report prints how each request ended, in the order in which they did, and fails the test
-// for those that did not, or were not executed once.
+// report logs how each request ended, in the order in which they ended. It fails the test for requests that
+// did not end or were not executed exactly once.
 func (s *site) report(t *testing.T, all []*heavy) {
 	t.Helper()
 	slices.SortStableFunc(all, func(a, b *heavy) int { return a.sent.Add(a.took).Compare(b.sent.Add(b.took)) })
@@ -280,8 +280,8 @@ func (s *site) report(t *testing.T, all []*heavy) {
 	}
 }
 
-// judge fails the test when the members had to wait, or were refused. On SQLite one request
-// writes at a time, so there a write waits for the one that has its turn.
+// judge fails the test if the members had to wait too long or if a request of theirs failed. On SQLite a
+// write may wait longer, because only one request writes at a time.
 func (s *site) judge(t *testing.T, quiet, loaded *usualTimes) {
 	t.Helper()
 	for _, wrong := range append(quiet.wrong, loaded.wrong...) {

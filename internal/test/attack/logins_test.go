@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// cheapest is a request that costs little beside its login.
+// cheapest is a query that costs little compared with its login.
 const cheapest = `{"from":"Scope","select":["Name"]}`
 
-// TestLoginFlood tries names that nobody has, and passwords for one name, from
-// the address that the members come from too, as behind a proxy that is not
-// named. Nobody is locked out: members log in for the first time, and the owner
-// of the name as well. Issue: lock-out.
+// TestLoginFlood tries unknown usernames, and passwords for one username. Some attempts come from the
+// address of the members, as if all came through a proxy that is not in ALDS_TRUSTED_PROXIES. Nobody may be
+// locked out: other members and the owner of the username log in for the first time. It guards against
+// lock-outs.
 func TestLoginFlood(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
@@ -45,22 +45,22 @@ func TestLoginFlood(t *testing.T) {
 				s.mustLogIn(t, near, fmt.Sprintf("member%d", i))
 			}
 			s.mustLogIn(t, near, "owner")
-			s.mustLogIn(t, near, "owner") // whose password is known by now
+			s.mustLogIn(t, near, "owner") // the server knows the password by now
 			wait()
 		}})
 		near.CloseIdleConnections()
 		far.CloseIdleConnections()
-		seen.only(t, 401, 429, 503) // 503: a wrong password waits for longer than a request may last here
+		seen.only(t, 401, 429, 503) // 503: a wrong password had to wait longer than a request may take here
 	})
 }
 
-// maxHashes is how many passwords may be checked while a member logs in for the first
-// time: those that have begun, by half of the cores, one of the flood and the member's
-// own. The others are checked between the reading of the metric and the request. Without
-// turns it would be the 64 that wait.
+// maxHashes is how many passwords the server may check while a member logs in for the first time: checks
+// that were already running on half of the cores, one check of the flood, and the check of the member. The
+// margin of 30 allows for checks between the reading of the metric and the request. If logins did not
+// alternate between addresses and usernames, it would be all 64 that wait.
 func maxHashes() float64 { return float64(max(1, runtime.GOMAXPROCS(0)/2) + 30) }
 
-// mustLogIn logs in for the first time while others flood.
+// mustLogIn logs a member in for the first time during a flood.
 func (s *site) mustLogIn(t *testing.T, c *http.Client, name string) {
 	t.Helper()
 	before, began := s.metric(t, hashes), time.Now()
@@ -84,14 +84,14 @@ const (
 	innocentNames = 12
 )
 
-// maxInnocentHashes is how many passwords may be checked until all innocent members are let
-// in: those of maxHashes, one guess for each guessed name, and the members' own. Without
-// turns it would be the 256 that wait.
+// maxInnocentHashes is how many passwords the server may check until all innocent members are logged in:
+// maxHashes, one guess for each guessed username, and the check of each innocent member. If logins did not
+// alternate, it would be all 256 that wait.
 func maxInnocentHashes() float64 { return maxHashes() + guessedNames + innocentNames }
 
-// TestGuessesFromManyAddresses guesses the passwords of some members through a trusted
-// proxy, each guess from an address of its own, on more connections than logins may wait.
-// Other members log in for the first time, and all are let in. Issue: lock-out.
+// TestGuessesFromManyAddresses guesses passwords of some members through a trusted proxy. Each guess comes
+// from a different address, and more connections guess than the server lets logins wait. Other members log
+// in for the first time, and all must succeed. It guards against lock-outs.
 func TestGuessesFromManyAddresses(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_TRUSTED_PROXIES=" + attacker}, short: "sqlite"}, func(t *testing.T, s *site) {
 		var people []any
@@ -109,7 +109,7 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 			who := fmt.Sprintf("known%d:guess %d of %d", i%guessedNames, n, i)
 			seen.add(s.forwarded(ctx, proxy, fmt.Sprintf("10.%d.%d.%d", n%250, i/250, i%250), who))
 		})
-		s.becomes(t, slowedLogins, 1) // more wait than may
+		s.becomes(t, slowedLogins, 1) // more logins wait than the limit
 		before := s.metric(t, hashes)
 		var innocent sync.WaitGroup
 		for i := range innocentNames {
@@ -148,8 +148,8 @@ func (s *site) forwarded(ctx context.Context, proxy *http.Client, address, who s
 	return res.StatusCode
 }
 
-// letIn logs a member in for the first time. On a busy machine a login may have waited as
-// long as it may before few passwords are checked; then the member tries again.
+// letIn logs a member in for the first time. On a busy machine the login may time out before the server has
+// checked enough passwords; then the member tries again.
 func (s *site) letIn(t *testing.T, name string) {
 	t.Helper()
 	for end := time.Now().Add(5 * giveUp); ; {

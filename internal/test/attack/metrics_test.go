@@ -12,9 +12,9 @@ import (
 
 const metricsToken = "the-token-of-a-monitoring-system-0123456789"
 
-// TestMetricsFlood guesses the token of /metrics, and asks with one that has leaked as
-// often as it can: nobody else waits, monitoring from elsewhere goes on, few answers are
-// made at a time, and no attempt is logged.
+// TestMetricsFlood guesses the token of /metrics, and sends a leaked token as often as possible. Nobody
+// else may have to wait, monitoring from another address must go on, the server must build only a few
+// answers at a time, and the log must not contain the token.
 func TestMetricsFlood(t *testing.T) {
 	settings := []string{"ALDS_METRICS_TOKEN=" + metricsToken, "ALDS_LOG_LEVEL=info"}
 	onEach(t, setup{settings: settings, short: "sqlite"}, func(t *testing.T, s *site) {
@@ -54,11 +54,11 @@ func TestMetricsFlood(t *testing.T) {
 	})
 }
 
-// scrapes is how many answers with metrics there may be room for at a time, each a
-// mebibyte: two, and as much again for the reads of others. Twenty clients ask for one.
+// scrapes is how many answers of /metrics may be in memory at a time, each counted as one MiB: two, and
+// another two for other reads. Twenty clients of the test request them.
 const scrapes = 4
 
-// scrape asks for metrics with a token and returns the status; 0: no answer.
+// scrape requests /metrics with a token and returns the status; 0: no answer.
 func (s *site) scrape(ctx context.Context, c *http.Client, token string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.addr+"/metrics", nil)
 	if err != nil {

@@ -10,53 +10,53 @@ import (
 )
 
 const (
-	warmUps   = 4 // reads before an attack: they are planned, and the member is logged in
+	warmUps   = 4 // reads before an attack: they fill the caches and log the member in
 	readPause = 15 * time.Millisecond
-	giveUp    = time.Minute // what has not happened by then will not
+	giveUp    = time.Minute // an event that has not happened by then counts as missing
 )
 
-// leastReads is how often the second member reads during each attack.
+// leastReads is the least number of reads of the second member during each attack.
 func leastReads() int { return depth(10, 20) }
 
-// attack is what an attacker does, and what the others may notice.
+// attack describes what an attacker does and what it may do to other clients.
 type attack struct {
-	memory int64         // the most bytes that the process may hold
-	most   metrics       // the highest value that some metrics may have at any time
-	seen   *tally        // what the attacker was answered
-	turns  int           // of these answers, how many most reads of the second member may wait for; 0: any number
-	lasts  time.Duration // at least, in the long tier
+	memory int64         // most memory of the process, in bytes
+	most   metrics       // highest allowed values of some metrics
+	seen   *tally        // answers to the attacker
+	turns  int           // answers to the attacker that most reads of the second member may wait for; 0: any number
+	lasts  time.Duration // least duration in the long tier
 
-	// run attacks until ctx ends. It calls on when the attack is under way: then the
-	// others begin to ask.
+	// run attacks until ctx ends. It calls on when the attack has started: then the other clients start to
+	// send requests.
 	run func(ctx context.Context, on func())
 }
 
-// others is a second member, and who asks for health and metrics.
+// others is the second member, and a client that requests /healthz and /metrics.
 type others struct {
 	s      *site
 	who    string
-	kept   *http.Client // keeps its connections
-	fresh  *http.Client // makes a new connection each time
+	kept   *http.Client // reuses its connections
+	fresh  *http.Client // opens a new connection for each request
 	reads  []read
-	before int64 // bytes that the process held
-	held   int64 // the most that was found to be too many
+	before int64 // memory of the process before attacks, in bytes
+	held   int64 // highest memory that was reported as an error, in bytes
 	limits timeLimits
 }
 
-// page is a page of stories.
+// page is a query of a page of stories.
 const page = `{"from":"Story","select":["Name","Estimate","Scope.Name","Owners.Name"],"where":{"Scope":"Scope:0"},"sort":["Name"],"page":{"start":0,"size":50}}`
 
 type read struct{ method, path, body string }
 
-// sights is what the others saw during an attack.
+// sights is what the other clients saw during an attack.
 type sights struct {
-	turns   []int    // by read: answers that the attacker got meanwhile
-	wrong   []string // what was not answered 200
+	turns   []int    // by read: number of answers to the attacker during it
+	wrong   []string // requests that were not answered 200
 	highest metrics
 	times   times
 }
 
-// watch lets a second member read before attacks. There must be stories.
+// watch lets the second member read before the first attack. oneStory is the Oid of an existing story.
 func (s *site) watch(oneStory string) *others {
 	s.t.Helper()
 	o := &others{s: s, who: s.member("second"), kept: from("127.0.0.1"), fresh: from("127.0.0.1"), reads: []read{
@@ -77,8 +77,8 @@ func (s *site) watch(oneStory string) *others {
 	return o
 }
 
-// during carries out an attack and fails the test for what the others should not have
-// seen meanwhile.
+// during carries out an attack. It fails the test if the other clients were disturbed, or if the process
+// used too much memory.
 func (o *others) during(t *testing.T, a attack) {
 	t.Helper()
 	seen := o.bear(t, a)
@@ -91,7 +91,7 @@ func (o *others) during(t *testing.T, a attack) {
 	}
 }
 
-// bear carries out an attack, and fails the test for what went wrong for the others.
+// bear carries out an attack and fails the test for requests of the other clients that went wrong.
 func (o *others) bear(t *testing.T, a attack) sights {
 	t.Helper()
 	ctx, enough := context.WithCancel(t.Context())
@@ -100,7 +100,7 @@ func (o *others) bear(t *testing.T, a attack) sights {
 	result := make(chan sights, 1)
 	go func() { result <- o.lookOn(t.Context(), a, on, enough, ended) }()
 	func() {
-		defer close(ended) // also when the attack fails the test
+		defer close(ended) // also if the attack fails the test
 		a.run(ctx, sync.OnceFunc(func() { close(on) }))
 	}()
 	seen := <-result
@@ -112,8 +112,8 @@ func (o *others) bear(t *testing.T, a attack) sights {
 	return seen
 }
 
-// lookOn lets the others ask from the time when an attack is on until it has ended.
-// When they have asked often enough it calls enough.
+// lookOn lets the other clients send requests from the start of an attack until its end. It calls enough
+// when they have sent enough.
 func (o *others) lookOn(ctx context.Context, a attack, on <-chan struct{}, enough func(), ended <-chan struct{}) sights {
 	seen := sights{highest: metrics{}}
 	select {
@@ -137,7 +137,7 @@ func (o *others) lookOn(ctx context.Context, a attack, on <-chan struct{}, enoug
 	}
 }
 
-// look reads once as the second member, and asks for health and for metrics.
+// look sends one read of the second member, and requests /healthz and /metrics.
 func (o *others) look(ctx context.Context, seen *sights, n int, a attack) {
 	r, c := o.reads[n%len(o.reads)], o.kept
 	if n%len(o.reads) == 1 {
@@ -166,7 +166,7 @@ func (o *others) look(ctx context.Context, seen *sights, n int, a attack) {
 	seen.highest.raise(m, a.most)
 }
 
-// check fails the test for what the others should not have seen.
+// check fails the test if the other clients were disturbed more than the attack may.
 func (seen sights) check(t *testing.T, a attack) {
 	t.Helper()
 	if n := len(seen.turns); n < leastReads() {
@@ -195,8 +195,8 @@ func (seen sights) check(t *testing.T, a attack) {
 	}
 }
 
-// settles fails the test when the process does not come back to one and a half times
-// the memory that it held before.
+// settles fails the test if the memory of the process does not fall to one and a half times its value
+// before the attacks.
 func (o *others) settles() {
 	o.s.t.Helper()
 	within := giveUp

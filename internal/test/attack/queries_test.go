@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// nested reads what everybody owns who owns what somebody owns.
+	// nested reads the stories of the owners of the stories of the owners of the stories of a member.
 	nested = `{"from":"Member","page":{"size":1},"filter":["Name='M1'"],"select":[{"from":"OwnedWorkitems:Story","select":[{"from":"Owners","select":[` +
 		`{"from":"OwnedWorkitems:Story","select":[{"from":"Owners","select":[{"from":"OwnedWorkitems:Story","select":["Name"]}]}]}]}]}]}`
 
 	// slow sorts every story by a sum over the stories of all owners in its project.
 	slow = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
-	// endless does so over the stories of all who own stories with them.
+	// endless sorts by the same sum, one relation further: over the stories of everyone who owns stories
+	// together with them.
 	endless = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
 	owners = 20
 
-	// longOfMember is how many long reads of one member run statements at a time: half
-	// of the 7 for which package db has connections, of 40.
+	// longOfMember is how many long reads of one member may run statements at a time: half of the 7
+	// connections that package db keeps for long reads, of 40 in all.
 	longOfMember = 3
 )
 
-// busy makes stories with three owners each, and a greedy member.
+// busy creates stories with three owners each, and the member who attacks.
 func (s *site) busy() (greedy string, o *others) {
 	s.t.Helper()
 	var people []any
@@ -45,9 +46,9 @@ func (s *site) busy() (greedy string, o *others) {
 	return greedy, s.watch(made[0])
 }
 
-// TestQueries sends what takes all memory, all connections, all turns or all time. Issue:
-// one small query ends the process; one member starves the rest; many queries in
-// one request.
+// TestQueries sends queries that take all memory, all connections, all turns or all time. It guards against
+// a small query that ends the process, a member who keeps all others waiting, and many queries in one
+// request.
 func TestQueries(t *testing.T) {
 	onEach(t, setup{}, func(t *testing.T, s *site) {
 		greedy, o := s.busy()
@@ -56,14 +57,14 @@ func TestQueries(t *testing.T) {
 		for _, a := range []struct {
 			name, body string
 			clients    int
-			turns      int // answers that a read waits for, at most
+			turns      int // answers to the attacker that a read may wait for
 			lasts      time.Duration
-			long       bool // in the long tier only
+			long       bool // only in the long tier
 		}{
 			{"one that is nested", nested, 2, 4, 4 * time.Second, false},
 			{"many in one request", many, 2, 4, 4 * time.Second, false},
-			// Beside a read as many run as may, and some of these ask again. Without turns
-			// all that wait would go first.
+			// While a read waits, all queries that may run at a time end, and some are sent again. Without
+			// alternating between members, all 240 would run before the read.
 			{"240 quick ones", page, 240, min(4*recentRequests(), 120), 2 * time.Second, false},
 			{"24 slow ones", slow, 24, 24, 6 * time.Second, true},
 		} {
@@ -75,7 +76,7 @@ func TestQueries(t *testing.T) {
 				o.during(t, attack{memory: 512 * mib, seen: &seen, turns: a.turns, lasts: a.lasts, run: func(ctx context.Context, on func()) {
 					asking := t.Context()
 					if testing.Short() {
-						asking = ctx // they do not wait for their last answers
+						asking = ctx // clients do not wait for their last answers
 					}
 					wait := flood(ctx, a.clients, 10*time.Millisecond, func(int, int) { s.query(asking, t, c, greedy, a.body, &seen) })
 					if a.clients > 100 {
@@ -94,8 +95,8 @@ func TestQueries(t *testing.T) {
 	})
 }
 
-// query asks once. In the long tier the answer must come within the time of a request,
-// or a second more.
+// query sends a query once. In the long tier the answer must come at most one second after
+// ALDS_REQUEST_TIMEOUT.
 func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, body string, seen *tally) {
 	t.Helper()
 	began := time.Now()
@@ -112,8 +113,8 @@ func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, bod
 	}
 }
 
-// goAway has 24 clients ask for what is slow. While they wait the others read, and
-// members log in for the first time. Then the clients go, and nothing goes on for them.
+// goAway sends slow queries from 24 clients. While they wait, the other clients read, and members log in
+// for the first time. Then the 24 clients disconnect, and the server must stop their queries.
 func (s *site) goAway(t *testing.T, o *others, c *http.Client, greedy string) {
 	t.Helper()
 	late := depth(2, 5)
@@ -149,8 +150,8 @@ func (s *site) goAway(t *testing.T, o *others, c *http.Client, greedy string) {
 	}
 }
 
-// timeEnds starts the process again with little time for a request, and asks for what
-// takes longer. It is answered 503.
+// timeEnds restarts the process with a short ALDS_REQUEST_TIMEOUT and sends a query that takes longer. The
+// answer must be 503.
 func (s *site) timeEnds(t *testing.T, who string) {
 	t.Helper()
 	s.again("ALDS_REQUEST_TIMEOUT=2s")
@@ -162,8 +163,8 @@ func (s *site) timeEnds(t *testing.T, who string) {
 	s.rests(t)
 }
 
-// rests fails the test when reads still run in the database after their clients have
-// gone; in the long tier three seconds after.
+// rests waits until no read of the disconnected clients runs in the database. It fails the test if that
+// takes more than giveUp, or more than three seconds in the long tier.
 func (s *site) rests(t *testing.T) {
 	t.Helper()
 	within := time.Duration(depth(int(giveUp), int(3*time.Second)))
@@ -179,8 +180,8 @@ func (s *site) rests(t *testing.T) {
 	}
 }
 
-// runs waits until a slow statement runs at the server. The server tells nobody when one
-// begins, so it is asked again and again.
+// runs waits until a slow statement runs on the server. The server does not notify anybody when a statement
+// starts, so runs polls.
 func (s *site) runs(t *testing.T) {
 	t.Helper()
 	if s.command != "api" {
@@ -193,8 +194,8 @@ func (s *site) runs(t *testing.T) {
 	}
 }
 
-// statements asks the server how many slow statements run in the database of the
-// site; SQLite has none but those that hold a connection.
+// statements returns how many slow statements run on the server in the database of the site. It is 0 for
+// SQLite, where a running statement holds a connection, which the metric longReads counts.
 func (s *site) statements(t *testing.T) (n int) {
 	t.Helper()
 	if s.command != "api" {
@@ -212,7 +213,7 @@ func (s *site) statements(t *testing.T) (n int) {
 	return n
 }
 
-// logIn logs a member in for the first time.
+// logIn logs a member in for the first time; in the long tier within a second.
 func (s *site) logIn(t *testing.T, name string) {
 	t.Helper()
 	began := time.Now()

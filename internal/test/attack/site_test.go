@@ -23,34 +23,34 @@ func TestMain(m *testing.M) { testproc.Main(m) }
 
 const (
 	adminPassword = "a password for attacks"
-	attacker      = "127.0.0.2" // where the attacker comes from
+	attacker      = "127.0.0.2" // source address of the attacker's connections
 	mib           = 1 << 20
 )
 
-// site is one installation that is attacked.
+// site is an installation under attack.
 type site struct {
 	t        *testing.T
 	proc     *testproc.Process
-	addr     string // of the interface
+	addr     string // host:port of the interface
 	health   string // URL of /healthz
-	command  string // that runs, and knows check
+	command  string // command of the process; it also has the subcommand check
 	env      []string
 	database string // DATABASE_URL
-	temp     string // the folder for temporary files
-	fewFiles int    // descriptors that the process may have; 0: any
+	temp     string // folder for temporary files
+	fewFiles int    // most file descriptors of the process; 0: no limit
 	log      *wholeLog
-	client   *http.Client // of the administrator, who is nobody's neighbour
-	opened   []net.Conn   // of the attacker
+	client   *http.Client // client of the administrator, whose address the attacker does not use
+	opened   []net.Conn   // connections of the attacker
 }
 
-// setup is how a site is started.
+// setup describes how a site is started.
 type setup struct {
 	settings []string
-	files    int    // descriptors; 0 for as many as the test
-	short    string // the database of the short form, where one is enough; empty: both
+	files    int    // most file descriptors; 0: as many as the test process
+	short    string // only database in the short form, if one is enough; empty: both
 }
 
-// onEach runs a test on standalone with SQLite and on an api with MySQL.
+// onEach runs a test on standalone with SQLite and on an api with MariaDB or MySQL.
 func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 	t.Helper()
 	beside(t)
@@ -65,8 +65,8 @@ func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 	}
 }
 
-// beside lets a test run beside others in the short form. In the long one reads are
-// timed, so nothing else may run.
+// beside runs a test in parallel with others in the short form. In the long form reads are timed, so
+// nothing else may run.
 func beside(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -74,7 +74,7 @@ func beside(t *testing.T) {
 	}
 }
 
-// depth is short in the short form, and long otherwise.
+// depth returns short in the short form, and long otherwise.
 func depth(short, long int) int {
 	if testing.Short() {
 		return short
@@ -82,8 +82,8 @@ func depth(short, long int) int {
 	return long
 }
 
-// timeout is ALDS_REQUEST_TIMEOUT. In the short form the time of no request ends because
-// the machine is busy.
+// timeout is ALDS_REQUEST_TIMEOUT. In the short form it is so long that no request times out on a busy
+// machine.
 func timeout() time.Duration { return time.Duration(depth(300, 5)) * time.Second }
 
 // newSite starts an installation on an empty database of the dialect.
@@ -128,7 +128,7 @@ func (s *site) start() {
 	}
 }
 
-// again ends the process and starts it again, with another setting.
+// again stops the process and starts it again with one more setting.
 func (s *site) again(setting string) {
 	s.t.Helper()
 	s.proc.Stop()
@@ -138,14 +138,14 @@ func (s *site) again(setting string) {
 
 func (s *site) url(path string) string { return "http://" + s.addr + "/alds" + path }
 
-// sound runs check, which reads the whole database and fails where it disagrees
-// with itself.
+// sound runs the command check, which reads the whole database and fails if it finds a fault.
 func (s *site) sound() {
 	s.t.Helper()
 	testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "check").Wait()
 }
 
-// post sends what must succeed as the administrator; it returns the Oids made.
+// post sends a request as the administrator and returns the Oids of the created assets. Failures end the
+// test.
 func (s *site) post(path string, body any) []string {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -168,7 +168,7 @@ func (s *site) post(path string, body any) []string {
 	return made.AssetsCreated.OIDTokens
 }
 
-// ask sends a request of who, written "name:password", and returns the answer.
+// ask sends a request and returns the answer. who is "name:password".
 func (s *site) ask(ctx context.Context, c *http.Client, who, method, path string, body []byte) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.url(path), bytes.NewReader(body))
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *site) ask(ctx context.Context, c *http.Client, who, method, path string
 	return res.StatusCode, answer, err
 }
 
-// from is a client whose connections come from an address of this machine.
+// from returns a client that connects from an address of this machine.
 func from(address string) *http.Client {
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 1000}}
@@ -199,7 +199,7 @@ func (s *site) dial() (net.Conn, error) {
 	return d.DialContext(s.t.Context(), "tcp", s.addr)
 }
 
-// member makes a member who sees everything and returns "name:password".
+// member creates a member who may see everything and returns "name:password".
 func (s *site) member(name string) string {
 	s.t.Helper()
 	s.post("/api/asset", []any{person(name)})
@@ -212,7 +212,7 @@ func person(name string) map[string]any {
 	return map[string]any{"AssetType": "Member", "Name": name, "Nickname": name, "Username": name, "Password": passwordOf(name), "DefaultRole": "Role:1"}
 }
 
-// stories makes stories in Scope:0, each with the owners that owners names.
+// stories creates n stories in Scope:0. owners returns the owners of the i-th story; nil: none.
 func (s *site) stories(n int, owners func(i int) []string) (made []string) {
 	s.t.Helper()
 	for begin := 0; begin < n; begin += 1000 {
@@ -229,7 +229,7 @@ func (s *site) stories(n int, owners func(i int) []string) (made []string) {
 	return made
 }
 
-// wholeLog keeps what the process wrote.
+// wholeLog stores the log of the process.
 type wholeLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer

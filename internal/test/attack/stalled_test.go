@@ -14,21 +14,21 @@ import (
 
 const (
 	storiesOfMiB = 4 // stories with a text of one MiB
-	timesRead    = 6 // how often one request reads them: more than sockets hold
+	timesRead    = 6 // times that one request reads them: more than socket buffers hold
 	padding      = 70 << 10
 
-	// stalledClients hold more answers than requests with large bodies run, with up to six
-	// cores, and two of the three places among the long reads of SQLite.
+	// stalledClients are more clients than requests with large bodies run at a time, on up to six cores.
+	// They also hold two of the three places for long reads on SQLite.
 	stalledClients = 4
 )
 
-// texts are queries of long texts, as often as n says, in a body with some blanks.
+// texts returns n queries of long texts, in a body with additional blanks.
 func texts(n, blanks int) string {
 	const one = `{"from":"Story","where":{"Name":"long"},"select":["Name","Description"]}`
 	return "[" + strings.Repeat(" ", blanks) + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]"
 }
 
-// longStories makes the stories that texts reads.
+// longStories creates the stories that texts reads.
 func (s *site) longStories() []string {
 	s.t.Helper()
 	var all []any
@@ -38,8 +38,7 @@ func (s *site) longStories() []string {
 	return s.post("/api/asset", all)
 }
 
-// stall sends a request on a connection of its own, and reads the first bytes of the
-// answer and nothing more.
+// stall sends a request on a new connection, reads the first bytes of the answer and then stops reading.
 func (s *site) stall(t *testing.T, who, path, body string) net.Conn {
 	t.Helper()
 	c, err := s.dial()
@@ -60,7 +59,7 @@ func (s *site) stall(t *testing.T, who, path, body string) net.Conn {
 	return c
 }
 
-// readRest reads what is left of an answer. Errors: that the answer has no end.
+// readRest reads the rest of an answer. It returns an error if the answer is cut off.
 func readRest(c net.Conn) error {
 	_ = c.SetDeadline(time.Now().Add(giveUp))
 	res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK"), c)), nil)
@@ -75,7 +74,7 @@ func readRest(c net.Conn) error {
 	return nil
 }
 
-// answered fails the test when a request of the second member is not answered 200.
+// answered fails the test if a request of the second member is not answered 200.
 func (s *site) answered(t *testing.T, who, path, body string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
@@ -86,9 +85,9 @@ func (s *site) answered(t *testing.T, who, path, body string) {
 	}
 }
 
-// TestLargeAnswersNobodyTakes: clients send requests with large bodies and do not take
-// their large answers, some of which are made while they are sent, and some before.
-// Issue: one such client keeps all other requests with large bodies waiting.
+// TestLargeAnswersNobodyTakes lets clients send requests with large bodies and not read their large
+// answers. The server generates some answers while it sends them, and some before. The test guards against
+// a client that keeps all other requests with large bodies waiting.
 func TestLargeAnswersNobodyTakes(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		s.longStories()
@@ -97,7 +96,8 @@ func TestLargeAnswersNobodyTakes(t *testing.T) {
 		before := s.metric(t, inFlight)
 		var all []net.Conn
 		for i := range stalledClients {
-			greedy := s.member(fmt.Sprintf("greedy%d", i)) // of one, the second long read would end the first
+			// A second long read of the same member would end its first.
+			greedy := s.member(fmt.Sprintf("greedy%d", i))
 			all = append(all, s.stall(t, greedy, paths[i%len(paths)], texts(timesRead, padding)))
 		}
 		for _, path := range paths {
@@ -115,15 +115,15 @@ func TestLargeAnswersNobodyTakes(t *testing.T) {
 	})
 }
 
-// fewDBConns leaves longPlaces places among the long reads, of which one member may have one.
+// fewDBConns leaves longPlaces places for long reads. One member may use one of them.
 const (
 	fewDBConns = 15
 	longPlaces = 2
 )
 
-// TestStalledReaders: clients of several members read long answers that are made while
-// they are sent, and stop, until they have all places among the long reads. Issue: the long
-// reads of everybody else are refused, for minutes.
+// TestStalledReaders lets clients of several members read long answers that the server generates while it
+// sends them. The clients stop reading when they hold all places for long reads. The test guards against
+// long reads of all other members that are refused for minutes.
 func TestStalledReaders(t *testing.T) {
 	onEach(t, setup{settings: []string{fmt.Sprintf("ALDS_DB_CONNS=%d", fewDBConns)}, short: "mysql"}, func(t *testing.T, s *site) {
 		s.longStories()

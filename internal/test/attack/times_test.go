@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// In the long tier reads are timed, too. Elsewhere no time decides.
+// Times of reads are compared only in the long tier.
 const (
-	// floor is within what a read always may be during an attack: attacker,
-	// service, database and other tests share the cores with the second member,
-	// and three times of a millisecond is less than one turn of the scheduler. Who
-	// is starved waits for seconds.
+	// floor is a duration that a read may always take during an attack. Attacker, service, database and
+	// other tests share the cores with the second member, and three times a millisecond is less than one
+	// time slice of the scheduler. A member who is starved waits for seconds.
 	floor = 250 * time.Millisecond
 
 	healthWithin = time.Second
-	largest      = 32 << 20 // of the attacks' bodies, in bytes
+	largest      = 32 << 20 // the largest body of an attack, in bytes
 	quietTime    = 1500 * time.Millisecond
-	attacks      = 4 // at most, while reads are slow
+	attacks      = 4 // most tries of an attack while reads are slow
 )
 
-// times are what the requests of the others took.
+// times are the durations of the requests of the other clients.
 type times struct {
 	reads  []time.Duration
-	health time.Duration // the slowest
+	health time.Duration // the slowest request
 }
 
-// timeLimits are what 99 of 100 reads took in quiet, and may take during an attack.
+// timeLimits are the durations within which 99 of 100 reads ended without an attack, and must end during
+// one.
 type timeLimits struct{ quiet, most time.Duration }
 
-// timeQuiet reads in quiet. It does nothing where times do not decide.
+// timeQuiet measures reads without an attack. In the short form it does nothing.
 func (o *others) timeQuiet() (l timeLimits) {
 	if testing.Short() {
 		return l
@@ -47,13 +47,13 @@ func (o *others) timeQuiet() (l timeLimits) {
 	return l
 }
 
-// allowTouch raises the limit to what the machine takes just now to give memory: on
-// virtual machines that differs from minute to minute.
+// allowTouch raises the limit to the time that the machine currently needs to allocate memory. On virtual
+// machines this time changes from minute to minute.
 func (l *timeLimits) allowTouch() { l.most = max(l.most, 3*firstTouch()) }
 
-// firstTouch is how long the machine takes to give a process as much memory as a large
-// body has: some 10 ms, and on virtual machines half a second, in which nothing else
-// runs on that core. It is the slowest of three, since others need memory, too.
+// firstTouch measures how long the machine takes to give a process the memory of a large body. That is
+// about 10 ms, and up to half a second on virtual machines, where nothing else runs on that core meanwhile.
+// It returns the slowest of three tries, because other processes allocate memory, too.
 func firstTouch() (slowest time.Duration) {
 	for range 3 {
 		debug.FreeOSMemory()
@@ -66,9 +66,8 @@ func firstTouch() (slowest time.Duration) {
 	return slowest
 }
 
-// inTime fails the test for reads that were slow. Where they were it attacks again:
-// other work on the machine delays a read now and then, and who is starved waits each
-// time.
+// inTime fails the test if reads were slow. It first repeats the attack a few times: other work on the
+// machine may delay a read once, but a member who is starved is slow each time.
 func (o *others) inTime(t *testing.T, a attack, seen sights) {
 	t.Helper()
 	slow := percentile99(seen.times.reads)

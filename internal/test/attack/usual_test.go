@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// What the members of a usual load do. Each waits for thinking on average between two
-// requests, and creates a story once in creates turns.
+// The work of the members of a usual load. Each waits for the duration thinking on average between two
+// requests, and creates a story once in 3*creates requests.
 const (
 	usualMembers = 20
 	thinking     = 1500 * time.Millisecond
 	creates      = 5
 )
 
-// The kinds of request of a usual load.
+// The kinds of requests of a usual load.
 const (
 	kindPage   = "page of 50"
 	kindOne    = "one asset"
@@ -32,32 +32,32 @@ const (
 
 var kinds = []string{kindPage, kindOne, kindWrite, kindCreate}
 
-// usual is a load of members at their work, in a project of their own.
+// usual is a load of members who work in a separate project.
 type usual struct {
 	s       *site
 	project string
 	workers []*usualMember
 }
 
-// usualMember is one of them.
+// usualMember is a member of a usual load.
 type usualMember struct {
 	who     string // "name:password"
 	name    string
 	project string
-	own     string // the story that this member alone writes
+	own     string // Oid of a story that only this member writes
 	client  *http.Client
-	written int // the last value that a write answered 200 has set
-	wrote   int // the last value sent
-	created int // stories that were answered 200
-	unknown int // creations without an answer 200
+	written int // last value of a write that was answered 200
+	wrote   int // last value sent
+	created int // creations of stories that were answered 200
+	unknown int // creations of stories without an answer 200
 	random  *rand.Rand
 }
 
-// usualTimes is what the requests of a usual load took.
+// usualTimes are the durations of the requests of a usual load.
 type usualTimes struct {
 	mu    sync.Mutex
-	took  map[string][]time.Duration // by kind, those that were answered 200
-	wrong []string                   // what was answered otherwise
+	took  map[string][]time.Duration // by kind: requests that were answered 200
+	wrong []string                   // other answers
 }
 
 func (u *usualTimes) add(kind string, took time.Duration, wrong string) {
@@ -70,7 +70,7 @@ func (u *usualTimes) add(kind string, took time.Duration, wrong string) {
 	u.took[kind] = append(u.took[kind], took)
 }
 
-// percentile of a kind.
+// percentile returns a percentile of the durations of a kind. p is from 0 to 1.
 func (u *usualTimes) percentile(kind string, p float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(u.took[kind]))
 	if len(sorted) == 0 {
@@ -79,7 +79,7 @@ func (u *usualTimes) percentile(kind string, p float64) time.Duration {
 	return sorted[int(float64(len(sorted)-1)*p)]
 }
 
-// employ makes the members of a usual load, with a project of stories, and logs them in.
+// employ creates the members of a usual load and a project with stories, and logs the members in.
 func (s *site) employ(stories int) *usual {
 	s.t.Helper()
 	u := &usual{s: s}
@@ -104,7 +104,7 @@ func (s *site) employ(stories int) *usual {
 	return u
 }
 
-// work lets all members work for a while, or until ended is closed.
+// work lets all members work for the given time, or until ended is closed.
 func (u *usual) work(t *testing.T, lasts time.Duration, ended <-chan struct{}) *usualTimes {
 	t.Helper()
 	seen := &usualTimes{took: map[string][]time.Duration{}}
@@ -142,7 +142,7 @@ func (m *usualMember) work(ctx context.Context, s *site, seen *usualTimes) {
 	}
 }
 
-// ask sends one request of a kind. wrong is empty when it is answered 200 without a failure.
+// ask sends one request of a kind. wrong is empty if it is answered 200 without a failed command.
 func (m *usualMember) ask(ctx context.Context, s *site, kind string) (took time.Duration, wrong string) {
 	method, path, body := http.MethodPost, "/api/asset", ""
 	switch kind {
@@ -173,8 +173,7 @@ func (m *usualMember) ask(ctx context.Context, s *site, kind string) (took time.
 	return took, wrong
 }
 
-// nothingLost fails the test when what the members were told is written is not there, or
-// is there twice.
+// nothingLost fails the test if a write that was answered 200 is missing, or if a story exists twice.
 func (u *usual) nothingLost(t *testing.T) {
 	t.Helper()
 	for _, m := range u.workers {
@@ -198,7 +197,7 @@ func (u *usual) nothingLost(t *testing.T) {
 	}
 }
 
-// table prints the times of two loads.
+// table logs the durations of two loads.
 func table(t *testing.T, quiet, loaded *usualTimes) {
 	t.Helper()
 	for _, kind := range kinds {
