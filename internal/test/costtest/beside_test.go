@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// secondMember reads and writes while another one's request is carried out.
+// secondMember is the username of a member who reads and writes while a request of another member runs.
 const secondMember = "beside"
 
-// waited is the most that the process did while a request of the second member waited.
+// waited is the most work of the process while a request of the second member waited.
 type waited struct {
-	write  int64 // thousand steps of SQLite in the turns of writes, its own included
-	turns  int64 // of other writes
-	read   int64 // thousand steps
+	write  int64 // thousand instructions of SQLite in write transactions, including those of the write itself
+	turns  int64 // writes of others
+	read   int64 // thousand instructions of SQLite
 	wrong  string
 	writes int
 }
@@ -24,8 +24,8 @@ const (
 	besideEvery  = 2 * time.Millisecond
 )
 
-// beside reads once, and writes when it sees that somebody else writes, until the request has
-// ended.
+// beside reads once, and then writes whenever it sees an open write transaction of another member, until
+// the request ends.
 func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) {
 	o := s.w.besideStory
 	read := &request{who: secondMember, method: "GET", path: "/rest-1.v1/Data/Story/" + o.key, params: dict{{"sel", word("Name")}}}
@@ -56,7 +56,7 @@ func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) 
 			continue
 		}
 		w.writes++
-		text := word(fmt.Sprint(now.Steps, w.writes)) // another one each time
+		text := word(fmt.Sprint(now.Steps, w.writes)) // a different text each time
 		write.body = dict{{"from", word(o.oid)}, {"update", dict{{"Reference", text}}}}
 		if done, ok := s.waits(ctx, write, now, &w); ok {
 			w.write, w.turns = max(w.write, done.TurnSteps), max(w.turns, done.Turns-1)
@@ -65,14 +65,15 @@ func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) 
 	return w
 }
 
-// waits sends a request of the second member, and returns what the process did meanwhile.
+// waits sends a request of the second member and returns the work of the process meanwhile.
 func (s *service) waits(ctx context.Context, r *request, before counts, w *waited) (counts, bool) {
 	status, answer, err := s.answer(ctx, r)
 	after, failed := s.looked(ctx, peeking)
-	if err != nil || failed != nil { // the process has ended: the other request is told of
+	if err != nil || failed != nil { // the process has ended; the other request reports that
 		return counts{}, false
 	}
-	if status == http.StatusInternalServerError || status == http.StatusTooManyRequests { // a 503 is by the clock: turns and steps decide
+	// A 503 depends on time. Only turns and instructions count.
+	if status == http.StatusInternalServerError || status == http.StatusTooManyRequests {
 		w.wrong = fmt.Sprintf("another member's %s was answered %d %.200s", r.method, status, answer)
 	}
 	return after.since(before), true

@@ -25,23 +25,26 @@ var (
 )
 
 const (
-	perService = 400             // requests to one database: what they make, later ones change
-	giveUp     = 3 * time.Minute // no answer for as long is a hang
-	inGate     = 1               // the seed of the short form: nobody's change is refused for what only another seed finds
-	maxFound   = 12              // findings of a run
+	perService = 400             // requests to one database; later requests work on what earlier requests have created
+	giveUp     = 3 * time.Minute // no answer for this long counts as a hang
+	maxFound   = 12              // most findings of a run
+
+	// inGate is the seed of the short form. It is always the same, so that no change is refused for an old
+	// fault that only another seed finds.
+	inGate = 1
 )
 
-// cost is what a request has cost, and what was answered.
+// cost is the measured cost of a request, with its answer.
 type cost struct {
 	counts
 	waited
-	peak   int64 // bytes that the process held above what it held before
+	peak   int64 // bytes that the process held above those before the request
 	status int   // 0: no answer
 	answer []byte
 	failed error
 }
 
-// TestRequests sends random requests and looks at what each has cost.
+// TestRequests sends random requests and compares the cost of each with the bounds.
 func TestRequests(t *testing.T) {
 	seed, n := uint64(inGate), *requests
 	if !testing.Short() || testseed.Given() {
@@ -55,7 +58,7 @@ func TestRequests(t *testing.T) {
 	}
 	made := newMachine(t)
 	workers := 1
-	if !testing.Short() && *on == "" { // a server's counts are those of all
+	if !testing.Short() && *on == "" { // the counters of a server include the work of all workers
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var working sync.WaitGroup
@@ -67,9 +70,9 @@ func TestRequests(t *testing.T) {
 	working.Wait()
 }
 
-// run sends so many requests.
+// run sends n requests.
 func (m *machine) run(seed, stream uint64, n int) {
-	g := &maker{Rand: rand.New(rand.NewPCG(seed, stream)), w: m.w} //nolint:gosec // repeatable on purpose
+	g := &maker{Rand: rand.New(rand.NewPCG(seed, stream)), w: m.w} //nolint:gosec // repeatable
 	found, began := 0, time.Now()
 	for i := range n {
 		if i%perService == 0 {
@@ -106,14 +109,14 @@ type machine struct {
 	t        *testing.T
 	template string
 	server   *server // nil for SQLite
-	database string  // on the server, empty for none
+	database string  // name of the database on the server; empty: none
 	w        *world
 	s        *service
-	seen     map[string]int // by kind and status
+	seen     map[string]int // number of answers by kind and status
 	closest  []nearest      // by bound
 }
 
-// newMachine makes the world.
+// newMachine creates the initial assets and stops the service.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	w := &world{oids: map[string][]string{}, tokens: map[string]string{}, moments: map[string]string{}}
@@ -124,7 +127,8 @@ func newMachine(t *testing.T) *machine {
 	}
 	s := start(t, m.template, m.server, m.database, w, mayTakeFill)
 	s.fill()
-	if _, err := s.settle(t.Context(), 10, 100*time.Millisecond); err != nil { // the events of the world are made
+	// The webhook events of the initial assets must exist before the service stops.
+	if _, err := s.settle(t.Context(), 10, 100*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	s.stop()
@@ -132,7 +136,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// renew starts a service on a new copy of the world.
+// renew starts a new service on a copy of the initial assets.
 func (m *machine) renew() {
 	m.t.Helper()
 	if m.s != nil {
@@ -146,7 +150,7 @@ func (m *machine) renew() {
 	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
 }
 
-// send sends a request and waits until what follows from it is done.
+// send sends a request and waits until the service has also done the work that follows from the request.
 func (m *machine) send(r *request) (c cost) {
 	m.t.Helper()
 	s, ctx := m.s, m.t.Context()
@@ -171,7 +175,7 @@ func (m *machine) send(r *request) (c cost) {
 	case s.server == nil:
 		after, err = s.settle(ctx, 1, 5*time.Millisecond)
 	default:
-		after, err = s.settle(ctx, 3, 20*time.Millisecond) // a statement takes longer there
+		after, err = s.settle(ctx, 3, 20*time.Millisecond) // statements take longer there
 	}
 	close(ended)
 	c.waited = <-other
@@ -185,7 +189,8 @@ func (m *machine) send(r *request) (c cost) {
 	return c
 }
 
-// settle waits until the process has done next to nothing in so many looks one after another.
+// settle waits until the process has done almost nothing between several looks in a row. looks is their
+// number.
 func (s *service) settle(ctx context.Context, looks int, every time.Duration) (now counts, err error) {
 	now, err = s.looked(ctx, "")
 	for quiet := 0; err == nil && quiet < looks; {
@@ -200,10 +205,11 @@ func (s *service) settle(ctx context.Context, looks int, every time.Duration) (n
 	return now, err
 }
 
-// maxPeak is when a process is ended for what it holds.
+// maxPeak is the additional memory at which the process is killed, in bytes.
 const maxPeak = 1500 * mib
 
-// watch ends the process when it holds so much that the machine is in danger.
+// watch kills the process before it uses up the memory of the machine. rest is the memory before the
+// request, in bytes.
 func (s *service) watch(rest int64, ended chan struct{}) {
 	for {
 		select {
@@ -218,7 +224,7 @@ func (s *service) watch(rest int64, ended chan struct{}) {
 	}
 }
 
-// answer sends a request as it is.
+// answer sends a request once and returns the status and the first bytes of the answer.
 func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	body := r.text()
 	session := s.w.tokens[r.who]
@@ -227,7 +233,7 @@ func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, s.base+r.url(), bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, nil // no URL
+		return 0, nil, nil // the path is not a valid URL
 	}
 	req.Header.Set("Authorization", "Bearer "+session)
 	req.Header.Set("Accept", "application/json")
@@ -237,7 +243,7 @@ func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	for _, h := range r.header {
 		if h.Key == "Cookie" {
 			req.Header.Del("Authorization")
-			req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: session}) //nolint:gosec // of a request
+			req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: session}) //nolint:gosec // cookie of a request
 			continue
 		}
 		req.Header.Set(h.Key, h.Value.(text).String())
@@ -251,13 +257,13 @@ func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, res.Body)
 	}
-	if err != nil && res.StatusCode == http.StatusOK { // the answer was cut off, as docs/limits.md says
+	if err != nil && res.StatusCode == http.StatusOK { // the answer was cut off, see docs/limits.md
 		err = nil
 	}
 	return res.StatusCode, start, err
 }
 
-// await waits until an accepted request is complete.
+// await waits until an asynchronous request is complete.
 func (s *service) await(ctx context.Context, answer []byte) {
 	var accepted struct{ RequestID string }
 	_ = json.Unmarshal(answer, &accepted)
@@ -269,7 +275,7 @@ func (s *service) await(ctx context.Context, answer []byte) {
 	}
 }
 
-// note keeps what a request was answered, and where it came closest to a bound.
+// note records the status of an answer, and whether the request is the closest to a bound so far.
 func (m *machine) note(r *request, c cost) {
 	m.seen[fmt.Sprintf("%s %d", r.kind, c.status)]++
 	for i, b := range bounds {
@@ -279,14 +285,15 @@ func (m *machine) note(r *request, c cost) {
 	}
 }
 
-// nearest is a request that came close to a bound.
+// nearest is the request that came closest to a bound. share is the used part of the bound, 1 for all of
+// it.
 type nearest struct {
 	share float64
 	r     *request
 	c     cost
 }
 
-// report tells how the requests were answered, and which came closest to the bounds.
+// report logs the answers by kind and status, and the requests that came closest to the bounds.
 func (m *machine) report() {
 	for _, k := range kinds {
 		var statuses strings.Builder
@@ -304,18 +311,19 @@ func (m *machine) report() {
 	}
 }
 
-// bound is what a request of n bytes may cost of something: each times n, and once more.
+// bound is the limit of one kind of cost for a request of n bytes: each*n + once.
 type bound struct {
 	what       string
 	of         func(cost) int64
 	each, once int64
 }
 
-// bounds are those of a service with ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS
-// as start sets them: one member may have half of the memory, of which a process needs four
-// times as much, and all that is read or written has a share of the other two.
+// bounds are for a service with ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS as start sets
+// them. One member may use half of the body memory, and the process needs four times as much in all. The
+// other bounds follow from the timeout and from the limit on assets.
 var bounds = []bound{
-	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 4096 * mib}, // what is made and dropped in its processor time; "bytes held" bounds what it needs
+	// Most of these bytes are released at once. "bytes held" limits the memory in use.
+	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 4096 * mib},
 	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib},
 	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000},
 	{"microseconds in which the writer was held", func(c cost) int64 { return c.Held }, 20, 3_000_000},
@@ -329,16 +337,17 @@ var bounds = []bound{
 	{"thousand steps of SQLite while another's read waited", func(c cost) int64 { return c.read }, 0, 30_000},
 }
 
-// share is how much of a bound a request has used, 1 for all of it.
+// share returns the used part of a bound, 1 for all of it.
 func (b bound) share(r *request, c cost) float64 {
 	return float64(b.of(c)) / float64(b.each*int64(r.size())+b.once)
 }
 
-// isTime reports whether a bound is one of time, which differs between machines: in the short
-// form it decides nothing.
+// isTime reports whether a bound is a time. Times differ between machines, so the short form does not
+// compare them.
 func (b bound) isTime() bool { return strings.HasPrefix(b.what, "microseconds") }
 
-// tooMuch says what of a request is above its bound, if anything is.
+// tooMuch describes the first bound that a request exceeds, or its failure. It is empty if the cost is
+// within all bounds.
 func tooMuch(r *request, c cost) string {
 	if c.failed != nil {
 		return c.failed.Error()
@@ -357,8 +366,8 @@ func tooMuch(r *request, c cost) string {
 	return ""
 }
 
-// shrunk is the smallest request that is found from one that costs too much, and what it
-// costs, as text.
+// shrunk reduces a request that costs too much, and returns the smallest request found and its cost as
+// text.
 func (m *machine) shrunk(r *request, why string) string {
 	last := cost{}
 	end := time.Now().Add(2 * time.Minute)

@@ -18,34 +18,34 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// counts are what a process has done since it began.
+// counts are the amounts of work that a process has done since it started.
 type counts struct {
-	Allocated  int64 // bytes, by Go
-	Processor  int64 // time that it used, in microseconds
-	Statements int64 // of SQLite
-	Steps      int64 // instructions of SQLite's machine, in thousands
-	Read       int64 // rows that SQLite gave to the process
+	Allocated  int64 // bytes that Go has allocated
+	Processor  int64 // processor time, in microseconds
+	Statements int64 // statements of SQLite
+	Steps      int64 // instructions of SQLite, in thousands
+	Read       int64 // rows that SQLite returned
 	Written    int64 // rows that SQLite changed
-	Held       int64 // the longest that the writer was held, as time that the process used meanwhile, in microseconds; since the last look
-	HeldSteps  int64 // likewise, in thousand steps of the transaction
+	Held       int64 // longest write transaction since the last look, as processor time of the process, in microseconds
+	HeldSteps  int64 // longest write transaction since the last look, in thousands of instructions
 
-	Turns     int64 // writes that had their turn
-	TurnSteps int64 // thousand steps of all of them
-	Writing   bool  // one has it now
+	Turns     int64 // write transactions, and savepoints of writes that share one
+	TurnSteps int64 // instructions in all write transactions, in thousands
+	Writing   bool  // a write transaction is open
 }
 
-// sqliteCounts are filled by SQLite's own callbacks, on every connection of the process.
+// sqliteCounts are counted by SQLite's callbacks, over all connections of the process.
 var sqliteCounts struct {
 	statements, steps, read, written atomic.Int64
 
 	turns, turnOps, turnSteps atomic.Int64
 
-	began, held          atomic.Int64 // processor time when the write transaction began, and of the longest
+	began, held          atomic.Int64 // processor time at the start of the write transaction; and of the longest
 	writer               atomic.Uint64
-	firstStep, heldSteps atomic.Int64 // of turnSteps when it began; of the longest
+	firstStep, heldSteps atomic.Int64 // turnSteps at the start of the write transaction; instructions of the longest
 }
 
-// countSQLite counts what all connections do that are opened from now on.
+// countSQLite counts the work of all connections that are opened from now on.
 func countSQLite() {
 	sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
 		handle := reflect.ValueOf(c).Elem().FieldByName("db")
@@ -60,19 +60,19 @@ func countSQLite() {
 	})
 }
 
-// pointer is what SQLite calls a function by, which is no closure.
+// pointer returns the address of a function for SQLite. The function must not be a closure.
 func pointer[T any](f T) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&struct{ f T }{f})) //nolint:gosec // as the driver does it
 }
 
-// onSteps is called by a connection after each thousand steps.
+// onSteps is called by a connection after each thousand instructions.
 func onSteps(*libc.TLS, uintptr) int32 {
 	sqliteCounts.steps.Add(1)
 	return 0
 }
 
-// countTurn adds the steps of a statement that has ended, if it is one of the writer: there the
-// driver puts a callback of its own in the place of onSteps.
+// countTurn adds the instructions of a statement that has ended, if the writer executed it. On that
+// connection the driver replaces onSteps with another callback, so they are not counted otherwise.
 func countTurn(tls *libc.TLS, db, statement uintptr) {
 	c := &sqliteCounts
 	if c.writer.Load() != uint64(db) {
@@ -84,7 +84,7 @@ func countTurn(tls *libc.TLS, db, statement uintptr) {
 	c.steps.Add(now/1000 - before/1000)
 }
 
-// onTrace is called for each statement that begins, with its text, for each row, and for each
+// onTrace is called for each statement that begins, with its text, for each returned row, and for each
 // statement that ends.
 func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
 	c := &sqliteCounts
@@ -107,7 +107,7 @@ func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
 		c.writer.Store(uint64(db))
 		c.firstStep.Store(c.turnSteps.Load())
 		c.written.Add(-int64(lib.Xsqlite3_total_changes(tls, db)))
-	case strings.HasPrefix(begin, "SAVEPOINT shared"): // the turn of a write that shares the transaction
+	case strings.HasPrefix(begin, "SAVEPOINT shared"): // a write that shares the transaction of another
 		c.turns.Add(1)
 	case strings.HasPrefix(begin, "COMMIT"), strings.HasPrefix(begin, "ROLLBACK") && !strings.HasPrefix(begin, "ROLLBACK TO"):
 		if from := c.began.Swap(0); from > 0 {
@@ -120,15 +120,15 @@ func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
 	return 0
 }
 
-// processor is the time that the process has used, in microseconds.
+// processor returns the processor time of the process, in microseconds.
 func processor() int64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return u.Utime.Nano()/1000 + u.Stime.Nano()/1000
 }
 
-// look is the counts so far, of the process that it runs in. Unless it only peeks, what is
-// the longest begins anew.
+// look returns the counts of this process. Unless peeks is set, it also resets the longest write
+// transaction.
 func look(peeks bool) counts {
 	c := &sqliteCounts
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
@@ -144,17 +144,17 @@ func look(peeks bool) counts {
 	return n
 }
 
-// peeking is the query of a look that changes nothing.
+// peeking is the URL query that requests the counts without a reset.
 const peeking = "peek"
 
-// tellCounts answers each request with the counts.
+// tellCounts serves the counts of this process over HTTP.
 func tellCounts(addr string) error {
 	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // on this machine
 		_ = json.NewEncoder(w).Encode(look(r.URL.RawQuery == peeking))
 	}))
 }
 
-// looked asks a process, and its server, for the counts.
+// looked returns the counts of a process and its database server.
 func (s *service) looked(ctx context.Context, query string) (n counts, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.counts+"?"+query, nil)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *service) looked(ctx context.Context, query string) (n counts, err error
 	return n, s.server.add(ctx, &n)
 }
 
-// since is what was done after another look.
+// since returns the work that was done after the counts before.
 func (n counts) since(before counts) counts {
 	return counts{
 		Allocated: n.Allocated - before.Allocated, Processor: n.Processor - before.Processor, Statements: n.Statements - before.Statements,

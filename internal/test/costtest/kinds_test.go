@@ -6,14 +6,14 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// kind is a kind of request, and how often it is taken.
+// kind is a kind of request. part is its weight in the random choice.
 type kind struct {
 	name string
 	make func(g *maker) *request
 	part int
 }
 
-// kinds are all there are.
+// kinds are all kinds of requests.
 var kinds = []kind{
 	{"queries", (*maker).queries, 30},
 	{"commands", (*maker).bulk, 40},
@@ -40,7 +40,7 @@ var kinds = []kind{
 	{"the console", (*maker).console, 3},
 }
 
-// request makes one of a random kind, of a size that it may have.
+// request makes a request of a random kind that is within the size limits.
 func (g *maker) request() *request {
 	for {
 		if r := g.ofAnyKind(); r.fit() {
@@ -77,7 +77,7 @@ func post(path, form string, body any) *request {
 	return &request{method: "POST", path: path, form: form, body: body, writes: true}
 }
 
-// jsonOrYAML is the form of a body that may be either.
+// jsonOrYAML returns a media type for a body that may be JSON or YAML.
 func (g *maker) jsonOrYAML() string {
 	if g.chance(35) {
 		return asYAML
@@ -113,7 +113,7 @@ func (g *maker) bulk() *request {
 	return r
 }
 
-// selection are the parameters of reads by path.
+// selection makes the parameters of a read by path.
 func (g *maker) selection(t string) (d dict) {
 	typ, _ := model.Type(t)
 	joined := func(most int, make func() text) text {
@@ -214,10 +214,10 @@ func (g *maker) writePath() *request {
 	return r
 }
 
-// withoutType is a create whose path names the type.
+// withoutType removes the type from a create, because the path contains it.
 func withoutType(d dict) dict { return d[1:] }
 
-// asAttributes is how JSON writes what is written by path.
+// asAttributes makes the JSON body of a write by path.
 func asAttributes(set dict) dict {
 	var all dict
 	for _, m := range set {
@@ -277,7 +277,7 @@ func (g *maker) tags() *request {
 	return get("/api/tags", dict{{"tag", g.text()}})
 }
 
-// webhook makes, previews or uses subscriptions, whose receiver refuses connections.
+// webhook creates, previews or uses subscriptions. Their receiver refuses connections.
 func (g *maker) webhook() *request {
 	hook := one(g, g.w.hooks)
 	t := g.typ()
@@ -339,7 +339,7 @@ func (g *maker) upload() *request {
 	return r
 }
 
-// page is one for people.
+// page requests a page of the user interface.
 func (g *maker) page() *request {
 	scope, story := one(g, g.w.oids["Scope"]), g.oid(nil)
 	paths := []string{
@@ -352,7 +352,7 @@ func (g *maker) page() *request {
 	return r
 }
 
-// pageForm is what a browser sends from one of them.
+// pageForm sends a form of a page.
 func (g *maker) pageForm() *request {
 	scope, o := one(g, g.w.oids["Scope"]), g.oid(nil)
 	t := typeOf(o)
@@ -392,5 +392,5 @@ func (g *maker) form(path string, d dict) *request {
 	return r
 }
 
-// csrf is the token of a form of a session, which is good for some time.
+// csrf returns the form token of a session. It is valid for a limited time.
 func csrf(session string) string { return ui.FormToken(session) }

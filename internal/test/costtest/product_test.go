@@ -2,8 +2,8 @@ package costtest
 
 import "github.com/alds-dev/alds/internal/model/meta"
 
-// products are requests in which two things repeat, one for each of the other, or one for each
-// of what is stored.
+// products are makers of requests in which two numbers multiply: two repetitions, or a repetition and the
+// number of stored assets.
 var products = []func(*maker) *request{
 	(*maker).replacements, (*maker).replacements,
 	(*maker).aliases, (*maker).aliases,
@@ -14,8 +14,8 @@ var products = []func(*maker) *request{
 
 func (g *maker) product() *request { return one(g, products)(g) }
 
-// much is how often something is repeated that multiplies with others: half of the time
-// about as often as may be.
+// much returns a number of repetitions that multiplies with another number. Half of the time it is in the
+// upper half of most.
 func (g *maker) much(most int) int {
 	if g.chance(50) {
 		return most/2 + 1 + g.IntN(most/2)
@@ -23,10 +23,10 @@ func (g *maker) much(most int) int {
 	return g.count(most)
 }
 
-// long is a text of one part again and again.
+// long makes a text of one part, repeated often.
 func (g *maker) long() text { return again(g.oneOf("a b x ab ü"), g.much(90_000), "") }
 
-// everyone is a query of many assets, and their type.
+// everyone makes a query of many assets, and returns their type.
 func (g *maker) everyone() (dict, *meta.Type) {
 	t, _ := model.Type(g.oneOf("Story Story Task Workitem PrimaryWorkitem BaseAsset Defect Member Expression Scope Note RegressionTest"))
 	d := dict{{"from", word(t.Name)}}
@@ -36,7 +36,7 @@ func (g *maker) everyone() (dict, *meta.Type) {
 	return d, t
 }
 
-// heavy is an asset that has much of something, or a long text.
+// heavy makes a query of an asset that has many related assets or a long text.
 func (g *maker) heavy() (dict, *meta.Type) {
 	if g.chance(20) {
 		return g.everyone()
@@ -45,7 +45,7 @@ func (g *maker) heavy() (dict, *meta.Type) {
 	return dict{{"from", word(o)}}, typeOf(o)
 }
 
-// several commands, one as a rule.
+// together makes a request of one or a few commands.
 func (g *maker) together(make func() any) *request {
 	all := list{make()}
 	for range g.few(4) - 1 {
@@ -63,7 +63,7 @@ func (g *maker) together(make func() any) *request {
 	return r
 }
 
-// replacements put long texts in the place of short ones, of which a long text is made.
+// replacements replace a short text with a long one, in long texts that consist of the short one.
 func (g *maker) replacements() *request {
 	return g.together(func() any {
 		d, t := g.heavy()
@@ -76,7 +76,7 @@ func (g *maker) replacements() *request {
 	})
 }
 
-// attrOf is an attribute for a use, if the type has one.
+// attrOf returns an attribute that fits a use, or any attribute if it finds none.
 func (g *maker) attrOf(t *meta.Type, u use) *meta.Attr {
 	for range 100 {
 		if a := g.attr(t); u.fits(a, a.Multi) {
@@ -86,7 +86,7 @@ func (g *maker) attrOf(t *meta.Type, u use) *meta.Attr {
 	return g.attr(t)
 }
 
-// aliases are long texts, each written once and named again and again.
+// aliases write a long text once and refer to it many times by YAML alias.
 func (g *maker) aliases() *request {
 	all := many{g.much(15_000), g.long(), true}
 	if g.chance(30) {
@@ -114,7 +114,8 @@ func (g *maker) aliases() *request {
 	return r
 }
 
-// terms are comparisons of one attribute of a kind, the same again and again.
+// terms makes a query that compares one attribute in many equal terms. values is the text after the
+// operator, fits chooses the attribute.
 func (g *maker) terms(values string, fits func(*meta.Attr) bool) *request {
 	d, t := g.everyone()
 	end := word("ID")
@@ -131,7 +132,7 @@ func (g *maker) terms(values string, fits func(*meta.Attr) bool) *request {
 	return post("/query.v1", g.jsonOrYAML(), d)
 }
 
-// queried puts values of variables into the query of a request.
+// queried adds the values of variables to the query of a request.
 func queried(r *request, with dict) *request {
 	q := r.body.(dict)
 	q.set("with", with)
@@ -139,7 +140,7 @@ func queried(r *request, with dict) *request {
 	return r
 }
 
-// listsInTerms are long lists that are compared with in each of many comparisons.
+// listsInTerms compare with a long list in each of many terms.
 func (g *maker) listsInTerms() *request {
 	of := func(a *meta.Attr) bool { return a.Kind == meta.Relation }
 	values := "Story:" + index
@@ -156,7 +157,7 @@ func (g *maker) listsInTerms() *request {
 	return queried(g.terms("$list", of), dict{{"$list", with}})
 }
 
-// textsInTerms are long texts likewise, in YAML once.
+// textsInTerms compare with long texts in each of many terms. In YAML each text is written once.
 func (g *maker) textsInTerms() *request {
 	r := g.terms("$texts", func(a *meta.Attr) bool { return a.Kind == meta.Text || a.Kind == meta.LongText })
 	if g.chance(60) {
@@ -165,7 +166,7 @@ func (g *maker) textsInTerms() *request {
 	return queried(r, dict{{"$texts", many{g.much(1000), g.long(), true}}})
 }
 
-// countsInTerms are aggregates that are compared with lists.
+// countsInTerms compare aggregates with lists.
 func (g *maker) countsInTerms() *request {
 	d, t := g.everyone()
 	relation := g.path(t, followed)
@@ -190,7 +191,7 @@ func (g *maker) searches() *request {
 	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
 }
 
-// listsOfArguments carry out an operation many times on each of many assets.
+// listsOfArguments execute an operation many times on each of many assets.
 func (g *maker) listsOfArguments() *request {
 	return g.together(func() any {
 		d, _ := g.everyone()
@@ -199,7 +200,7 @@ func (g *maker) listsOfArguments() *request {
 	})
 }
 
-// createsInUpdates make many assets for each of many.
+// createsInUpdates create many assets for each of many assets.
 func (g *maker) createsInUpdates() *request {
 	return g.together(func() any {
 		d, t := g.everyone()
@@ -213,7 +214,7 @@ func (g *maker) createsInUpdates() *request {
 	})
 }
 
-// toMany is a relation to several, and the type of these.
+// toMany returns a multi-value relation of a type and its related type.
 func (g *maker) toMany(t *meta.Type) (*meta.Attr, *meta.Type) {
 	for range 100 {
 		if a := g.attr(t); a.Kind == meta.Relation && a.Multi && a.Related != nil && len(a.Related.Concrete) > 0 {
@@ -224,7 +225,7 @@ func (g *maker) toMany(t *meta.Type) (*meta.Attr, *meta.Type) {
 	return a, t
 }
 
-// valuesInUpdates add and remove many values for each of many assets, or for one that has many.
+// valuesInUpdates add and remove many values, for each of many assets or for an asset that has many.
 func (g *maker) valuesInUpdates() *request {
 	return g.together(func() any {
 		d, t := g.everyone()
@@ -245,7 +246,7 @@ func (g *maker) valuesInUpdates() *request {
 	})
 }
 
-// listed are many values that are set, added, removed, or both.
+// listed makes many values that are set, added or removed, or added and removed.
 func (g *maker) listed(v any) any {
 	all := many{g.much(20_000), v, g.chance(30)}
 	switch g.IntN(4) {
@@ -259,7 +260,7 @@ func (g *maker) listed(v any) any {
 	return all
 }
 
-// queriesAsValues put what queries find into relations, again and again.
+// queriesAsValues add the results of one query to a relation many times.
 func (g *maker) queriesAsValues() *request {
 	return g.together(func() any {
 		d, t := g.heavy()
@@ -273,8 +274,8 @@ func (g *maker) queriesAsValues() *request {
 	})
 }
 
-// otherEnds write what belongs to many assets from one that they all have, or move one that
-// has many.
+// otherEnds change a multi-value relation of an asset to many others, or move an asset that has many
+// related assets.
 func (g *maker) otherEnds() *request {
 	return g.together(func() any {
 		o := g.oid(nil)
@@ -290,7 +291,7 @@ func (g *maker) otherEnds() *request {
 	})
 }
 
-// copies are copies of what is large, many of each.
+// copies copy large assets many times.
 func (g *maker) copies() *request {
 	return g.together(func() any {
 		d, _ := g.heavy()
@@ -299,7 +300,7 @@ func (g *maker) copies() *request {
 	})
 }
 
-// failures are commands that fail, each of which reads much before it does.
+// failures are commands that fail after they have read much.
 func (g *maker) failures() *request {
 	r := g.together(func() any {
 		d, _ := g.heavy()
@@ -316,7 +317,7 @@ func (g *maker) failures() *request {
 	return r
 }
 
-// merges put one tag in the place of all others, or remove all.
+// merges merge many tags into one, or remove many tags.
 func (g *maker) merges() *request {
 	all := many{g.much(5000), word("tag" + index), false}
 	r := post("/api/tags/command/merge", g.jsonOrYAML(), dict{{"MergeTo", word(g.oneOf("tag tag0 one"))}, {"MergeFrom", all}})
@@ -326,7 +327,7 @@ func (g *maker) merges() *request {
 	return r
 }
 
-// selects are selects of what has several inside each other, each with long lists.
+// selects are deeply nested selects along multi-value relations, with a long list in the innermost.
 func (g *maker) selects() *request {
 	d, t := g.everyone()
 	var inner func(t *meta.Type, levels int) any
@@ -342,7 +343,7 @@ func (g *maker) selects() *request {
 	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
 }
 
-// readsInWrites are queries that take long, in a request that writes.
+// readsInWrites are slow queries in a request that writes.
 func (g *maker) readsInWrites() *request {
 	far := and(again(g.oneOf("Scope.Workitems Owners.OwnedWorkitems Super.SubsAndDown Scope.ParentMeAndUp.Workitems"), 1+g.IntN(5), "."), word(g.oneOf(".Name='x' .Description~='xy' .Number='x' .TaggedWith='x' .@Count='1'")))
 	q := dict{{"from", word(g.oneOf("Story Workitem PrimaryWorkitem"))}, {"filter", list{far}}}

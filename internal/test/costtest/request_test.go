@@ -12,7 +12,7 @@ const (
 	maxURL  = 30_000
 )
 
-// forms of a body.
+// Media types of bodies.
 const (
 	asJSON = "application/json"
 	asYAML = "text/yaml"
@@ -21,18 +21,18 @@ const (
 	asFile = "image/png"
 )
 
-// request is one request of a member.
+// request is a request of a member.
 type request struct {
 	kind, who, method, path string
-	params                  dict // of the URL
+	params                  dict // parameters of the URL
 	header                  dict
-	form                    string // of the body; empty for none
+	form                    string // media type of the body; empty: no body
 	body                    any
-	later                   bool // carried out by a worker
+	later                   bool // executed asynchronously by a worker
 	writes                  bool
 }
 
-// encoded are parameters as they stand in a URL, or in a form.
+// encoded returns parameters as a URL or a form has them. It stops after most bytes.
 func encoded(d dict, most int) string {
 	var b strings.Builder
 	for _, m := range d {
@@ -46,18 +46,18 @@ func encoded(d dict, most int) string {
 	return b.String()
 }
 
-// url is the path with its parameters.
+// url returns the path with the parameters.
 func (r *request) url() string {
 	if len(r.params) == 0 {
 		return r.path
 	}
-	if only := r.params.get(""); only != nil { // loc-2.v1
+	if only := r.params.get(""); only != nil { // loc-2.v1 has one parameter without a name
 		return r.path + "?" + url.QueryEscape(only.(text).String())
 	}
 	return r.path + "?" + encoded(r.params, 2*maxURL)
 }
 
-// text is the body as it is sent.
+// text returns the body in its media type.
 func (r *request) text() []byte {
 	e := &encoder{yaml: r.form == asYAML, most: 2 * maxBody}
 	switch d, isDict := r.body.(dict); {
@@ -74,8 +74,8 @@ func (r *request) text() []byte {
 	return e.Bytes()
 }
 
-// fit makes what is repeated less until the request has the size that it may have. It
-// reports false for one that is larger with nothing repeated.
+// fit reduces repeated parts until the request is within maxBody and maxURL. It reports false if the
+// request is still too large when nothing is repeated.
 func (r *request) fit() bool {
 	for len(r.text()) > maxBody {
 		n := largest(r.body)
@@ -94,10 +94,10 @@ func (r *request) fit() bool {
 	return true
 }
 
-// size is how many bytes the client sends, without the head's other lines.
+// size is the number of bytes of the URL and the body.
 func (r *request) size() int { return len(r.url()) + len(r.text()) }
 
-// smaller are copies of the request that ask for less, each.
+// smaller returns copies of the request that are each reduced in one place, the smallest first.
 func (r *request) smaller() (all []*request) {
 	for _, params := range smaller(r.params) {
 		c := *r
@@ -118,7 +118,7 @@ func (r *request) smaller() (all []*request) {
 	return all
 }
 
-// String is the request with what is repeated written once.
+// String describes the request. It writes repeated parts once, with their number.
 func (r *request) String() string {
 	return fmt.Sprintf("%s: %s %s by %s\n%s%s%s", r.kind, r.method, r.path, r.who, told("?", r.params), told("header ", r.header), told(r.form+" ", r.body))
 }

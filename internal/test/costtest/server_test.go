@@ -9,16 +9,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// server is a database server in the place of SQLite, which nobody else may use meanwhile: its
-// counts are those of all it does.
+// server is a database server that replaces SQLite. Nothing else may use it during the test, because its
+// counters include the work of all clients.
 type server struct {
 	url      string
 	d        *db.DB
-	made     int    // databases so far
-	template string // the database of the world
+	made     int    // number of databases created so far
+	template string // name of the database with the initial assets
 }
 
-// newServer connects to a server, or starts one where url is "own".
+// newServer connects to a server. It starts a new MariaDB if url is "own".
 func newServer(t *testing.T, url string) *server {
 	t.Helper()
 	if url == "own" {
@@ -41,7 +41,7 @@ func (s *server) execute(t *testing.T, format string, names ...any) {
 	}
 }
 
-// create makes an empty database, and returns its name.
+// create creates an empty database and returns its name.
 func (s *server) create(t *testing.T) string {
 	t.Helper()
 	s.made++
@@ -52,7 +52,8 @@ func (s *server) create(t *testing.T) string {
 	return name
 }
 
-// copied is a copy of the world's database in the place of another one, empty for none.
+// copied creates a copy of the template and drops the database last, unless that is empty. It returns the
+// name of the copy.
 func (s *server) copied(t *testing.T, last string) string {
 	t.Helper()
 	if last != "" {
@@ -76,7 +77,7 @@ func (s *server) copied(t *testing.T, last string) string {
 	return name
 }
 
-// add adds what the server has done to the counts of a process.
+// add adds the work of the server to the counts of a process.
 func (s *server) add(ctx context.Context, n *counts) error {
 	err := db.Each(ctx, s.d, "SELECT variable_name, variable_value FROM information_schema.global_status WHERE variable_name LIKE 'HANDLER_%' OR variable_name IN ('QUESTIONS', 'ROWS_SENT')", nil, func(scan db.Scanner) error {
 		var name string
@@ -103,10 +104,10 @@ func (s *server) add(ctx context.Context, n *counts) error {
 	writing := 0
 	err = s.d.QueryRow(ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_rows_modified > 0").Scan(&writing)
 	n.Writing = writing > 0
-	n.TurnSteps = n.Steps // nobody has the writer alone
+	n.TurnSteps = n.Steps // on a server a write does not block all others
 	return err
 }
 
-// stepsOfServer is how many rows that the server reads count as thousand steps of SQLite,
-// which takes some twenty for each.
+// stepsOfServer is how many rows read by the server count as a thousand instructions of SQLite. SQLite
+// needs about twenty instructions for a row.
 const stepsOfServer = 50

@@ -13,11 +13,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// showsSQL is the variable that makes the service print its statements.
+// showsSQL is the environment variable that makes the service print its statements.
 const showsSQL = "COSTTEST_SQL"
 
-// countsAt is the variable that makes this binary the service in place of its tests: the
-// address at which it tells its counts.
+// countsAt is the environment variable that makes this binary run the service and not the tests. Its value
+// is the address at which the service serves its counts.
 const countsAt = "COSTTEST_COUNTS"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serve is standalone, with counts.
+// serve runs standalone and counts its work.
 func serve(addr string) error {
 	countSQLite()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

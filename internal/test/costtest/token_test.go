@@ -14,18 +14,17 @@ var model = meta.Default()
 type maker struct {
 	*rand.Rand
 	w     *world
-	depth int // of what is inside something else
+	depth int // current level of nesting
 }
 
 func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
 
-// oneOf is one of the words of a text.
+// oneOf returns one of the words of a text.
 func (g *maker) oneOf(words string) string { return one(g, strings.Fields(words)) }
 
-// few is how many of something there are that multiplies with others: mostly one or
-// two, now and then up to most.
+// few returns a number that multiplies with others: mostly 1 or 2, otherwise up to most.
 func (g *maker) few(most int) int {
 	if g.chance(70) {
 		return 1 + g.IntN(2)
@@ -33,8 +32,8 @@ func (g *maker) few(most int) int {
 	return 1 + g.IntN(most)
 }
 
-// count is how often something is repeated: once as a rule, else up to most, each
-// magnitude as likely as the others.
+// count returns a number of repetitions: half of the time 1, otherwise up to most, with each order of
+// magnitude equally likely.
 func (g *maker) count(most int) int {
 	if g.chance(50) {
 		return 1
@@ -42,7 +41,7 @@ func (g *maker) count(most int) int {
 	return 1 + int(math.Exp(g.Float64()*math.Log(float64(most))))
 }
 
-// some is between nothing and most of something.
+// some makes up to most values.
 func some[T any](g *maker, most int, make func() T) (all []T) {
 	for range g.IntN(most + 1) {
 		all = append(all, make())
@@ -50,7 +49,7 @@ func some[T any](g *maker, most int, make func() T) (all []T) {
 	return all
 }
 
-// The types asked for and written, the frequent ones repeated.
+// types are names of the types that requests read and write. Frequent types are repeated.
 var types = strings.Fields(`Story Story Story Story Workitem PrimaryWorkitem Epic Defect Task Test Scope Scope Scope Member Member Theme Goal Issue Request Note
 	Link Expression Conversation ChangeSet BuildRun BuildProject Actual BaseAsset Timebox Schedule Team RegressionSuite TestSet Role List Message AssetType AttributeDefinition`)
 
@@ -59,8 +58,7 @@ func (g *maker) typ() *meta.Type {
 	return t
 }
 
-// liked are attributes taken more often than others: those that reach far, and those
-// whose texts are long.
+// liked are attributes that are chosen more often than others: relations to many assets, and long texts.
 var liked = strings.Fields(`Name Description Number Scope Super Parent Owners Children Subs Estimate Status Order AssetState Workitems OwnedWorkitems
 	Dependencies Dependants Members SecurityScope ParentMeAndUp ParentAndUp ChildrenMeAndDown ChildrenAndDown SubsMeAndDown SubsAndDown SuperAndUp SuperMeAndUp
 	TaggedWith ID Mentions MentionedInExpressions Notes Links ContainedExpressions CanUpdate Viewers History Prior Actuals Goals Messages SecuredAssets Content
@@ -75,7 +73,7 @@ func (g *maker) attr(t *meta.Type) *meta.Attr {
 	return one(g, t.Attrs)
 }
 
-// use is what a token is for.
+// use is the purpose of a token.
 type use int
 
 const (
@@ -86,7 +84,8 @@ const (
 	followed // is a relation
 )
 
-// fits reports whether a token for a use may end in an attribute.
+// fits reports whether a token for a use may end in the attribute a. many means that the token has many
+// values.
 func (u use) fits(a *meta.Attr, many bool) bool {
 	switch u {
 	case compared:
@@ -101,13 +100,13 @@ func (u use) fits(a *meta.Attr, many bool) bool {
 	return true
 }
 
-// path makes a token: some relations, what they end in, perhaps an aggregate of it.
+// path makes a token: some relations, an attribute, and perhaps an aggregate of it.
 func (g *maker) path(t *meta.Type, u use) text { p, _ := g.walk(t, u); return p }
 
-// count is an attribute that stands for an aggregate.
+// number is the attribute type of an aggregate.
 var number = &meta.Attr{Kind: meta.Numeric}
 
-// walk makes a token, and returns the attribute in which it ends.
+// walk makes a token and returns the attribute in which it ends.
 func (g *maker) walk(t *meta.Type, u use) (text, *meta.Attr) {
 	for range 100 {
 		if p, a, many := g.wander(t, u); u.fits(a, many) || g.chance(1) {
@@ -120,7 +119,7 @@ func (g *maker) walk(t *meta.Type, u use) (text, *meta.Attr) {
 
 func (g *maker) wander(t *meta.Type, u use) (p text, end *meta.Attr, many bool) {
 	hops := g.few(8)
-	if g.chance(5) && u == shown { // the same relation again and again
+	if g.chance(5) && u == shown { // one relation, repeated
 		for range 20 {
 			if a := g.attr(t); a.Kind == meta.Relation && a.Related != nil && a.Name != "ID" && a.Related.IsA(t) {
 				return and(again(a.Name, 1+g.IntN(15), "."), word(g.oneOf(".Name .ID .@Count .Description .Name.@Count"))), number, true
@@ -164,7 +163,7 @@ func (g *maker) aggregate(k meta.Kind) string {
 	return g.oneOf("Count DistinctCount")
 }
 
-// filter makes comparisons, of which one may have many values or stand there many times.
+// filter makes a filter of some comparisons. A comparison may have many values or be repeated.
 func (g *maker) filter(t *meta.Type) text {
 	var f text
 	for i := range g.few(6) {
@@ -203,7 +202,7 @@ func operatorOf(g *maker, a *meta.Attr) string {
 	return g.oneOf("= = !=")
 }
 
-// variableOf is the variable whose values an attribute is compared with.
+// variableOf returns the variable with the values that an attribute is compared with.
 func variableOf(a *meta.Attr) string {
 	switch a.Kind {
 	case meta.Relation:
@@ -214,7 +213,7 @@ func variableOf(a *meta.Attr) string {
 	return "$texts"
 }
 
-// quoted is what an attribute is compared with.
+// quoted makes the quoted values that an attribute is compared with.
 func (g *maker) quoted(a *meta.Attr) text {
 	v := g.literal(a)
 	if g.chance(25) {
@@ -235,7 +234,7 @@ func (g *maker) quoted(a *meta.Attr) text {
 	return and(word("'"), v, word("'"))
 }
 
-// literal is a value of an attribute.
+// literal makes a value of an attribute.
 func (g *maker) literal(a *meta.Attr) text {
 	if g.chance(1) {
 		return g.text()
@@ -255,7 +254,7 @@ func (g *maker) literal(a *meta.Attr) text {
 	return g.text()
 }
 
-// text is one that is looked for or written: short, or a part again and again.
+// text makes a text to search for or to write: short, or one part repeated.
 func (g *maker) text() text {
 	if g.chance(50) {
 		return word(g.oneOf("a Story 1 System x % %% * a*a 'a' Ünö 日本 😀"))
@@ -263,7 +262,7 @@ func (g *maker) text() text {
 	return again(g.oneOf("a a a aa ab a%b* % * %a ü 日 😀 & < word_ a"+index), g.count(60_000), g.oneOf("- , ;")[:g.IntN(2)])
 }
 
-// oid is an asset of a type, if there is one, or of any.
+// oid returns the Oid of an asset of a type, or of any asset if it finds none.
 func (g *maker) oid(t *meta.Type) string {
 	if t != nil {
 		for range 4 {

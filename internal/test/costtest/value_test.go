@@ -8,44 +8,44 @@ import (
 	"strings"
 )
 
-// A request is made of values that can be made smaller: nil, a Boolean, an int, text, or
-// one of these.
+// A request is built from values that can be reduced: nil, a Boolean, an int, a text, a dict, a list or a
+// many.
 type (
-	// text is parts, each as often as it says.
+	// text is a sequence of parts. Each part is repeated N times, with Between in between.
 	text []part
 	part struct {
 		Of, Between string
 		N           int
 	}
-	// dict is an object in order.
+	// dict is an object with members in order.
 	dict   []member
 	member struct {
 		Key   string
 		Value any
 	}
 	list []any
-	// many is a value again and again.
+	// many is a list of one value, repeated N times.
 	many struct {
 		N      int
 		Of     any
-		Shared bool // in YAML it stands there once, and the others are aliases of it
+		Shared bool // YAML writes the value once, and aliases for the others
 	}
 )
 
-// index is what stands in a repeated part, and in the texts of a repeated value, for how
-// often it stands there already.
+// index is a placeholder in a repeated part, and in the texts of a repeated value. It is replaced with the
+// number of the repetition, zero-based.
 const index = "\x01"
 
 // word is a text that is not repeated.
 func word(s string) text { return text{{Of: s, N: 1}} }
 
-// again is a text n times, with another between.
+// again is a text that is repeated n times, with another text in between.
 func again(s string, n int, between string) text { return text{{s, between, n}} }
 
 // and joins texts.
 func and(all ...text) text { return slices.Concat(all...) }
 
-// String is the text as it is sent.
+// String returns the text with all repetitions.
 func (t text) String() string { return t.at("") }
 
 func (t text) at(outer string) string {
@@ -69,7 +69,7 @@ func (t text) at(outer string) string {
 	return b.String()
 }
 
-// get is the value of a key, nil if there is none.
+// get returns the value of a key; nil: there is no such key.
 func (d dict) get(key string) any {
 	for _, m := range d {
 		if m.Key == key {
@@ -79,7 +79,7 @@ func (d dict) get(key string) any {
 	return nil
 }
 
-// set adds a member, or puts another value in its place.
+// set adds a member, or replaces its value.
 func (d *dict) set(key string, value any) {
 	for i, m := range *d {
 		if m.Key == key {
@@ -90,7 +90,7 @@ func (d *dict) set(key string, value any) {
 	*d = append(*d, member{key, value})
 }
 
-// encoder writes values as JSON, or as YAML, of which JSON is a part.
+// encoder writes values as JSON, or as YAML in flow style with aliases.
 type encoder struct {
 	bytes.Buffer
 	yaml    bool
@@ -152,7 +152,7 @@ func (e *encoder) text(s string) {
 	e.Write(raw)
 }
 
-// xml writes what is written by path: attributes, or relations where the value is a list.
+// xml writes the body of a write by path: a relation for each list, an attribute for each text.
 func (e *encoder) xml(d dict) {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", index, "0", "\x00", "")
 	e.WriteString("<Asset>")
@@ -182,8 +182,8 @@ func (e *encoder) xml(d dict) {
 	e.WriteString("</Asset>")
 }
 
-// smaller are copies of a value in each of which something is less: half as many, or one
-// thing left out.
+// smaller returns copies of a value. In each copy one place is reduced: a part is repeated less often, or
+// an element is left out.
 func smaller(v any) (all []any) {
 	switch v := v.(type) {
 	case text:
@@ -226,7 +226,7 @@ func smaller(v any) (all []any) {
 	return all
 }
 
-// fewer are smaller numbers, the smallest first.
+// fewer returns smaller numbers than n, in ascending order.
 func fewer(n int) []int {
 	var all []int
 	for _, less := range []int{1, n / 2, n - n/4} {
@@ -237,7 +237,7 @@ func fewer(n int) []int {
 	return all
 }
 
-// largest is the highest number of times that anything stands in a value.
+// largest returns the highest number of repetitions in a value.
 func largest(v any) (n int) {
 	switch v := v.(type) {
 	case text:
@@ -258,7 +258,7 @@ func largest(v any) (n int) {
 	return n
 }
 
-// atMost is a value in which nothing stands more often than so many times.
+// atMost returns the value with no part repeated more than n times.
 func atMost(v any, n int) any {
 	switch v := v.(type) {
 	case text:

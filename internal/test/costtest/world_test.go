@@ -24,22 +24,22 @@ const (
 	mib           = 1 << 20
 )
 
-// world is what there is when requests begin.
+// world describes the initial assets.
 type world struct {
-	oids   map[string][]string // by type
+	oids   map[string][]string // Oids by type
 	all    []string
-	heavy  []string // of which each has much of something
-	made   []string // types of new assets
-	people []string // one for each role; empty names are left out
+	heavy  []string // Oids of assets that have many related assets or long texts
+	made   []string // types of which requests create assets
+	people []string // usernames, one for each role
 	tokens map[string]string
 	hooks  []string
 
-	moments map[string]string // by Oid: of the latest version
+	moments map[string]string // by Oid: moment of the latest version
 
-	besideStory struct{ oid, key string } // what the second member reads and writes
+	besideStory struct{ oid, key string } // the story that the second member reads and writes
 }
 
-// typeOf is the type of an Oid.
+// typeOf returns the type of an Oid.
 func typeOf(o string) *meta.Type {
 	name, _, _ := strings.Cut(o, ":")
 	t, _ := model.Type(name)
@@ -48,7 +48,7 @@ func typeOf(o string) *meta.Type {
 
 func escaped(path string) string { return url.PathEscape(path) }
 
-// service is a process with a database of its own.
+// service is a process with its database.
 type service struct {
 	t            *testing.T
 	proc         *testproc.Process
@@ -58,14 +58,14 @@ type service struct {
 	server       *server // nil for SQLite
 }
 
-// The longest that a request takes, and one that makes the world, which a busy machine does not
-// refuse.
+// ALDS_REQUEST_TIMEOUT of the requests of the test, and of the requests that create the initial assets. The
+// second is long, so that a busy machine does not refuse them.
 const (
 	mayTake     = "5s"
 	mayTakeFill = "5m"
 )
 
-// start starts the service on a folder, or on a database of a server.
+// start starts the service on a folder with a SQLite file, or on the database name of the server on.
 func start(t *testing.T, dir string, on *server, name string, w *world, limit string) *service {
 	t.Helper()
 	addr, counts := testproc.FreeAddr(t), testproc.FreeAddr(t)
@@ -92,13 +92,13 @@ func start(t *testing.T, dir string, on *server, name string, w *world, limit st
 	return s
 }
 
-// stop ends the process in order.
+// stop stops the process with SIGTERM and waits for its end.
 func (s *service) stop() {
 	s.client.CloseIdleConnections()
 	s.proc.Stop()
 }
 
-// ask sends what must succeed as the administrator, and decodes the answer.
+// ask sends a request as the administrator, which must succeed, and decodes the answer.
 func (s *service) ask(method, path string, body, into any) {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -134,7 +134,7 @@ func (s *service) as(name, password, method, path, media string, body []byte, in
 
 type attrs = map[string]any
 
-// create makes assets of a type, and returns their Oids.
+// create creates n assets of a type and returns their Oids.
 func (s *service) create(typ string, n int, values func(i int) attrs) []string {
 	s.t.Helper()
 	var commands []attrs
@@ -158,8 +158,8 @@ func (s *service) create(typ string, n int, values func(i int) attrs) []string {
 	return done.AssetsCreated.OidTokens
 }
 
-// fill makes the world: projects inside each other, stories of which some have much of
-// something, members of every role, subscriptions.
+// fill creates the initial assets: nested projects, stories of which some have many related assets or long
+// texts, members of every role, and subscriptions.
 func (s *service) fill() {
 	w := s.w
 	w.oids["Scope"], w.oids["Member"] = []string{"Scope:0"}, []string{"Member:20"}
@@ -253,7 +253,7 @@ func (s *service) fill() {
 	w.made = strings.Fields(`Story Story Story Defect Epic Task Task Test Theme Goal Issue Request Note Link Actual Scope Conversation Expression ChangeSet BuildRun
 		Retrospective TestSet Message Member Timebox RegressionSuite RegressionTest Environment BuildProject Schedule Team StoryStatus Attachment`)
 	s.learnMoments()
-	for _, o := range slices.Concat(stories[:5], w.oids["Story"][400:]) { // what has much of something is taken more often
+	for _, o := range slices.Concat(stories[:5], w.oids["Story"][400:]) { // choose heavy assets more often
 		for range 15 {
 			w.oids["Story"] = append(w.oids["Story"], o)
 		}
@@ -263,7 +263,7 @@ func (s *service) fill() {
 	}
 }
 
-// learnMoments reads the moment of each asset, which forms name.
+// learnMoments reads the moment of each asset, which forms of pages contain.
 func (s *service) learnMoments() {
 	var rows [][]struct {
 		OID    string `json:"_oid"`
@@ -275,7 +275,7 @@ func (s *service) learnMoments() {
 	}
 }
 
-// passwords of those who send requests; a member without a role that signs in is left out.
+// passwords returns the passwords of the members who send requests, by username.
 func (w *world) passwords() map[string]string {
 	all := map[string]string{"admin": adminPassword, secondMember: "password of " + secondMember}
 	for _, name := range w.people {
@@ -294,7 +294,7 @@ func keys[V any](m map[string]V) func(yield func(string) bool) {
 	}
 }
 
-// copyTo copies the files of a database that is closed.
+// copyTo copies the files of a closed database to a new folder and returns the folder.
 func copyTo(t *testing.T, from string) string {
 	t.Helper()
 	to := t.TempDir()

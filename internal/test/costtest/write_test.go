@@ -2,12 +2,13 @@ package costtest
 
 import "github.com/alds-dev/alds/internal/model/meta"
 
-// operations, those that make something repeated.
+// operations are names of operations; those that create assets are repeated, so that they are chosen more
+// often.
 const operations = `Delete Undelete Inactivate Reactivate Close Activate MakeFuture QuickClose QuickSignup Copy Copy Copy DeepCopy ShallowCopy MakeTemplate Split
 	Breakdown StoryToEpic EpicToStory ConvertToDefect GenerateSubStory GenerateSubEpic CopyAcceptanceTestsFromRegressionSuite ConvertToTeam AssignMemberWithRole
 	AssignToScopeWithRole Send MarkAsRead DeleteWithData`
 
-// commands is the body of a request to api/asset.
+// commands makes the body of a request to api/asset.
 func (g *maker) commands() any {
 	if g.chance(20) {
 		return many{g.count(10_000), g.command(), g.chance(50)}
@@ -22,7 +23,7 @@ func (g *maker) commands() any {
 	return all
 }
 
-// command is a create, an update, an operation or a query.
+// command makes a create, an update, an operation or a query.
 func (g *maker) command() any {
 	switch n := g.IntN(10); {
 	case n < 3:
@@ -39,7 +40,7 @@ func (g *maker) command() any {
 	return g.query()
 }
 
-// target is what an update or operation is of.
+// target makes the "from" of an update or operation, and returns the type of the assets.
 func (g *maker) target() (dict, *meta.Type) {
 	t := g.typ()
 	if g.chance(60) {
@@ -91,10 +92,10 @@ func (g *maker) args() dict {
 	return dict{{"Member", g.related(nil)}, {"Role", word("Role:4")}, {"IsOwner", false}}
 }
 
-// untouched are attributes that would end a member's own requests.
+// untouched are attributes that no request writes, because later requests of the member would fail.
 var untouched = map[string]bool{"Username": true, "IsLoginDisabled": true, "DefaultRole": true}
 
-// writable is an attribute of a type that a write names.
+// writable returns an attribute for a write. Now and then it is read-only.
 func (g *maker) writable(t *meta.Type) *meta.Attr {
 	for {
 		if a := g.attr(t); !untouched[a.Name] && (!a.ReadOnly || a.Kind == meta.Relation && a.Multi && g.chance(50) || g.chance(1)) {
@@ -103,7 +104,7 @@ func (g *maker) writable(t *meta.Type) *meta.Attr {
 	}
 }
 
-// change is what an update says of an attribute.
+// change makes the new value of an attribute in an update.
 func (g *maker) change(a *meta.Attr) any {
 	switch {
 	case a.Kind == meta.Rank:
@@ -127,7 +128,7 @@ func (g *maker) change(a *meta.Attr) any {
 	return many{g.count(20_000), g.value(a), g.chance(30)}
 }
 
-// value is one of an attribute.
+// value makes one value of an attribute.
 func (g *maker) value(a *meta.Attr) any {
 	if a.Kind != meta.Relation {
 		if a.Multi {
@@ -138,7 +139,7 @@ func (g *maker) value(a *meta.Attr) any {
 	return g.related(a)
 }
 
-// related is a value of a relation: an Oid, a name, a query or a new asset.
+// related makes a value of a relation: an Oid, a name, a query or a new asset.
 func (g *maker) related(a *meta.Attr) any {
 	var t *meta.Type
 	if a != nil {
@@ -159,7 +160,7 @@ func (g *maker) related(a *meta.Attr) any {
 	return word(g.oid(t))
 }
 
-// asset is a create: with what it needs, and more.
+// asset makes a create, with the required attributes and up to three others.
 func (g *maker) asset(name string) dict {
 	g.depth++
 	defer func() { g.depth-- }()
