@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestProcessesWaitForTheirDatabase starts every role while MariaDB is down.
-// They stay, say that they wait and answer for their health; one that is told to
-// stop does so at once, and the others are ready soon after MariaDB is back, and not ready once it is gone.
+// TestProcessesWaitForTheirDatabase starts every role while MariaDB is down. The processes must keep
+// running, log that they wait, and answer /healthz. A process that gets SIGTERM must stop at once. The
+// others must become ready after MariaDB starts, and not ready after it is killed again.
 func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	together(t)
 	addr := quietAddr(t)
@@ -42,7 +42,7 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	runs["scheduler"].Stop() // with status 0
+	runs["scheduler"].Stop() // must end with status 0
 	if took := time.Since(began); took > time.Second && !testing.Short() {
 		t.Errorf("told to stop while it waits, the scheduler took %s", took)
 	}
@@ -67,8 +67,8 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	s.mariadb.Start()
 }
 
-// quietAddr is a free address that no client's connection gets: nobody listens
-// there while the api waits.
+// quietAddr returns a free address outside the usual range of client ports. So no connection of a client
+// gets this address while the api does not listen yet.
 func quietAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {

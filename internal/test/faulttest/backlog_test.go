@@ -11,9 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestDeliveriesDoNotWaitForABacklog writes while no worker runs and Redis is away. The
-// api tells how much waits; and a worker that starts sends what is due while most of
-// the changes still wait for their fan-out.
+// TestDeliveriesDoNotWaitForABacklog writes while no worker runs and Redis is stopped. The metrics of the
+// api must count the waiting writes. A worker that starts must send due deliveries while most writes still
+// wait for their fan-out.
 func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
 	together(t)
 	requests, each := depth(20, 50), depth(500, 1_000)
@@ -56,14 +56,14 @@ func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
 	s.sound()
 }
 
-// backlog is how many writes wait for their fan-out.
+// backlog is the number of writes that wait for their fan-out.
 func (s *site) backlog() int {
 	s.t.Helper()
 	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0")
 }
 
-// dueDelivery makes a delivery that is due, of a subscription to something else. The
-// channel gets the number of writes that wait when it comes.
+// dueDelivery creates a due delivery of a separate subscription. When it arrives, the channel gets the
+// number of writes that still wait.
 func (s *site) dueDelivery() (left <-chan int) {
 	s.t.Helper()
 	came, once := make(chan int, 1), sync.Once{}
@@ -79,7 +79,7 @@ func (s *site) dueDelivery() (left <-chan int) {
 	return came
 }
 
-// awaitMetric waits until a process tells a number as it should be.
+// awaitMetric waits until ok accepts the value of a metric.
 func (s *site) awaitMetric(admin, name string, ok func(float64) bool) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -14,12 +14,11 @@ import (
 	"time"
 )
 
-// probeEvery is how often a balancer asks whether an api is ready.
+// probeEvery is the interval between two readiness checks of a balancer.
 const probeEvery = 25 * time.Millisecond
 
-// balancer gives requests in turn to the apis that say that they are ready. One that
-// refuses a connection gets none, and the next one does; a request that was sent is
-// never sent again.
+// balancer is a load balancer. It forwards requests in turn to the apis that are ready. If an api refuses
+// the connection, the next one gets the request. A request that was sent is never sent again.
 type balancer struct {
 	url string
 
@@ -32,7 +31,7 @@ type balancer struct {
 type target struct {
 	addr   string
 	ready  gates.Bool
-	misses gates.Int32 // times that it was not ready after it had been
+	misses gates.Int32 // times that it stopped being ready
 	ended  chan struct{}
 }
 
@@ -45,7 +44,7 @@ func newBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// add begins to probe an api at its two addresses.
+// add starts to probe an api at its address admin.
 func (b *balancer) add(t *testing.T, addr, admin string) *target {
 	t.Helper()
 	x := &target{addr: addr, ended: make(chan struct{})}
@@ -64,7 +63,7 @@ func (b *balancer) add(t *testing.T, addr, admin string) *target {
 	return x
 }
 
-// remove ends the probing of an api.
+// remove stops the probing of an api.
 func (b *balancer) remove(x *target) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,7 +93,7 @@ func (x *target) probe(url string) {
 	}
 }
 
-// inTurn returns the apis that are ready, another one first each time.
+// inTurn returns the apis that are ready. Each time it starts with another one.
 func (b *balancer) inTurn() (all []*target) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,10 +106,10 @@ func (b *balancer) inTurn() (all []*target) {
 	return all
 }
 
-// oneByOne has a connection for each request.
+// oneByOne opens a new connection for each request.
 var oneByOne = &http.Transport{DisableKeepAlives: true}
 
-// ServeHTTP gives a request to an api and hands back its answer; 502 when there is none.
+// ServeHTTP forwards a request to an api. It answers 502 if there is none.
 func (b *balancer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 // changes are moments by asset.
 type changes map[string]map[int64]bool
 
-// book is a receiver that notes what it is told of each asset.
+// book is a receiver that counts the events of each asset.
 type book struct {
 	url string
 
 	mu    sync.Mutex
-	times map[string]map[int64]int // by asset, then sequenceId: how often it came
+	times map[string]map[int64]int // by asset, then sequenceId: number of arrivals
 	first map[string]map[int64]time.Time
-	last  time.Time     // when something came that had not come before
-	came  int           // different events
-	late  int           // first came after a newer one of their asset
-	held  chan struct{} // while it is there, requests are not answered before it is closed
-	begun chan struct{} // tells of every request
+	last  time.Time     // time of the last first arrival
+	came  int           // number of different events
+	late  int           // number of events that first arrived after a newer event of their asset
+	held  chan struct{} // if not nil, requests are answered only after it is closed
+	begun chan struct{} // gets a value for every request
 }
 
 func newBook(t *testing.T) *book {
@@ -36,7 +36,7 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// hold lets requests wait until the returned function is called.
+// hold delays the answers to requests until the returned function is called.
 func (b *book) hold() (release func()) {
 	held := make(chan struct{})
 	b.mu.Lock()
@@ -50,7 +50,7 @@ func (b *book) hold() (release func()) {
 	}
 }
 
-// ServeHTTP takes a delivery.
+// ServeHTTP receives a delivery.
 func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Events []struct {
@@ -106,14 +106,14 @@ func (b *book) note(asset string, moment int64) {
 	}
 }
 
-// distinct is how many different events came.
+// distinct is the number of different events so far.
 func (b *book) distinct() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.came
 }
 
-// await waits until n different events have come, and reports whether they have.
+// await waits until n different events have arrived, and reports whether that happened.
 func (b *book) await(n int, within time.Duration) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -125,22 +125,22 @@ func (b *book) await(n int, within time.Duration) bool {
 	return true
 }
 
-// lastNew is when the last event came that had not come before.
+// lastNew is the time of the last event that had not arrived before.
 func (b *book) lastNew() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last
 }
 
-// cameAt is when a change came for the first time; zero if it did not.
+// cameAt is the time of the first event of a change; zero: there was none.
 func (b *book) cameAt(asset string, moment int64) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.first[asset][moment]
 }
 
-// compare holds what came against the changes that are wanted: how many did
-// not come, how many came that are none of them, how many came again.
+// compare compares the events with the wanted changes. It returns the number of missing events, of events
+// that match no wanted change, and of repeated events.
 func (b *book) compare(wanted changes) (missing, surplus, again int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// bulk is the part of a bulk answer that is looked at.
+// bulk is the part of a bulk answer that the tests read.
 type bulk struct {
 	AssetsCreated struct {
 		OIDTokens []string `json:"oidTokens"`
@@ -21,17 +21,16 @@ type bulk struct {
 	} `json:"commandFailures"`
 }
 
-// headers of a request beside the usual ones.
+// headers are additional headers of a request.
 type headers map[string]string
 
-// send posts a body and returns the status and text of the answer; an error
-// says that there was none.
+// send posts a body and returns the status and text of the answer. An error means that there was no answer.
 func (s *site) send(ctx context.Context, path string, with headers, body any) (status int, text []byte, err error) {
 	status, _, text, err = s.do(ctx, path, with, body)
 	return status, text, err
 }
 
-// do is send with the headers of the answer.
+// do is like send and also returns the headers of the answer.
 func (s *site) do(ctx context.Context, path string, with headers, body any) (status int, said http.Header, text []byte, err error) {
 	if text, err = json.Marshal(body); err != nil {
 		return 0, nil, nil, err
@@ -55,13 +54,13 @@ func (s *site) do(ctx context.Context, path string, with headers, body any) (sta
 	return res.StatusCode, res.Header, text, err
 }
 
-// post sends a request and decodes what it is answered with; any status but
-// 200 is an error.
+// post sends a request and decodes the answer. A status other than 200 is an error; for 503 it is
+// Transient.
 func (s *site) post(ctx context.Context, path string, body, into any) error {
 	return s.postWith(ctx, path, nil, body, into)
 }
 
-// postWith is post with further headers.
+// postWith is post with additional headers.
 func (s *site) postWith(ctx context.Context, path string, with headers, body, into any) error {
 	status, text, err := s.send(ctx, path, with, body)
 	if err != nil {
@@ -76,13 +75,13 @@ func (s *site) postWith(ctx context.Context, path string, with headers, body, in
 	return json.Unmarshal(text, into)
 }
 
-// mustPost is post for what must succeed.
+// mustPost is post for requests that must succeed. It repeats a request that is answered 503.
 func (s *site) mustPost(path string, body, into any) {
 	s.t.Helper()
 	s.patiently(path, func() error { return s.post(s.t.Context(), path, body, into) })
 }
 
-// project makes a Scope and returns its Oid.
+// project creates a Scope and returns its Oid.
 func (s *site) project(name string) string {
 	s.t.Helper()
 	var b bulk
@@ -93,13 +92,13 @@ func (s *site) project(name string) string {
 	return b.AssetsCreated.OIDTokens[0]
 }
 
-// subscribe makes a subscription.
+// subscribe creates a subscription.
 func (s *site) subscribe(url string, maxBatch int, definitions ...map[string]any) {
 	s.t.Helper()
 	s.mustPost("/api/webhook", map[string]any{"url": url, "enabled": true, "maxBatch": maxBatch, "eventTypes": definitions}, &struct{}{})
 }
 
-// story is a command that creates one.
+// story returns a command that creates a story.
 func story(project, name string) map[string]any {
 	return map[string]any{"AssetType": "Story", "Name": name, "Scope": project}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// What docs/capacity.md says of the connections of a process.
+// The connections of a process according to docs/capacity.md.
 const (
 	dbConns         = 20 // the setting
 	besideDBConns   = 7
@@ -24,9 +24,9 @@ const (
 	redisMost       = 10*redisProcessors + 10 + 2
 )
 
-// TestConnectionsAtFullLoad: with more requests than can run, and all of them waiting
-// for the database, no process has more connections to MariaDB and Redis than
-// docs/capacity.md says, by the lists of these; an api uses all that serve requests.
+// TestConnectionsAtFullLoad sends more requests than can run, and lets all of them wait for the database.
+// No process may have more connections to MariaDB and Redis than docs/capacity.md states, counted by the
+// servers. An api must use all connections for requests.
 func TestConnectionsAtFullLoad(t *testing.T) {
 	together(t)
 	testdb.Runs(t, "redis-cli", "--version")
@@ -40,7 +40,7 @@ func TestConnectionsAtFullLoad(t *testing.T) {
 		members = append(members, name)
 	}
 	s.mustAsk("admin", "/api/asset", `{"AssetType": "Story", "Scope": "Scope:0", "Name": "wanted by all"}`)
-	for _, m := range members { // and log in, which reads
+	for _, m := range members { // and log in, which reads assets
 		s.mustAsk(m, "/query.v1", `{"from": "Scope", "select": ["Name"]}`)
 	}
 	var load sync.WaitGroup
@@ -73,8 +73,8 @@ func TestConnectionsAtFullLoad(t *testing.T) {
 	t.Logf("most connections: MariaDB %v, Redis %v", most.mariadb, most.redis)
 }
 
-// startAs starts a role with users of its own in MariaDB and Redis, by which their lists
-// tell it from the others.
+// startAs starts a role with separate users in MariaDB and Redis, so that the servers can count its
+// connections.
 func (s *site) startAs(role string) {
 	s.t.Helper()
 	d := s.administer()
@@ -114,7 +114,7 @@ func (s *site) redisCLI(args ...string) string {
 	return string(out)
 }
 
-// lockAssets makes everything wait that reads or writes assets, until unlock.
+// lockAssets makes all reads and writes of assets wait until unlock.
 func (s *site) lockAssets() (unlock func()) {
 	s.t.Helper()
 	d, held, end, ended := s.administer(), make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -145,12 +145,12 @@ func (s *site) lockAssets() (unlock func()) {
 	return unlock
 }
 
-// connections are numbers by role.
+// connections are numbers of connections by role.
 type connections struct{ mariadb, redis map[string]int }
 
-// watchConnections locks the assets under the load, again and again until an api has so
-// many to MariaDB, and a while longer, and returns the most that each role had. Logins read
-// assets, too: what has not passed its login within half a second of the lock waits there.
+// watchConnections returns the highest numbers of connections of each role under load. It locks the assets
+// up to twelve times, until an api has enough connections to MariaDB. One lock may not be enough: a login
+// reads assets, too, so a request that starts more than half a second after the lock waits in its login.
 func (s *site) watchConnections(enough int) connections {
 	s.t.Helper()
 	most := connections{map[string]int{}, map[string]int{}}
@@ -163,14 +163,14 @@ func (s *site) watchConnections(enough int) connections {
 		if reached {
 			return most
 		}
-		time.Sleep(time.Second) // the load goes on
+		time.Sleep(time.Second) // time for the load to continue
 	}
 	s.t.Fatalf("an api has %v connections, want %d at full load", most.mariadb, enough)
 	return most
 }
 
-// countConnections looks for five seconds until an api has enough to MariaDB, and then for
-// another one.
+// countConnections counts connections for up to five seconds until an api has enough to MariaDB, and then
+// for another second.
 func (s *site) countConnections(d *db.DB, most connections, enough int) (reached bool) {
 	s.t.Helper()
 	more := 20
@@ -192,7 +192,7 @@ func (s *site) countConnections(d *db.DB, most connections, enough int) (reached
 	return true
 }
 
-// ask sends a request of a member and returns its status; 0 says that there was none.
+// ask sends a request of a member and returns its status; 0: there was no answer.
 func (s *site) ask(ctx context.Context, member, path, body string) (status int) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, strings.NewReader(body))
 	if err != nil {

@@ -1,35 +1,33 @@
-// Package faulttest kills what can be killed. It builds the real commands,
-// runs them as processes on a MariaDB and a Redis that belong to the test, and
-// takes parts away while work is going on:
+// Package faulttest kills processes and servers during work, and checks that nothing is lost. It builds the
+// real commands and runs them as processes on a MariaDB and a Redis of the test. The tests check:
 //
-//   - bulk requests are whole or absent, and there when they were answered
-//     200, while the api is killed, transactions meet deadlocks, connections
-//     are cut and MariaDB is killed and restarted;
-//   - every change arrives that a subscription wants, while processes are
-//     killed, Redis is emptied (FLUSHALL) and goes away, and MariaDB restarts;
-//   - what a full disk or tablespace refuses is 503 and not there, and is carried
-//     out once there is room;
-//   - attributes that are added while two apis and a worker are at work are known to
-//     all within two seconds, nothing that names them is ignored, and an api that is
-//     killed while it adds some leaves all or none;
-//   - the next release comes and goes again behind a balancer, process by process,
-//     while clients work: no request fails and every change is delivered;
-//   - a process that is stopped (SIGSTOP), or cut off with its connections open, keeps
-//     nobody else's events back, and does no harm when it wakes up; nor do a database
-//     that works for a tenth of the time and one whose clock is set;
-//   - a killed worker's deliveries are taken over, and a Redis that comes back
-//     is used again; how long that takes is logged.
+//   - A bulk request is executed completely or not at all, and completely if it was answered
+//     200. Meanwhile the api is killed, transactions run into deadlocks, connections are cut,
+//     and MariaDB is killed and restarted.
+//   - Every change that matches a subscription is delivered. Meanwhile processes are killed,
+//     Redis is emptied (FLUSHALL) or stopped, and MariaDB restarts.
+//   - A write that a full disk or tablespace prevents is answered 503 and not stored. It
+//     succeeds when there is room again.
+//   - While two apis and a worker run, new attributes are known to all of them within two
+//     seconds, and no value of them is ignored. An api that is killed while it adds several
+//     attributes adds all or none.
+//   - An upgrade to the next release and a rollback, process by process behind a load
+//     balancer, fail no request and lose no delivery.
+//   - A process that is stopped (SIGSTOP), or cut off while its connections stay open, does
+//     not delay the events of other processes, and does no harm when it continues. The same
+//     holds for a database that runs only a tenth of the time or has its clock changed.
+//   - Other workers take over the deliveries of a killed worker, and a Redis that was
+//     restarted is used again. The tests log how long that takes.
 //
-// Afterwards api check reads the whole database, which must agree with itself.
+// Afterwards api check reads the whole database and must find no fault.
 //
-// Faults come at random instants, by a seed that is printed:
+// Faults happen at random times. The seed is logged:
 //
 //	go test ./internal/test/faulttest -v -faults 100 -faultseed 7
 //	go test ./internal/test/faulttest -v -run Grey -faults 100 -grey 60s
 //
-// With -short there are fewer of them, tests run beside each other, and none fails by the
-// time that something takes.
+// With -short there are fewer faults, tests run in parallel, and no test fails because something was slow.
 //
-// The programs mariadbd, mariadb-install-db and redis-server must be
-// installed: a server that runs elsewhere cannot be killed.
+// The programs mariadbd, mariadb-install-db and redis-server must be installed, because a test cannot kill
+// a server that runs elsewhere.
 package faulttest

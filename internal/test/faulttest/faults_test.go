@@ -22,8 +22,7 @@ var (
 	faultSeed = flag.Uint64("faultseed", 0, "seed of the random faults; 0: another one every time")
 )
 
-// chance returns the source of a test's random choices, and the seed to name
-// where something fails.
+// chance returns the source of a test's random choices, and its seed. It logs the seed.
 func chance(t *testing.T) (*rand.Rand, uint64) {
 	t.Helper()
 	seed := *faultSeed
@@ -34,8 +33,8 @@ func chance(t *testing.T) (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 3)), seed
 }
 
-// together lets a short test run beside others, since it waits most of the time. A long
-// one is alone: it fails where something takes too long.
+// together runs a short test in parallel with others, because it mostly waits. A long test runs alone,
+// because it fails if something takes too long.
 func together(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -43,7 +42,7 @@ func together(t *testing.T) {
 	}
 }
 
-// depth is a number for the short form of a test, or the one for its long form.
+// depth returns short in the short form, and long otherwise.
 func depth(short, long int) int {
 	if testing.Short() {
 		return short
@@ -51,8 +50,8 @@ func depth(short, long int) int {
 	return long
 }
 
-// late says that a kill came too late to be of use, which depends on the machine: only the
-// long form fails by it.
+// late reports that a kill came too late to test anything. That depends on the machine, so only the long
+// form fails.
 func late(t *testing.T, what string) {
 	t.Helper()
 	if testing.Short() {
@@ -62,7 +61,7 @@ func late(t *testing.T, what string) {
 	t.Error(what)
 }
 
-// manyFaults is how many random faults a test has.
+// manyFaults is the number of random faults in a test.
 func manyFaults() int { return cmp.Or(*faults, depth(5, 12)) }
 
 // breakage is one way to break something.
@@ -72,12 +71,11 @@ type breakage struct {
 	strike func()
 }
 
-// often is the weight of what is part of every sample.
+// often is the weight of a fault that should happen in every run.
 const often = 3
 
-// strikeAll strikes n times, in random order and at random instants. Each fault comes
-// about as often as its weight says, and at least once if n allows, those that matter
-// most first.
+// strikeAll strikes n times, in random order and at random times. Each fault happens about as often as its
+// weight says, and at least once if n is large enough. Otherwise faults with a high weight come first.
 func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[string]int {
 	var deck []breakage
 	for len(deck) < n {
@@ -104,7 +102,7 @@ func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[str
 	return struck
 }
 
-// databaseFaults take the database away in every way that is not a deadlock.
+// databaseFaults make the database unavailable in all ways except deadlocks.
 func (s *site) databaseFaults() []breakage {
 	return []breakage{
 		{"connections killed", 2, s.cut},
@@ -113,7 +111,7 @@ func (s *site) databaseFaults() []breakage {
 	}
 }
 
-// cut kills the connections that processes have to the database.
+// cut kills the database connections of all processes.
 func (s *site) cut() {
 	s.t.Helper()
 	var ids []int64
@@ -124,11 +122,11 @@ func (s *site) cut() {
 		return err
 	}, database)
 	for _, id := range ids {
-		_, _ = s.db.Exec(s.t.Context(), fmt.Sprintf("KILL %d", id)) // it may have gone
+		_, _ = s.db.Exec(s.t.Context(), fmt.Sprintf("KILL %d", id)) // it may have ended
 	}
 }
 
-// emptyRedis is FLUSHALL.
+// emptyRedis executes FLUSHALL.
 func (s *site) emptyRedis() {
 	s.t.Helper()
 	options, err := redis.ParseURL(s.redis.URL)
@@ -142,16 +140,16 @@ func (s *site) emptyRedis() {
 	}
 }
 
-// crossing is a transaction that another one deadlocks with.
+// crossing is a transaction that deadlocks with another transaction.
 type crossing struct {
 	s           *site
-	first, last int64  // ids of the rows they both want
-	other       func() // starts the other one, which takes the first one first
+	first, last int64  // ids of the rows that both lock
+	other       func() // starts the other transaction, which locks the first row first
 }
 
-// deadlock locks the last row, waits until the other one, which took the first
-// row, waits for it, and asks for the first. The server ends the one that has
-// written less, so this one has written a lot.
+// deadlock locks the last row, and waits until the other transaction, which holds the first row, waits for
+// it. Then it locks the first row. The server rolls back the transaction that has written less, so this one
+// writes a lot before.
 func (c crossing) deadlock(ctx context.Context) error {
 	tries := 0
 	err := c.s.db.Write(ctx, func(tx *db.Tx) error {
@@ -181,11 +179,11 @@ func (c crossing) deadlock(ctx context.Context) error {
 
 const lockRow = "SELECT id FROM asset WHERE id = ? FOR UPDATE"
 
-// errDone rolls back: nothing of the ballast is to stay.
+// errDone rolls back the transaction, so that its rows do not stay.
 var errDone = errors.New("done")
 
-// awaited waits until somebody waits for the transaction. The server renews
-// what it tells of that only when nobody has asked for 100 ms.
+// awaited waits until another transaction waits for this one. It polls slowly, because the server renews
+// this information only if nobody has read it for 100 ms.
 func (c crossing) awaited(ctx context.Context, tx *db.Tx) error {
 	for until := time.Now().Add(testproc.AnswersIn); time.Now().Before(until); time.Sleep(150 * time.Millisecond) {
 		var n int

@@ -23,21 +23,21 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// feeding is writers and readers of the feed on processes that get killed.
+// feeding has writers and readers of the feed, on processes that are killed.
 type feeding struct {
-	*site    // of the first process
+	*site    // the site of the first process
 	bases    []string
 	stories  []string
 	project  string
 	written  counter.Int64
 	writing  sync.WaitGroup
-	ended    counter.Bool // nobody writes any more
+	ended    counter.Bool // no writer sends requests any more
 	answered counter.Int64
 }
 
-// TestTheFeedHasEveryChangeOnce: while writers race in several processes that are
-// killed, each reader gets every committed change exactly once, those of an asset in
-// their order, whatever it loses of the answers.
+// TestTheFeedHasEveryChangeOnce runs concurrent writers on processes that are killed. Each reader must get
+// every committed change exactly once, and the changes of an asset in order, even if the reader loses
+// answers.
 func TestTheFeedHasEveryChangeOnce(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) {
 		t.Parallel()
@@ -65,7 +65,7 @@ func newFeeding(t *testing.T, processes int, settings ...string) *feeding {
 	return f
 }
 
-// begin starts the process of a base and waits until it answers.
+// begin starts the process of a base URL and waits until it answers.
 func (f *feeding) begin(command, base string) *testproc.Process {
 	f.t.Helper()
 	addr := strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/alds")
@@ -77,8 +77,8 @@ func (f *feeding) begin(command, base string) *testproc.Process {
 	return p
 }
 
-// run writes and reads for some seconds, kills processes meanwhile and compares what
-// the readers got with what is there.
+// run writes and reads for some seconds and kills processes meanwhile. Then it compares what the readers
+// got with the database.
 func (f *feeding) run(command, url string) {
 	f.t.Helper()
 	var processes []*testproc.Process
@@ -124,8 +124,8 @@ func (f *feeding) goesOn() {
 	f.until("writes are answered", func() bool { return f.answered.Load() >= to })
 }
 
-// write sends random writes: short ones and long ones, which are committed late, of
-// assets that all writers share and of new ones.
+// write sends random writes to shared and new assets. Some writes are long, so that they are committed
+// late.
 func (f *feeding) write(random *rand.Rand) {
 	for ; !f.ended.Load(); time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) {
 		var commands []any
@@ -147,7 +147,7 @@ func (f *feeding) write(random *rand.Rand) {
 	}
 }
 
-// exchange posts commands, or gets what is at a path without them.
+// exchange posts commands to a path. Without commands it sends a GET.
 func (f *feeding) exchange(path string, commands any) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
 	defer cancel()
@@ -178,12 +178,12 @@ type feedReader struct {
 	f          *feeding
 	random     *rand.Rand
 	page, wait int
-	live       bool // by live streams that it leaves again and again
-	lossy      bool // and loses answers
+	live       bool // it reads live streams and leaves them after a while
+	lossy      bool // it loses some answers
 
 	after string
 	got   []feedEvent
-	parts int // pages, or streams
+	parts int // number of pages or streams
 }
 
 type feedEvent struct {
@@ -193,10 +193,10 @@ type feedEvent struct {
 	} `json:"targetAsset"`
 }
 
-// asset is the Oid of the asset without the moment.
+// asset returns the Oid of the asset without the moment.
 func (e feedEvent) asset() string { return e.Target.OID[:strings.LastIndexByte(e.Target.OID, ':')] }
 
-// read reads until the feed has ended.
+// read reads until the end of the feed.
 func (r *feedReader) read() {
 	for until := time.Now().Add(5 * time.Minute); time.Now().Before(until); {
 		over := r.f.ended.Load()
@@ -214,7 +214,7 @@ func (r *feedReader) read() {
 	r.f.t.Errorf("a reader does not come to the end: %+v", r.after)
 }
 
-// turn reads one page. It reports whether that was the end.
+// turn reads one page. It reports whether that was the end of the feed.
 func (r *feedReader) turn() bool {
 	base := r.f.bases[r.random.IntN(len(r.f.bases))]
 	status, text, err := r.f.exchange(fmt.Sprintf("%s/api/changes?after=%s&page=%d&wait=%d", base, r.after, cmp.Or(r.page, 100), r.wait), nil)
@@ -235,7 +235,7 @@ func (r *feedReader) turn() bool {
 	return !p.More && len(p.Events) == 0
 }
 
-// stream reads a live stream for a while.
+// stream reads a live stream for up to a second.
 func (r *feedReader) stream() {
 	ctx, cancel := context.WithTimeout(r.f.t.Context(), time.Duration(100+r.random.IntN(900))*time.Millisecond)
 	defer cancel()
@@ -269,7 +269,7 @@ func (r *feedReader) stream() {
 			id = value
 		case "data":
 			data = value
-		case "": // the event is whole
+		case "": // the event is complete
 			if r.lossy && r.random.IntN(50) == 0 {
 				return
 			}
@@ -285,7 +285,7 @@ func (r *feedReader) stream() {
 	}
 }
 
-// judge holds what the readers got against the versions of committed writes.
+// judge compares what the readers got with the versions of committed writes.
 func (f *feeding) judge(url string, readers []*feedReader) {
 	f.t.Helper()
 	d, err := db.Open(f.t.Context(), url, db.Options{MaxConns: 2})

@@ -28,20 +28,20 @@ var (
 	stopRoles = flag.String("stoproles", "worker api scheduler", "the roles that are stopped")
 )
 
-// slowest is how long an event may take at most while a process is stopped; only the long
-// form fails by it.
+// slowest is the longest time that an event may take while a process is stopped. Only the long form
+// compares it.
 const slowest = 10 * time.Second
 
-// frail is a process that is frozen while others of its role go on. It has connections of
-// its own to the database and to Redis, and a user by which its transactions are known.
+// frail is a process that the test freezes while others of its role keep running. It has separate
+// connections to the database and Redis, and a separate database user that identifies its transactions.
 type frail struct {
 	*testproc.Process
 	role, user      string
-	base            string // of an api
+	base            string // base URL of an api
 	database, redis *testdb.Line
 }
 
-// startFrail starts a process beside the one of its role.
+// startFrail starts a frail process of a role in addition to the existing process.
 func (s *site) startFrail(role string) *frail {
 	s.t.Helper()
 	f := &frail{role: role, user: "frail_" + role}
@@ -66,8 +66,8 @@ func (s *site) startFrail(role string) *frail {
 	return f
 }
 
-// through opens a line to an address, and returns the address by it, of another user
-// unless that is empty.
+// through opens a Line to the server of an address, and returns the address with the Line in place of the
+// server. If user is not empty, it replaces the user of the address.
 func (s *site) through(address, user string) (string, *testdb.Line) {
 	s.t.Helper()
 	u, err := url.Parse(address)
@@ -81,7 +81,7 @@ func (s *site) through(address, user string) (string, *testdb.Line) {
 	return u.String(), line
 }
 
-// A freeze is a way to be out of reach.
+// A freeze is a way to make a process unreachable.
 type freeze struct {
 	name      string
 	stop, end func(*frail)
@@ -96,8 +96,8 @@ var freezes = []freeze{
 	},
 }
 
-// holdsRows reports whether a process that is frozen holds rows: a transaction of it is open
-// and has written. The server renews what it tells only when nobody has asked for 100 ms.
+// holdsRows reports whether a frozen process has an open transaction that has written. It waits first,
+// because the server renews this information only if nobody has read it for 100 ms.
 func (s *site) holdsRows(f *frail) bool {
 	s.t.Helper()
 	time.Sleep(150 * time.Millisecond)
@@ -105,8 +105,8 @@ func (s *site) holdsRows(f *frail) bool {
 		WHERE p.user = ? AND p.command = 'Sleep' AND t.trx_rows_modified > 0`, f.user) > 0
 }
 
-// freezeHolding freezes a process while it holds rows; false where none of many tries
-// found it so, and it is frozen all the same.
+// freezeHolding freezes a process while it holds row locks. After many tries it freezes the process anyway
+// and returns false.
 func (s *site) freezeHolding(f *frail, how freeze) bool {
 	s.t.Helper()
 	for range 60 {
@@ -121,12 +121,12 @@ func (s *site) freezeHolding(f *frail, how freeze) bool {
 	return false
 }
 
-// TestAFrozenProcessStopsNobodyElse: a worker, an api and a scheduler are stopped, and cut
-// off from database and Redis with their connections open, at an instant at which they
-// hold rows. Others go on: each event of what is written comes while the process is still
-// frozen. When it wakes up it does no harm.
+// TestAFrozenProcessStopsNobodyElse freezes a worker, an api and a scheduler while they hold row locks:
+// each is stopped, and then cut off from database and Redis while its connections stay open. Other
+// processes must deliver each event while the process is still frozen. The process must do no harm when it
+// continues.
 //
-// The long form measures; for ten stops of 20 s of each role at 100 writes a second:
+// The long form measures. For ten stops of 20 s of each role at 100 writes a second:
 //
 //	go test ./internal/test/faulttest -run AFrozenProcess -v -timeout 1h -stops 10 -stopped 20s -stoprate 100
 func TestAFrozenProcessStopsNobodyElse(t *testing.T) {
@@ -189,8 +189,8 @@ func newSiteForStops(t *testing.T) *site {
 	return s
 }
 
-// freezeOften freezes a process again and again, each time until the events have come of
-// all that was written until a while after it was frozen.
+// freezeOften freezes a process several times. Each time it waits until the events of everything written so
+// far have arrived.
 func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	s.t.Helper()
 	n := *stops
@@ -201,13 +201,13 @@ func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	var each []string
 	held := 0
 	for range n {
-		if f.role == "scheduler" { // it seldom holds anything
+		if f.role == "scheduler" { // it rarely holds row locks
 			how.stop(f)
 		} else if s.freezeHolding(f, how) {
 			held++
 		}
 		at := time.Now()
-		time.Sleep(max(*stopFor, time.Second)) // for something to be written
+		time.Sleep(max(*stopFor, time.Second)) // time for some writes
 		overdue := s.awaitWritten(books)
 		how.end(f)
 		if overdue > 0 {
@@ -228,8 +228,8 @@ func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	}
 }
 
-// awaitWritten waits until the events of all that is written now have come, and returns
-// how many have not.
+// awaitWritten waits until the events of everything written so far have arrived, and returns the number
+// that is still missing after goneIn.
 func (s *site) awaitWritten(books []wish) (missing int) {
 	s.t.Helper()
 	var wanted []changes
@@ -248,8 +248,8 @@ func (s *site) awaitWritten(books []wish) (missing int) {
 	}
 }
 
-// slowestEvent is how long after its write the slowest event of what was written since
-// came first, of those that have come, and how many changes were written.
+// slowestEvent returns the longest time from a write to its first event, over writes since a time whose
+// events have arrived. n is the number of these writes.
 func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration, n int) {
 	s.t.Helper()
 	type written struct {
@@ -266,7 +266,7 @@ func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration,
 		return err
 	}, since.UnixMicro())
 	for _, w := range all {
-		for _, b := range books[:2] { // the third one does not want each
+		for _, b := range books[:2] { // the third subscription does not match each change
 			if came := b.cameAt(w.asset, w.moment); !came.IsZero() {
 				worst = max(worst, came.Sub(w.at))
 			}
@@ -275,7 +275,7 @@ func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration,
 	return worst, len(all)
 }
 
-// writeAt makes stories and changes them, so many times a second, by each api in turn.
+// writeAt creates and changes stories at a rate, in writes a second, at each api in turn.
 func (s *site) writeAt(ended chan struct{}, rate int, project string, bases []string, failed *counters.Int64) {
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
@@ -293,7 +293,7 @@ func (s *site) writeAt(ended chan struct{}, rate int, project string, bases []st
 		select {
 		case running <- struct{}{}:
 		default:
-			failed.Add(1) // as many as are allowed wait for an api that is frozen
+			failed.Add(1) // all allowed requests wait for a frozen api
 			continue
 		}
 		mu.Lock()

@@ -12,11 +12,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// filling is how many requests are sent at most until there is no room.
+// filling is the most requests that are sent before the disk is full.
 const filling = 400
 
-// TestAFullTablespace bounds what MariaDB may keep: it refuses for lack of room
-// with the request half done.
+// TestAFullTablespace limits the tablespace of MariaDB, so that a write fails in the middle of a request.
 func TestAFullTablespace(t *testing.T) {
 	together(t)
 	s := newSite(t)
@@ -24,7 +23,7 @@ func TestAFullTablespace(t *testing.T) {
 	if _, err := s.db.Exec(t.Context(), "DROP DATABASE "+database); err != nil {
 		t.Fatal(err)
 	}
-	s.createDatabase(s.mariadb.URL) // whose tables lie in the one tablespace now
+	s.createDatabase(s.mariadb.URL) // its tables are now in the limited tablespace
 	s.start("api", "migrate").Wait()
 	s.startAPI()
 	s.startBeside("worker")
@@ -33,7 +32,7 @@ func TestAFullTablespace(t *testing.T) {
 	})
 }
 
-// bound restarts MariaDB with one tablespace of a greatest size.
+// bound restarts MariaDB with a single tablespace of limited size.
 func (s *site) bound(most string) {
 	s.t.Helper()
 	s.mariadb.Stop()
@@ -41,7 +40,7 @@ func (s *site) bound(most string) {
 	s.mariadb.Start()
 }
 
-// TestAFullDisk keeps the data of standalone on a file system of a few MiB.
+// TestAFullDisk stores the data of standalone on a file system of a few MiB.
 func TestAFullDisk(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -72,8 +71,8 @@ func TestAFullDisk(t *testing.T) {
 	})
 }
 
-// fill writes until there is no room. What was refused is 503 and not there;
-// with room again the same requests are carried out, once.
+// fill writes until there is no room. The refused request must be answered 503 and not stored. When there
+// is room again, the same requests must be executed once.
 func (s *site) fill(giveRoom func()) {
 	s.t.Helper()
 	project, answered, refused := s.project("full"), 0, -1
@@ -97,7 +96,7 @@ func (s *site) fill(giveRoom func()) {
 	for again := range 3 {
 		switch status, _, body := s.large(project, refused); status {
 		case http.StatusServiceUnavailable:
-		case http.StatusOK: // what was undone has been cleared away meanwhile
+		case http.StatusOK: // the rollback has freed some room
 			answered, refused = answered+1, refused+1
 		default:
 			s.t.Errorf("without room, time %d: %d %s", again, status, body)
@@ -118,7 +117,7 @@ func (s *site) fill(giveRoom func()) {
 	s.start(name, "check").Wait()
 }
 
-// inLarge is how many stories a large request makes, each of 50 KB.
+// inLarge is the number of stories that a large request creates, each of 50 KB.
 const inLarge = 10
 
 func large(project string, n int) []any {
@@ -141,7 +140,7 @@ func (s *site) large(project string, n int) (status int, header http.Header, bod
 	return status, header, string(text)
 }
 
-// holds compares what is there with what was answered: whole requests.
+// holds checks that the database has exactly the stories and stored answers of the executed requests.
 func (s *site) holds(requests int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM asset WHERE name LIKE 'full % %'"); n != requests*inLarge {

@@ -12,14 +12,14 @@ import (
 
 var greyMost = flag.Duration("grey", 0, "the longest grey failure; 0: 2 s with -short, else 60 s")
 
-// The clock of the database as processes see it: their statements pass a line that
-// replaces the one by the other.
+// The clock of the database as the processes see it. Their statements pass through a Line that replaces
+// clockOfServer with clockOfTest.
 const (
 	clockOfServer = "NOW(6)"
 	clockOfTest   = "tst(6)"
 )
 
-// ownClock gives the processes that are started from now on a clock that setClock sets.
+// ownClock gives the processes that start from now on a clock that setClock sets.
 func (s *site) ownClock() {
 	s.t.Helper()
 	for _, query := range []string{
@@ -37,7 +37,7 @@ func (s *site) ownClock() {
 	s.clock = true
 }
 
-// setClock sets how far the clock of the database is ahead of the server's.
+// setClock sets how far the clock of the database is ahead of the server's clock.
 func (s *site) setClock(ahead time.Duration) {
 	s.t.Helper()
 	s.patiently("set the clock", func() error {
@@ -46,11 +46,10 @@ func (s *site) setClock(ahead time.Duration) {
 	})
 }
 
-// TestGreyFailures writes steadily while processes are stopped for a while and cut off,
-// the database works for a tenth of the time only, its disk is slow, and its clock is set
-// ahead and back.
-// Then every change that a subscription wants has arrived there, nothing waits, and the
-// database agrees with itself.
+// TestGreyFailures writes steadily during partial failures: processes are stopped or cut off for a while,
+// the database runs only a tenth of the time, its disk is slow, and its clock is set forward and back.
+// Afterwards every change that matches a subscription must have been delivered, nothing may wait in a
+// queue, and check must find no fault in the database.
 func TestGreyFailures(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
@@ -115,8 +114,8 @@ func TestGreyFailures(t *testing.T) {
 	s.sound()
 }
 
-// allCame fails where a change has not come that a subscription wants, where one came that
-// it does not want, or where something waits.
+// allCame fails the test if a subscription lacks an event, if it got an event that does not match it, or if
+// a change or delivery still waits. last is the time of the last fault.
 func (s *site) allCame(books []wish, last time.Time) {
 	s.t.Helper()
 	for _, b := range books {

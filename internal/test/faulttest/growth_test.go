@@ -22,26 +22,25 @@ var (
 	growKills = flag.Int("growkills", 0, "how often the api is killed while it adds attributes; 0: twice with -short, else 8 times")
 )
 
-// knownIn is how long after its definition was answered an attribute may be unknown to
-// another process. The short form, which runs beside others, only wants it to be known at
-// last.
+// knownIn is how long an attribute may be unknown to another process after its definition was answered. It
+// is long in the short form, which runs in parallel with other tests.
 func knownIn() time.Duration { return time.Duration(depth(30, 2)) * time.Second }
 
 func growing() time.Duration { return cmp.Or(*growFor, time.Duration(depth(0, 3))*time.Second) }
 
 func growthKills() int { return cmp.Or(*growKills, depth(2, 8)) }
 
-// mostGrown leaves room for what is added while apis are killed: a model has 1000 lists
-// and attributes at most.
+// mostGrown is the most attributes that are added under load. A model may have 1000 lists and attributes,
+// and the kills add more.
 const mostGrown = 400
 
-// growth is a model that grows while everything works with it.
+// growth is a test of a model that grows while all processes work with it.
 type growth struct {
 	t       *testing.T
 	apis    [2]*site
 	project string
-	all     *notes        // every change of a story
-	begun   chan struct{} // closed when the first attribute is about to be added
+	all     *notes        // receiver of all changes of stories
+	begun   chan struct{} // closed before the first attribute is added
 	began   func()
 
 	mu      sync.Mutex
@@ -56,13 +55,13 @@ type growth struct {
 // custom is an attribute that is added to Story.
 type custom struct {
 	name  string
-	def   map[string]any // of the definition
-	value any            // as it is written
-	row   string         // as a row has it, in JSON
-	event string         // as a change has it
-	quote string         // as a filter has it
+	def   map[string]any // attributes of its definition
+	value any            // value in a write
+	row   string         // value in a query result, as JSON
+	event string         // value in an event, as JSON
+	quote string         // value in a filter
 
-	defined time.Time // when the definition was answered
+	defined time.Time // time of the answer to the definition; zero: not answered yet
 }
 
 // wrote is a story that was created with a value of an attribute.
@@ -71,7 +70,7 @@ type wrote struct {
 	attr  *custom
 }
 
-// customs are what is added, in turn.
+// customs are the kinds of attributes that are added, in turn.
 var customs = []custom{
 	{def: map[string]any{"AttributeType": "Numeric"}, value: 4.5, row: `"4.5"`, quote: "4.5"},
 	{def: map[string]any{"AttributeType": "Text"}, value: "some", row: `"some"`, quote: "some"},
@@ -95,11 +94,10 @@ func newCustom(n int) *custom {
 	return &c
 }
 
-// TestTheModelGrows adds attributes at one api and another in turn, under the load of
-// writers that name them before, during and after: what names an attribute is refused
-// or done, and no value is lost, in no version, row or event. Within two seconds both
-// know it, and so does the worker. Then apis are killed while they add some.
-// Spec: interface 2.1.4.
+// TestTheModelGrows adds attributes at two apis in turn. Writers use each attribute before, during and
+// after its definition. Each use must be refused or executed, and no value may be missing from a version, a
+// row or an event. Both apis and the worker must know an attribute within two seconds. Then an api is
+// killed several times while it adds attributes. Spec: interface 2.1.4.
 func TestTheModelGrows(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
@@ -135,7 +133,7 @@ func TestTheModelGrows(t *testing.T) {
 	s.sound()
 }
 
-// answered is what a bulk request is answered with.
+// answered is the answer to a bulk request.
 type answered struct {
 	AssetsCreated   struct{ OIDTokens []string }
 	CommandFailures struct {
@@ -147,7 +145,7 @@ type answered struct {
 	}
 }
 
-// refusal is the first message of what failed; empty for none.
+// refusal returns the message of the first failed command; empty: no command failed.
 func (a *answered) refusal() string {
 	if a.CommandFailures.Count == 0 {
 		return ""
@@ -176,7 +174,7 @@ func (x *growth) fault(format string, args ...any) {
 	}
 }
 
-// took notes how long something took, and fails where that is too long.
+// took records how long something took, and fails the test if that is longer than knownIn.
 func (x *growth) took(what string, since time.Time) {
 	d := time.Since(since).Round(time.Millisecond)
 	x.mu.Lock()
@@ -187,14 +185,14 @@ func (x *growth) took(what string, since time.Time) {
 	}
 }
 
-// story is a command that creates one with a value of an attribute.
+// story returns a command that creates a story with a value of an attribute.
 func (x *growth) story(name string, c *custom) map[string]any {
 	command := story(x.project, name)
 	command[c.name] = c.value
 	return command
 }
 
-// keep notes what an answer says was created.
+// keep records the created stories of an answer.
 func (x *growth) keep(a *answered, c *custom) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -203,7 +201,7 @@ func (x *growth) keep(a *answered, c *custom) {
 	}
 }
 
-// add adds an attribute at one api and uses it there, at the other, and in a webhook.
+// add adds an attribute at one api and uses it there, at the other api, and in a subscription.
 func (x *growth) add(n int) {
 	here, there, c := n%2, 1-n%2, newCustom(n)
 	x.mu.Lock()
@@ -238,8 +236,8 @@ func (x *growth) add(n int) {
 	x.hook(here, there, c)
 }
 
-// unknown takes a refusal for the reason that an attribute is unknown, which it may be
-// for a while. It reports true when that is over, or it was another reason.
+// unknown checks that a command was refused because the attribute is unknown, and that this is still
+// allowed. If not, it fails the test and returns true.
 func (x *growth) unknown(message string, c *custom, defined time.Time) bool {
 	named := strings.Contains(message, "Unknown AttributeDefinition") || strings.Contains(message, "Invalid QueryFilter2 token")
 	if !named || !strings.Contains(message, c.name) {
@@ -253,7 +251,8 @@ func (x *growth) unknown(message string, c *custom, defined time.Time) bool {
 	return false
 }
 
-// hook subscribes to stories with a value at one api and writes one at the other.
+// hook creates a subscription at one api whose filter uses the attribute, and writes a matching story at
+// the other.
 func (x *growth) hook(here, there int, c *custom) {
 	receiver := newNotes(x.t)
 	var made struct{ ID string }
@@ -284,8 +283,7 @@ func (x *growth) hook(here, there int, c *custom) {
 	}
 }
 
-// write names attributes at any api until told to end, those that are being added
-// before all.
+// write uses attributes at both apis until ended is closed, mostly attributes that are being added.
 func (x *growth) write(ended chan struct{}, g *rand.Rand) {
 	<-x.begun
 	for n := 0; ; n++ {
@@ -317,7 +315,7 @@ func (x *growth) write(ended chan struct{}, g *rand.Rand) {
 	}
 }
 
-// read reads a value by name, and by a filter.
+// read queries a value by name and by a filter.
 func (x *growth) read(api int, asset string, c *custom, defined time.Time) {
 	status, text, err := x.apis[api].send(x.t.Context(), "/query.v1", nil, map[string]any{
 		"from": asset, "select": []string{c.name}, "filter": []string{c.name + "='" + c.quote + "'"},

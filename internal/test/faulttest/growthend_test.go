@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// notes is a receiver that keeps all events of each asset, with what changed.
+// notes is a receiver that stores all events by asset.
 type notes struct {
 	url string
 
@@ -23,10 +23,10 @@ type notes struct {
 	events map[string][]told // by asset
 }
 
-// told is what an event says.
+// told is the content of an event.
 type told struct {
 	moment   int64
-	changes  map[string]string // the new values by name
+	changes  map[string]string // new values by attribute name
 	snapshot map[string]json.RawMessage
 }
 
@@ -39,7 +39,7 @@ func newNotes(t *testing.T) *notes {
 	return n
 }
 
-// ServeHTTP takes a delivery.
+// ServeHTTP receives a delivery.
 func (n *notes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Events []struct {
@@ -73,7 +73,7 @@ func (n *notes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// distinct is of how many assets there are events.
+// distinct is the number of assets with events.
 func (n *notes) distinct() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,7 +86,7 @@ func (n *notes) of(asset string) []told {
 	return n.events[asset]
 }
 
-// await waits for an event of an asset.
+// await waits for the first event of an asset.
 func (n *notes) await(asset string) (told, bool) {
 	for end := time.Now().Add(2 * knownIn()); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if all := n.of(asset); len(all) > 0 {
@@ -96,8 +96,8 @@ func (n *notes) await(asset string) (told, bool) {
 	return told{}, false
 }
 
-// settle waits until nothing waits, and holds all that was written against the versions
-// that each api reads, and against the events.
+// settle waits until the queue is empty. Then it compares everything written with the versions that each
+// api returns, and with the events.
 func (x *growth) settle() {
 	x.t.Helper()
 	for end := time.Now().Add(quietIn); x.apis[0].waiting() != 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -119,7 +119,7 @@ func (x *growth) settle() {
 	x.t.Logf("%d versions have their values", versions/2)
 }
 
-// eventHas fails when no event says that a story got its value.
+// eventHas fails the test if no event has the value that was written to the story.
 func (x *growth) eventHas(w wrote) {
 	for _, e := range x.all.of(w.asset) {
 		if e.changes[w.attr.name] == w.attr.event {
@@ -129,7 +129,8 @@ func (x *growth) eventHas(w wrote) {
 	x.fault("%s: no event has %s: %v", w.asset, w.attr.name, x.all.of(w.asset))
 }
 
-// versionsHave compares all versions of all stories with what was written.
+// versionsHave compares the versions of all stories with what was written. It returns the number of
+// versions with the value.
 func (x *growth) versionsHave(api int, c *custom, with map[string]bool) (n int) {
 	var sets [][]map[string]json.RawMessage
 	x.apis[api].mustPost("/query.v1", map[string]any{"from": "Story", "asof": "All", "select": []string{c.name}, "where": map[string]any{"Scope": x.project}}, &sets)
@@ -155,9 +156,9 @@ func (x *growth) versionsHave(api int, c *custom, with map[string]bool) (n int) 
 	return n
 }
 
-// killed kills the first api while it adds a list and two attributes by one request:
-// they are all there then, or none, and both apis agree. What is not there can be added.
-// When all kills came too late to stop a request, there are up to three times as many.
+// killed kills the first api while it adds a list and two attributes in one request. Afterwards all or none
+// of them must exist, and both apis must agree. If none exist, it must be possible to add them. If every
+// kill came after the commit, up to three times as many kills follow.
 func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	x.t.Helper()
 	s, usual := x.apis[0], time.Duration(0)
@@ -175,7 +176,7 @@ func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 			err := s.post(x.t.Context(), "/api/asset", request, &a)
 			done <- err == nil && a.refusal() == ""
 		}()
-		if usual == 0 { // the first is not disturbed: its time says when to kill
+		if usual == 0 { // the first request is not disturbed; its duration limits the times of the kills
 			done <- <-done
 			usual = time.Since(began)
 		}
@@ -208,11 +209,11 @@ func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	}
 }
 
-// allDefined is what defined is when everything is there.
+// allDefined is the result of defined if everything exists.
 const allDefined = 9
 
-// defined is what an api knows of some names: one for each row, three for each
-// attribute that metadata has.
+// defined counts the definitions that an api returns: one for each row, and three for each attribute in the
+// metadata.
 func (x *growth) defined(api int, name func(string) string) int {
 	var sets [][]json.RawMessage
 	x.apis[api].mustPost("/query.v1", []any{
@@ -229,7 +230,7 @@ func (x *growth) defined(api int, name func(string) string) int {
 	return n
 }
 
-// agrees waits until an api reads as many definitions as wanted.
+// agrees waits until an api returns as many definitions as wanted.
 func (x *growth) agrees(api int, name func(string) string, want int) (n int) {
 	for since := time.Now(); time.Since(since) < knownIn(); time.Sleep(10 * time.Millisecond) {
 		if n = x.defined(api, name); n == want {
@@ -239,7 +240,7 @@ func (x *growth) agrees(api int, name func(string) string, want int) (n int) {
 	return n
 }
 
-// works uses what was added at both apis, within the time that the second may take.
+// works uses the new list and attributes at both apis, within the time of knownIn.
 func (x *growth) works(name func(string) string) {
 	for api := range x.apis {
 		value := fmt.Sprintf("value of api %d", api)

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// TestSchedulersKilledWhileTheyPrune: two schedulers that remove history are killed,
-// wherever they are, and another goes on. What is left is what one leaves, and all of it
-// is sound.
+// TestSchedulersKilledWhileTheyPrune kills two schedulers while they remove old versions. A third scheduler
+// finishes. The result must be the same as with one scheduler, and check must find no fault.
 func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	together(t)
 	s := newSite(t, "ALDS_VERSION_KEEP=24h")
@@ -37,7 +36,7 @@ func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	if s.count(left) == stories {
 		late(t, "all was done before they were killed")
 	}
-	if testing.Short() { // a task that was killed keeps the next one of its second away, for a minute
+	if testing.Short() { // a killed task blocks the next task of the same second for a minute
 		s.emptyRedis()
 	}
 	s.startBeside("scheduler")
@@ -55,8 +54,8 @@ func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	s.sound()
 }
 
-// until waits for a state of the database. A task whose scheduler was killed keeps others
-// of the same second from running, until the next period.
+// until polls the database until reached returns true. It waits for minutes, because a task of a killed
+// scheduler blocks other tasks of the same second until the next period.
 func (s *site) until(what string, reached func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !reached(); time.Sleep(time.Millisecond) {
@@ -66,7 +65,7 @@ func (s *site) until(what string, reached func() bool) {
 	}
 }
 
-// must carries out commands that do not fail.
+// must executes commands and fails the test if one fails.
 func (s *site) must(commands any) {
 	s.t.Helper()
 	var answer bulk
@@ -75,7 +74,7 @@ func (s *site) must(commands any) {
 	}
 }
 
-// exec changes the database from outside.
+// exec executes a statement directly in the database.
 func (s *site) exec(query string, args ...any) {
 	s.t.Helper()
 	if _, err := s.db.Exec(s.t.Context(), query, args...); err != nil {

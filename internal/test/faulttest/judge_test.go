@@ -14,8 +14,8 @@ import (
 // left is what a request left in the database.
 type left struct{ audits, versions int }
 
-// judge finds out what became of every request, holds it against its answer,
-// and holds what clients read against what was done.
+// judge finds out which requests were executed, and compares the result with their answers and with what a
+// client reads.
 func judge(t *testing.T, s *site, authors []*author) {
 	t.Helper()
 	var of map[string]left
@@ -57,8 +57,8 @@ func judge(t *testing.T, s *site, authors []*author) {
 	t.Logf("%5d of them were sent more than once under one key, %d carried out by the worker", again, later)
 }
 
-// weigh says whether a request is whole or absent, and fails when it is
-// neither or not what its answer says.
+// weigh decides whether a request was executed. It fails the test if the request was executed in part or
+// more than once, or if its answer says otherwise.
 func (r *request) weigh(t *testing.T, l left) {
 	t.Helper()
 	want := map[string]int{create: 3 * perBlock, update: perBlock, remove: 3 * perBlock, atomic: 4 * perBlock}[r.kind]
@@ -80,8 +80,8 @@ type seen struct {
 	Owners, Children    []struct{}
 }
 
-// compare reads what an author's requests made as a client does, and fails
-// where it is not what the whole ones of them come to.
+// compare reads the stories of an author as a client does. It fails the test if they differ from the result
+// of the executed requests.
 func (a *author) compare(t *testing.T) {
 	t.Helper()
 	var sets [][]seen
@@ -100,7 +100,7 @@ func (a *author) compare(t *testing.T) {
 	}
 }
 
-// expect takes what the block's requests should have made out of what is there.
+// expect compares the stories of the block with its executed requests, and removes them from of.
 func (b *block) expect(t *testing.T, of map[string][]seen) {
 	t.Helper()
 	stories, value := 0, 0

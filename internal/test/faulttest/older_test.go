@@ -23,10 +23,10 @@ import (
 
 var olderCommit = flag.String("faults.older", "", "a commit whose build is to work with what this one stores, in place of those that say so")
 
-// TestAnOlderBuildReadsWhatThisOneWrites: every build with which the migrations say that
-// they work answers as this one does, whoever of the two has written. These are the
-// releases from the oldest that they name on, by their tags, and the first commit that has
-// the number of this release, since what is built later counts as the same release.
+// TestAnOlderBuildReadsWhatThisOneWrites compares this build with each older build that the migrations
+// declare as compatible. Both must give the same answers, whichever of the two has written the data. The
+// older builds are the tags from the oldest declared release on, and the first commit with the number of
+// this release, because later builds count as the same release.
 func TestAnOlderBuildReadsWhatThisOneWrites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: builds older releases, and compares their answers")
@@ -51,9 +51,8 @@ func TestAnOlderBuildReadsWhatThisOneWrites(t *testing.T) {
 	}
 }
 
-// git runs a command of git on this repository, and returns the lines that it prints.
-// Without the history of the repository the test is skipped, or fails with
-// REQUIRE_SERVICES=1.
+// git runs a git command in this repository and returns the words that it prints. Without the history of
+// the repository the test is skipped, or fails with REQUIRE_SERVICES=1.
 func git(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", testdb.Root(t)}, args...)...) //nolint:gosec // of the test itself
@@ -67,7 +66,7 @@ func git(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// olderCommits are those whose builds the migrations promise to work with.
+// olderCommits returns the commits with which the current migrations must be compatible.
 func olderCommits(t *testing.T) []string {
 	t.Helper()
 	steps, err := schema.Migrations("mysql")
@@ -91,12 +90,12 @@ func olderCommits(t *testing.T) []string {
 	return append(commits, ofNumber[len(ofNumber)-1])
 }
 
-// pair is an installation with an api of an older build, and one of this build.
+// pair is an installation with an api of an older build and an api of this build, in this order in bases.
 type pair struct {
 	*rolled
-	older  string // the folder of its commands
+	older  string // folder of the older build's commands
 	bases  []string
-	oids   []string // of what was written
+	oids   []string // Oids of the assets that the test has written
 	writes int
 }
 
@@ -119,7 +118,7 @@ func newPair(t *testing.T, commit string) *pair {
 	return p
 }
 
-// serve starts an api of a folder; "" is this build.
+// serve starts an api of the build in a folder; "": this build.
 func (p *pair) serve(dir string) {
 	p.t.Helper()
 	addr, admin := testproc.FreeAddr(p.t), testproc.FreeAddr(p.t)
@@ -128,7 +127,7 @@ func (p *pair) serve(dir string) {
 	p.bases = append(p.bases, "http://"+addr+"/alds")
 }
 
-// upgrade migrates by this build, which must say that the older one goes on.
+// upgrade migrates with this build. The check before must report that the older build still works.
 func (p *pair) upgrade() {
 	p.t.Helper()
 	status, text := p.said("", "migrate", "--check")
@@ -141,7 +140,7 @@ func (p *pair) upgrade() {
 	p.serve("")
 }
 
-// ask sends a request to one of the two.
+// ask sends a request to one of the two apis. of is 0 for the older one.
 func (p *pair) ask(of int, method, path string, body any) (status int, text string) {
 	p.t.Helper()
 	var b []byte
@@ -167,7 +166,7 @@ func (p *pair) ask(of int, method, path string, body any) (status int, text stri
 	return res.StatusCode, string(answer)
 }
 
-// must sends commands to one of the two, which all have to succeed.
+// must sends commands to one of the two apis. All commands must succeed.
 func (p *pair) must(of int, commands ...any) bulk {
 	p.t.Helper()
 	var b bulk
@@ -178,8 +177,8 @@ func (p *pair) must(of int, commands ...any) bulk {
 	return b
 }
 
-// write has one of the two make assets and change those that there are: values that lie in
-// columns, in JSON, in texts of their own, folded forms, links, tags and contents.
+// write creates assets and changes the existing assets at one of the two apis. The values are stored in all
+// ways: in columns, in JSON, as separate texts, in case-folded form, and as links, tags and contents.
 func (p *pair) write(of int) {
 	p.t.Helper()
 	p.writes++
@@ -190,7 +189,8 @@ func (p *pair) write(of int) {
 		if !strings.HasPrefix(oid, "Story:") {
 			continue
 		}
-		p.must(of, map[string]any{"from": oid, "update": map[string]any{"Name": fmt.Sprintf("Name %d", p.writes)}}) // its text stays
+		// The first update does not change Description.
+		p.must(of, map[string]any{"from": oid, "update": map[string]any{"Name": fmt.Sprintf("Name %d", p.writes)}})
 		p.must(of, map[string]any{"from": oid, "update": map[string]any{"Reference": long("Verweis")[:200], "Estimate": p.writes, "TaggedWith": map[string]any{"add": fmt.Sprint("tag", p.writes), "remove": "a"}}})
 		if i%2 == 0 {
 			p.must(of, map[string]any{"from": oid, "update": map[string]any{"Description": long("Text"), "Owners": map[string]any{"add": "Member:20"}}})
@@ -208,7 +208,7 @@ func (p *pair) write(of int) {
 	}
 }
 
-// compare asks both the same, about the present and the past.
+// compare sends the same queries about current and past values to both apis.
 func (p *pair) compare() {
 	p.t.Helper()
 	selected := map[string]string{"Story": "Name,Description,Reference,Estimate,Owners.Name,TaggedWith,Scope.Name,Children.Description,AssetState", "Task": "Name,Description,Parent.Description", "Scope": "Name,Description,Workitems.Name", "Image": "ContentType,Content"}
@@ -239,7 +239,8 @@ func (p *pair) compare() {
 	}
 }
 
-// same compares the two answers to a question; api/changes may lag behind for a while.
+// same compares the answers of both apis to a request. For api/changes it tries again for a while, because
+// the feed may lag behind.
 func (p *pair) same(method, path string, body any) {
 	p.t.Helper()
 	var answers [2]string

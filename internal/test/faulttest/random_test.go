@@ -20,7 +20,7 @@ type fleet struct {
 	runs map[string]*testproc.Process
 }
 
-// commands are the processes of a fleet, by name.
+// commands are the processes of a fleet: the command by name.
 var commands = map[string]string{"api": "api", "worker": "worker", "second worker": "worker", "scheduler": "scheduler"}
 
 func (s *site) startAll() *fleet {
@@ -41,7 +41,7 @@ func (f *fleet) start(name string) {
 	f.runs[name] = f.s.startBeside(commands[name])
 }
 
-// again ends a process and starts it anew.
+// again ends a process and starts it again.
 func (f *fleet) again(name string, end func(*testproc.Process)) {
 	f.s.t.Helper()
 	f.runs[name].MustRun()
@@ -49,10 +49,9 @@ func (f *fleet) again(name string, end func(*testproc.Process)) {
 	f.start(name)
 }
 
-// TestRandomFaults writes steadily while faults strike at random instants:
-// processes are killed or told to stop, Redis is emptied, killed and comes back
-// later, MariaDB is killed and restarted, connections are cut. Then every
-// change that a subscription wants has arrived there, and nothing waits.
+// TestRandomFaults writes steadily while faults happen at random times: processes are killed or stopped,
+// Redis is emptied, killed and started later, MariaDB is killed and restarted, and connections are cut.
+// Afterwards every change that matches a subscription must have been delivered, and nothing may wait.
 func TestRandomFaults(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
@@ -67,7 +66,7 @@ func TestRandomFaults(t *testing.T) {
 	for i := range sent {
 		writing.Go(func() { sent[i], failed[i] = s.writeUntil(ended, project, i) })
 	}
-	away := false // Redis
+	away := false // whether Redis is stopped
 	back := func() {
 		if away {
 			s.redis.Start()
@@ -113,15 +112,15 @@ func TestRandomFaults(t *testing.T) {
 	s.sound()
 }
 
-// wish is a book and the changes its subscription wants.
+// wish is a book and the changes that match its subscription.
 type wish struct {
 	*book
 	name   string
 	wanted func() changes
 }
 
-// subscribeAll subscribes to every change one by one, to every change in
-// batches, and to those of one attribute.
+// subscribeAll subscribes to every change one by one, to every change in batches, and to changes of
+// Estimate.
 func (s *site) subscribeAll(project string) []wish {
 	s.t.Helper()
 	filter := []string{"Scope='" + project + "'"}
@@ -141,8 +140,8 @@ func (s *site) subscribeAll(project string) []wish {
 	return wishes
 }
 
-// writeUntil makes stories and changes them until told to end. Whether a
-// request that was not answered was done is for the database to say.
+// writeUntil creates and changes stories until ended is closed. The database later shows whether an
+// unanswered request was executed.
 func (s *site) writeUntil(ended chan struct{}, project string, writer int) (sent, failed int) {
 	own := ""
 	g := rand.New(rand.NewPCG(uint64(writer), 5))
@@ -171,8 +170,7 @@ func (s *site) writeUntil(ended chan struct{}, project string, writer int) (sent
 	}
 }
 
-// versions are the changes that stories have seen: all of them, or those that
-// gave a story another estimate.
+// versions returns the changes of stories: all changes, or only those of Estimate.
 func (s *site) versions(estimate bool) changes {
 	s.t.Helper()
 	var all changes
@@ -198,13 +196,13 @@ func (s *site) versions(estimate bool) changes {
 	return all
 }
 
-// waiting is how many changes and deliveries are to be worked on.
+// waiting is the number of changes and deliveries in the queue.
 func (s *site) waiting() int {
 	s.t.Helper()
 	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0") + s.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0")
 }
 
-// awaitQuiet waits until nothing waits and everything wanted has come.
+// awaitQuiet waits until the queue is empty and all events have arrived.
 func (s *site) awaitQuiet(wishes []wish) {
 	s.t.Helper()
 	for end := time.Now().Add(quietIn); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {

@@ -10,9 +10,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestAServerThatBecomesReadOnly: as the primary does in a failover. Processes are not
-// ready, their writes are 503 and nothing of them is stored, reads go on; once it takes
-// writes again so do they, without a restart.
+// TestAServerThatBecomesReadOnly makes MariaDB read-only, as the primary is during a failover. Processes
+// must not be ready, writes must be answered 503 and not stored, and reads must go on. When the server
+// accepts writes again, so must the processes, without a restart.
 func TestAServerThatBecomesReadOnly(t *testing.T) {
 	together(t)
 	s := newSite(t)
@@ -49,7 +49,7 @@ func TestAServerThatBecomesReadOnly(t *testing.T) {
 	s.wantWrite(http.StatusOK)
 	s.until("the sign-in is in the audit trail", func() bool {
 		return s.count("SELECT COUNT(*) FROM audit_trail WHERE kind = 'SignIn'") > 0
-	}) // else the api has something left to write when it is told to end, cannot, and says so
+	}) // otherwise the api would still have an event to write when it is stopped, and would log an error
 
 	s.root("SET GLOBAL read_only = 1")
 	api.Stop()
@@ -73,7 +73,7 @@ func (s *site) root(statement string) {
 	}
 }
 
-// request sends one as the administrator.
+// request sends a request as the administrator.
 func (s *site) request(method, path, body string) (status int, answer string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
@@ -97,7 +97,7 @@ func (s *site) request(method, path, body string) (status int, answer string) {
 	return res.StatusCode, string(b)
 }
 
-// wantWrite makes a story and checks the status, and that it is there where it is 200.
+// wantWrite creates a story and checks the status. The story must exist exactly if the status is 200.
 func (s *site) wantWrite(status int) {
 	s.t.Helper()
 	const stories = "SELECT COUNT(*) FROM asset WHERE name = 'S'"
@@ -111,7 +111,7 @@ func (s *site) wantWrite(status int) {
 	}
 }
 
-// checks are what /readyz answers of its checks.
+// checks returns the checks in the answer of /readyz.
 func (s *site) checks(url string) map[string]string {
 	s.t.Helper()
 	res, err := http.Get(url) //nolint:gosec,noctx // the test's own service

@@ -12,11 +12,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// goneIn is generous: what is aimed at is logged beside what was measured.
+// goneIn is a generous time limit. The tests log the measured time and the time to aim for.
 const goneIn = time.Minute
 
-// TestAKilledWorkersDeliveriesAreTakenOver kills a worker while deliveries of
-// it are on their way, and another one brings them.
+// TestAKilledWorkersDeliveriesAreTakenOver kills a worker during its deliveries. Another worker must send
+// them.
 func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 	together(t)
 	const stories = 40
@@ -47,8 +47,8 @@ func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 	s.sound()
 }
 
-// TestRedisComesBack writes while Redis is away and after it has been emptied:
-// events arrive meanwhile, and hints are used again once it is back.
+// TestRedisComesBack writes while Redis is stopped and after Redis was emptied. All events must arrive, and
+// hints must be used again after the restart of Redis.
 func TestRedisComesBack(t *testing.T) {
 	together(t)
 	const stories = 20
@@ -99,7 +99,7 @@ func TestRedisComesBack(t *testing.T) {
 	s.sound()
 }
 
-// make makes stories by one request.
+// make creates n stories with one request.
 func (s *site) make(project, name string, n int) {
 	s.t.Helper()
 	all := make([]any, n)
@@ -113,7 +113,7 @@ func (s *site) make(project, name string, n int) {
 	}
 }
 
-// metric reads one number; 0 while the process does not tell it.
+// metric returns the value of one metric; 0 while the process does not serve it.
 func (s *site) metric(admin, name string) float64 {
 	s.t.Helper()
 	res, err := http.Get("http://" + admin + "/metrics")

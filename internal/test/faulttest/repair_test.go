@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestARepairThatIsKilled: a repair is killed again and again, wherever it is, and run once
-// more. Everything is what it was before it was damaged, and the audit has each finding that
-// was mended once.
+// TestARepairThatIsKilled kills a repair several times and then runs it to its end. All values must be as
+// they were before the damage, and the audit must count each repaired finding once.
 func TestARepairThatIsKilled(t *testing.T) {
 	together(t)
 	s := newSite(t)
@@ -54,7 +53,7 @@ func TestARepairThatIsKilled(t *testing.T) {
 	s.sound()
 }
 
-// text asks the database for one text.
+// text returns the text that a query selects.
 func (s *site) text(query string) (text string) {
 	s.t.Helper()
 	s.patiently(query, func() error { return s.db.QueryRow(s.t.Context(), query).Scan(&text) })

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	perBlock = 150 // stories that one request makes, each with an owner and two tasks
+	perBlock = 150 // stories in one request, each with an owner and two tasks
 	writers  = 3
 )
 
@@ -28,7 +28,7 @@ const (
 	atomicFails = "atomic, one command fails"
 )
 
-// outcome is what an answer says of its request.
+// outcome is what the answer to a request means.
 type outcome string
 
 const (
@@ -38,27 +38,27 @@ const (
 	refused outcome = "given up by the workers"
 )
 
-// request is one bulk request and what is known of it.
+// request is one bulk request and its known result.
 type request struct {
 	kind    string
-	mark    string // its comment, and Reference of the stories it makes
+	mark    string // comment of the request, and Reference of the stories that it creates
 	with    headers
-	block   *block // that it makes or changes
-	value   int    // the Estimate it sets
+	block   *block // block that it creates or changes
+	value   int    // value of Estimate that it sets
 	sent    int
 	outcome outcome
-	whole   bool // found out at the end
+	whole   bool // whether it was executed; known at the end
 }
 
-// block is the stories that one request made, and what became of them since.
+// block is the stories of one request, with all requests about them.
 type block struct {
 	project  string
 	mark     string
-	requests []*request // in order; the first made it
-	lost     bool       // what became of a request about it is not known
+	requests []*request // in order; the first created the block
+	lost     bool       // the result of a request about it is not known
 }
 
-// author sends requests about blocks of its own, one after the other.
+// author sends requests about separate blocks, one after the other.
 type author struct {
 	s        *site
 	g        *rand.Rand
@@ -66,15 +66,14 @@ type author struct {
 	project  string
 	blocks   []*block
 	requests []*request
-	bad      []string // answers that should not be
+	bad      []string // wrong answers
 }
 
-// TestRequestsAreWholeOrAbsent kills the api at random instants of large
-// requests, ends their transactions by deadlocks, cuts their connections and
-// restarts MariaDB under them; those that prefer respond-async lose the worker,
-// too. Every request is then wholly done or wholly
-// absent, as its answer says; one without an answer is one of the two, and one
-// that is sent again under its key is done once.
+// TestRequestsAreWholeOrAbsent disturbs large requests at random times: it kills the api, makes their
+// transactions run into deadlocks, cuts their connections and restarts MariaDB. For asynchronous requests
+// it also kills the worker. Every request must be executed completely or not at all, as its answer says. A
+// request without an answer may be either. A request that is sent again with its Idempotency-Key must be
+// executed only once.
 func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	together(t)
 	g, seed := chance(t)
@@ -88,7 +87,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 		name := fmt.Sprintf("author-%d", i)
 		authors[i] = &author{s: s, g: rand.New(rand.NewPCG(seed, uint64(i))), name: name, project: s.project(name)}
 	}
-	crossed := authors[writers] // writes only to be crossed
+	crossed := authors[writers] // writes only to run into deadlocks
 	crossed.do(t.Context(), crossed.making())
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -118,7 +117,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	s.sound()
 }
 
-// next chooses a request: one that makes a block, or one about a block.
+// next chooses a request: one that creates a block, or one about an existing block.
 func (a *author) next() *request {
 	var known []*block
 	for _, b := range a.blocks {
@@ -154,7 +153,7 @@ func (a *author) about(b *block, kind string) *request {
 	return r
 }
 
-// body is the request's commands.
+// body returns the commands of the request.
 func (r *request) body() any {
 	mine := map[string]any{"Scope": r.block.project, "Reference": r.block.mark}
 	change := map[string]any{"from": "Story", "where": mine, "update": map[string]any{"Estimate": r.value}}
@@ -168,7 +167,7 @@ func (r *request) body() any {
 	}
 	all := append([]any{map[string]any{"config": "atomic"}, change}, r.stories()...)
 	if r.kind == atomicFails {
-		all = append(all, map[string]any{"AssetType": "Story", "Scope": r.block.project}) // without a name
+		all = append(all, map[string]any{"AssetType": "Story", "Scope": r.block.project}) // the required name is missing
 	}
 	return all
 }
@@ -186,8 +185,8 @@ func (r *request) stories() []any {
 	return all
 }
 
-// do sends a request, and sends it again until there is an answer when it has
-// a key. Without one, a request that was not answered is left as it is.
+// do sends a request. With an Idempotency-Key it sends the request again until there is an answer. Without
+// one it sends the request only once.
 func (a *author) do(ctx context.Context, r *request) {
 	for until := time.Now().Add(2 * testproc.AnswersIn); ctx.Err() == nil && time.Now().Before(until); {
 		r.sent++
@@ -201,7 +200,7 @@ func (a *author) do(ctx context.Context, r *request) {
 	r.block.lost = r.block.lost || r.outcome == unknown || r.kind == create && r.outcome != done
 }
 
-// read tells what an answer says.
+// read returns the meaning of an answer.
 func (a *author) read(r *request, status int, text []byte, err error) outcome {
 	switch {
 	case err != nil:
@@ -211,10 +210,10 @@ func (a *author) read(r *request, status int, text []byte, err error) outcome {
 		return unknown
 	case status == http.StatusServiceUnavailable:
 		return nothing
-	case status == http.StatusConflict && r.sent > 1, status == http.StatusAccepted: // somebody is at it
+	case status == http.StatusConflict && r.sent > 1, status == http.StatusAccepted: // another process is executing it
 		return unknown
-	case status == http.StatusBadRequest && bytes.Contains(text, []byte("never ended")): // it killed five workers, so to say
-		return refused
+	case status == http.StatusBadRequest && bytes.Contains(text, []byte("never ended")):
+		return refused // the workers gave up after five tries
 	}
 	var b bulk
 	failures := 0
@@ -227,7 +226,7 @@ func (a *author) read(r *request, status int, text []byte, err error) outcome {
 	return done
 }
 
-// cross lets a request run into a deadlock.
+// cross makes a request run into a deadlock.
 func (a *author) cross() {
 	a.s.t.Helper()
 	b := a.blocks[0]
@@ -240,7 +239,7 @@ func (a *author) cross() {
 	ended := make(chan struct{})
 	before := a.s.count(deadlocks)
 	r := a.about(b, update)
-	r.with = headers{"Idempotency-Key": r.mark} // sent until it is done
+	r.with = headers{"Idempotency-Key": r.mark} // so that it is sent until it is done
 	c.other = func() {
 		go func() {
 			a.do(a.s.t.Context(), r)

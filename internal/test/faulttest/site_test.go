@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // tests wait most of the time
+	if testing.Short() { // tests mostly wait
 		_ = flag.Set("test.parallel", "4")
 	}
 	testproc.Main(m)
@@ -28,22 +28,21 @@ const (
 	database      = "alds"
 )
 
-// site is one installation: a MariaDB, a Redis, and the processes that are
-// started on them.
+// site is an installation: a MariaDB, a Redis, and the processes that use them.
 type site struct {
 	t       *testing.T
 	env     []string
 	mariadb *testdb.Own
 	redis   *testdb.Own
 	mysql   string // DATABASE_URL
-	name    string // of the database
-	clock   bool   // the processes have the clock of setClock
+	name    string // name of the database
+	clock   bool   // the processes use the clock of setClock
 	base    string // http://host:port/instance
 	logs    *testproc.Log
-	db      *db.DB // for looking from outside
+	db      *db.DB // direct connection of the test
 }
 
-// newSite makes an empty installation with a current schema.
+// newSite makes an empty installation with the current schema on a new MariaDB.
 func newSite(t *testing.T, settings ...string) *site {
 	t.Helper()
 	own := testdb.OwnMySQL(t)
@@ -52,7 +51,7 @@ func newSite(t *testing.T, settings ...string) *site {
 	return s
 }
 
-// newSiteOn is newSite on a server that stays.
+// newSiteOn is newSite on a server that exists and that the test cannot restart.
 func newSiteOn(t *testing.T, server, name string, settings ...string) *site {
 	t.Helper()
 	addr := testproc.FreeAddr(t)
@@ -86,7 +85,7 @@ func (s *site) createDatabase(server string) {
 	}
 }
 
-// start runs a command until the test ends or it is killed.
+// start starts a command. It runs until it ends, is killed, or the test ends.
 func (s *site) start(name string, args ...string) *testproc.Process {
 	s.t.Helper()
 	return testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.logs}, name, args...)
@@ -102,8 +101,8 @@ func (s *site) startAPI() *testproc.Process {
 	return p
 }
 
-// startBeside starts a worker or scheduler and waits until it is ready: one that
-// finds no database at its start waits for it.
+// startBeside starts a process and waits until it is ready. A process waits for the database if the
+// database is down at its start.
 func (s *site) startBeside(name string) *testproc.Process {
 	s.t.Helper()
 	admin := testproc.FreeAddr(s.t)
@@ -114,8 +113,7 @@ func (s *site) startBeside(name string) *testproc.Process {
 	return p
 }
 
-// startAt starts a command whose metrics and health can be asked for at an
-// address.
+// startAt starts a command that serves its metrics and health at the address admin.
 func (s *site) startAt(admin, name string) *testproc.Process {
 	s.t.Helper()
 	env := s.env
@@ -124,15 +122,14 @@ func (s *site) startAt(admin, name string) *testproc.Process {
 	return s.start(name)
 }
 
-// sound runs api check, which reads the whole database and fails for every
-// place where it disagrees with itself.
+// sound runs api check, which reads the whole database and fails if it finds a fault.
 func (s *site) sound() {
 	s.t.Helper()
 	s.start("api", "check").Wait()
 }
 
-// patiently tries something that a server which has just come back may refuse
-// for the moment.
+// patiently repeats try while it returns a Transient error, for example because a server has just
+// restarted.
 func (s *site) patiently(what string, try func() error) {
 	s.t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); ; time.Sleep(50 * time.Millisecond) {
@@ -146,14 +143,15 @@ func (s *site) patiently(what string, try func() error) {
 	}
 }
 
-// count asks the database for one number.
+// count returns the number that a query selects.
 func (s *site) count(query string, args ...any) (n int) {
 	s.t.Helper()
 	s.patiently(query, func() error { return s.db.QueryRow(s.t.Context(), query, args...).Scan(&n) })
 	return n
 }
 
-// each scans the rows of a query; scan starts anew when begin is called.
+// each calls scan for the rows of a query. It calls begin before each try, so that scan can drop earlier
+// rows.
 func (s *site) each(query string, begin func(), scan func(rows *db.Rows) error, args ...any) {
 	s.t.Helper()
 	s.patiently(query, func() error {

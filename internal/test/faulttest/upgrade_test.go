@@ -19,10 +19,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// later returns the release n minor numbers behind this one.
+// later returns the number of the release that is n minor versions after this one.
 func later(n int64) string { return release.Of(release.Rank(release.Number) + n*release.Rank("0.1.0")) }
 
-// edit replaces a text that a file of this tree has once.
+// edit returns a source file with one text replaced. The text must occur exactly once.
 func edit(t *testing.T, file, text, by string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../../..", file))
@@ -35,9 +35,10 @@ func edit(t *testing.T, file, text, by string) string {
 	return strings.Replace(string(b), text, by, 1)
 }
 
-// newRelease builds a release that follows this one: with a number, and migrations that
-// each add a column to audit and say which release is the oldest that works with them.
-// It has an attribute and a value of a list that this one does not know.
+// newRelease builds a release that follows this one and returns the folder of its commands. It has one
+// migration for each element of oldest, which adds a column to audit. The element is the oldest release
+// that works with the migration. The release also has an attribute and a list value that this one does not
+// know.
 func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	t.Helper()
 	named := "var oldest = map[int]string{"
@@ -57,8 +58,7 @@ func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	return testproc.BuildWith(t, files, "api", "worker", "scheduler")
 }
 
-// rolled is an installation behind a balancer, whose processes are of one release or of
-// two.
+// rolled is an installation behind a load balancer. Its processes are of one release or of two.
 type rolled struct {
 	*site
 	balancer *balancer
@@ -72,7 +72,7 @@ type rolledAPI struct {
 	admin string
 }
 
-// run starts a command of the release in a folder; "" is this one.
+// run starts a command of the release in a folder; "": this release.
 func (s *rolled) run(dir string, log io.Writer, env []string, name string, args ...string) *testproc.Process {
 	s.t.Helper()
 	return testproc.Start(s.t, testproc.Options{Dir: dir, Env: slices.Concat(s.env, env), Log: log}, name, args...)
@@ -86,7 +86,7 @@ func (s *rolled) startAPI(n int, dir string) {
 	s.mustBe(admin, http.StatusOK, "api")
 	s.apis[n] = &rolledAPI{p, s.balancer.add(s.t, addr, admin), admin}
 	for !s.apis[n].ready.Load() {
-		time.Sleep(time.Millisecond) // until it has been probed
+		time.Sleep(time.Millisecond) // until the balancer has probed it
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *rolled) mustBe(admin string, status int, name string) {
 	}
 }
 
-// replaceAPI stops an api in order, and starts one of a release in its place.
+// replaceAPI stops an api with SIGTERM and starts an api of another release in its place.
 func (s *rolled) replaceAPI(n int, dir string) {
 	s.t.Helper()
 	s.apis[n].Stop()
@@ -105,7 +105,7 @@ func (s *rolled) replaceAPI(n int, dir string) {
 	s.startAPI(n, dir)
 }
 
-// replaceBeside does so with the worker or scheduler; the first is only started.
+// replaceBeside replaces the worker or scheduler. If it does not run yet, it is only started.
 func (s *rolled) replaceBeside(name, dir string) {
 	s.t.Helper()
 	if p := s.beside[name]; p != nil {
@@ -116,7 +116,7 @@ func (s *rolled) replaceBeside(name, dir string) {
 	s.mustBe(admin, http.StatusOK, name)
 }
 
-// rollAPIs replaces the apis by those of a release, one after another.
+// rollAPIs replaces the apis with those of a release, one after another.
 func (s *rolled) rollAPIs(dir string, l *load) {
 	s.t.Helper()
 	for n := range s.apis {
@@ -125,7 +125,7 @@ func (s *rolled) rollAPIs(dir string, l *load) {
 	}
 }
 
-// rollBeside does so with the worker and the scheduler.
+// rollBeside replaces the worker and the scheduler with those of a release.
 func (s *rolled) rollBeside(dir string, l *load) {
 	s.t.Helper()
 	for _, name := range []string{"worker", "scheduler"} {
@@ -134,7 +134,7 @@ func (s *rolled) rollBeside(dir string, l *load) {
 	}
 }
 
-// said runs a command that ends, and returns its status and what it said.
+// said runs an api command until it ends, and returns its status and output.
 func (s *rolled) said(dir string, args ...string) (status int, text string) {
 	s.t.Helper()
 	log := &testproc.Log{}
@@ -143,7 +143,7 @@ func (s *rolled) said(dir string, args ...string) (status int, text string) {
 	return status, p.Out.String() + log.String()
 }
 
-// migrate runs the migrate of a release while the apis that run stay ready.
+// migrate runs the migrations of a release. The running apis must stay ready.
 func (s *rolled) migrate(dir, want string) {
 	s.t.Helper()
 	for i, args := range [][]string{{"migrate", "--check"}, {"migrate"}} {
@@ -186,12 +186,12 @@ func newRolled(t *testing.T) *rolled {
 	return s
 }
 
-// load is what clients do meanwhile: they make stories, change them and read.
+// load is the requests of clients during the test: they create, change and read stories.
 type load struct {
 	mu      sync.Mutex
 	sent    int
 	failed  []string
-	created map[string]bool // Oids that were answered
+	created map[string]bool // Oids of stories in answers
 }
 
 func (s *rolled) load(ctx context.Context, project string) (l *load, wait func()) {
@@ -222,7 +222,7 @@ func (s *rolled) load(ctx context.Context, project string) (l *load, wait func()
 	return l, all.Wait
 }
 
-// first is the Oid of the asset that was made, without its moment.
+// first returns the Oid of the first created asset, without its moment.
 func (b *bulk) first() string {
 	if len(b.AssetsCreated.OIDTokens) == 0 {
 		return ""
@@ -264,9 +264,9 @@ func (l *load) await(t *testing.T, n int) {
 	}
 }
 
-// TestUpgradeAndRollback brings an installation to the next release and back while
-// clients work: no request fails, what was answered is there, and every change is
-// delivered. Then a release comes that this one does not work with.
+// TestUpgradeAndRollback upgrades an installation to the next release and back while clients work. No
+// request may fail, acknowledged stories must exist, and every change must be delivered. Then it installs a
+// release that does not work with this one.
 func TestUpgradeAndRollback(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: builds two other releases, and rolls an installation to one of them and back under load")
@@ -284,7 +284,7 @@ func TestUpgradeAndRollback(t *testing.T) {
 
 	s.migrate(next, "afterwards "+release.Number+" and later work with the database\nprocesses that run now: 4; all go on")
 	l.await(t, 200)
-	s.replaceAPI(0, "") // one of this release starts on the schema of the next one
+	s.replaceAPI(0, "") // an api of this release starts on the schema of the next release
 	s.rollBeside(next, l)
 	s.rollAPIs(next, l)
 	kept := s.keepsWhatItDoesNotKnow(project)
@@ -303,9 +303,9 @@ func TestUpgradeAndRollback(t *testing.T) {
 	s.refusesWhatBreaks(breaking)
 }
 
-// keepsWhatItDoesNotKnow makes a story with an attribute that only the next release
-// has. The returned function lets this one change it: both values are there then, and
-// so are the rows of the next release.
+// keepsWhatItDoesNotKnow creates a story with an attribute that only the next release has. The returned
+// function changes another attribute with this release. Afterwards both values and the rows of the next
+// release must exist.
 func (s *rolled) keepsWhatItDoesNotKnow(project string) func() {
 	s.t.Helper()
 	var made bulk
@@ -328,8 +328,8 @@ func (s *rolled) keepsWhatItDoesNotKnow(project string) func() {
 	}
 }
 
-// nothingIsLost holds what was answered and delivered against the database, and lets the
-// newest release check it, which knows all that is there.
+// nothingIsLost compares answers and deliveries with the database. Then the newest release checks the
+// database, because only it knows all attributes.
 func (s *rolled) nothingIsLost(l *load, b *book, newest string) {
 	s.t.Helper()
 	wanted := s.versions(false)
@@ -351,8 +351,8 @@ func (s *rolled) nothingIsLost(l *load, b *book, newest string) {
 	}
 }
 
-// refusesWhatBreaks brings a release with which this one does not work: the check says
-// so before, and afterwards what runs is not ready and does not start.
+// refusesWhatBreaks migrates to a release that does not work with this one. migrate --check must report
+// that before. Afterwards running processes must not be ready, and new ones must not start.
 func (s *rolled) refusesWhatBreaks(breaking string) {
 	s.t.Helper()
 	refusal := "the oldest release that works with it is " + later(2) + " (schema migration 9002_next); this is " + release.Number
