@@ -13,11 +13,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// hard is a password with all that an address, a shell and a file of variables could
-// take for something else.
+// hard is a password with characters that are special in a URL, in a shell and in an environment file.
 const hard = `p@:/#?%$x "y" &z`
 
-// composed is as much of a compose file, as compose prints it, as is checked here.
+// composed is the part of compose's output that the test checks.
 type composed struct {
 	Services map[string]struct {
 		Environment     map[string]string
@@ -27,8 +26,8 @@ type composed struct {
 	}
 }
 
-// TestCompose: the file is valid for the compose of before and for that of today, and
-// both put a hard password where it belongs, unchanged.
+// TestCompose checks that docker-compose version 1 and the library of the current compose both accept the
+// file, and that both pass a difficult password unchanged.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -51,13 +50,12 @@ func TestCompose(t *testing.T) {
 	})
 }
 
-// formats builds the program that reads files by the libraries of those that will read
-// them. Where its modules cannot be had the test is skipped, or fails with
-// REQUIRE_SERVICES=1.
+// formats builds the program that parses deployment files with the libraries of their consumers. If its
+// modules cannot be downloaded, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func formats(t *testing.T) (program string) {
 	t.Helper()
 	testdb.Runs(t, "go", "-C", "formats", "mod", "download")
-	shared, release, err := testdb.Keep("formats") // where it is found done the next time
+	shared, release, err := testdb.Keep("formats") // the next run finds the program here
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +78,7 @@ func checkComposed(t *testing.T, text string) {
 	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	unescaped := func(s string) string { return strings.ReplaceAll(s, "$$", "$") } // as it is printed
+	unescaped := func(s string) string { return strings.ReplaceAll(s, "$$", "$") } // compose prints $ as $$
 	for _, name := range []string{"migrate", "api", "worker", "scheduler"} {
 		s := c.Services[name]
 		if got := unescaped(s.Environment["ALDS_DATABASE_PASSWORD"]); got != hard {
@@ -109,8 +107,8 @@ func checkComposed(t *testing.T, text string) {
 	}
 }
 
-// TestDockerignore: of a folder in which somebody works, the image is built from what git
-// has, and from nothing else: no data and no secret.
+// TestDockerignore checks that the image is built only from files that git tracks: .dockerignore must
+// exclude the same files as .gitignore, so that no data and no secret gets into the image.
 func TestDockerignore(t *testing.T) {
 	var want []string
 	for _, line := range linesOf(t, ".gitignore") {
@@ -125,7 +123,7 @@ func TestDockerignore(t *testing.T) {
 	}
 }
 
-// linesOf are the lines of a file that are no comment.
+// linesOf returns the lines of a file without comments and empty lines.
 func linesOf(t *testing.T, name string) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))

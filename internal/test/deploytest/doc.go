@@ -1,10 +1,8 @@
-// Package deploytest runs what stands in the repository for those who deploy alds, with
-// the programs that read it: the Procfile from a clean copy of the sources, the
-// configuration of the proxy, the compose file, the units of systemd and the manifests
-// of Kubernetes.
+// Package deploytest runs the files for deployments with the programs that read them: the Procfile from a
+// clean copy of the sources, the configuration of the proxy, the compose file, the systemd units and the
+// Kubernetes manifests.
 //
-// The proxies of docs/proxies.md stand in front of two apis, with their files of
-// deploy/proxies as they are but for addresses and certificates: what alds uses as the
-// client's address, how bodies and answers pass, and what a client sees while an api is
-// replaced (front_test.go, proxies_test.go).
+// The proxies of docs/proxies.md run in front of two apis, with their files from deploy/proxies. Only
+// addresses and certificates are replaced. The tests check the client address that alds sees, how bodies
+// and answers pass, and what clients see while an api is replaced (front_test.go, proxies_test.go).
 package deploytest

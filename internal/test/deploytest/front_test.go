@@ -22,10 +22,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// Addresses of the apis, whose ports are the same.
+// Addresses of the two apis. Both use the same ports.
 const left, right = "127.0.0.4", "127.0.0.5"
 
-// site is two apis, in front of which proxies stand.
+// site is an installation of two apis, in front of which proxies run.
 type site struct {
 	t           *testing.T
 	env         []string
@@ -52,7 +52,7 @@ func newSite(t *testing.T) *site {
 
 func portOf(addr string) string { return addr[strings.LastIndex(addr, ":")+1:] }
 
-// start starts an api, and waits until it is ready.
+// start starts an api and waits until it is ready.
 func (s *site) start(host string) {
 	s.t.Helper()
 	env := slices.Concat(s.env, []string{"ALDS_ADDR=" + net.JoinHostPort(host, s.port), "ALDS_ADMIN_ADDR=" + net.JoinHostPort(host, s.admin)})
@@ -62,15 +62,15 @@ func (s *site) start(host string) {
 	}
 }
 
-// front is a proxy that runs.
+// front is a running proxy.
 type front struct {
 	proxy
-	base, plain string // with TLS and without
+	base, plain string // URLs with TLS and without
 	client      http.Client
 	authorities *x509.CertPool
 }
 
-// behind starts a proxy with its file of deploy/proxies.
+// behind starts a proxy with its file from deploy/proxies.
 func (s *site) behind(t *testing.T, p proxy) *front {
 	t.Helper()
 	testdb.Runs(t, p.version...)
@@ -91,8 +91,8 @@ func (s *site) behind(t *testing.T, p proxy) *front {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)                          // which ends the workers of nginx, too
-		time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() }) // Caddy waits for connections
+		_ = cmd.Process.Signal(syscall.SIGTERM)                          // also ends the workers of nginx
+		time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() }) // Caddy waits for open connections
 		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("the end of the proxy's log:\n%s\nof the apis':\n%s", log, s.log)
@@ -111,7 +111,7 @@ func (s *site) behind(t *testing.T, p proxy) *front {
 	}
 }
 
-// from is a client with an address of its own, which follows no redirect.
+// from returns a client that connects from an address and follows no redirect.
 func (f *front) from(address string) *http.Client {
 	dial := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{
@@ -123,7 +123,7 @@ func (f *front) from(address string) *http.Client {
 	}
 }
 
-// ask sends a request of the administrator unless header says otherwise.
+// ask sends a request as the administrator. Entries of header replace the default headers.
 func (f *front) ask(ctx context.Context, c *http.Client, method, path, body string, header map[string]string) (status int, answer string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, f.base+path, strings.NewReader(body))
 	if err != nil {

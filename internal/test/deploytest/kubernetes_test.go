@@ -24,7 +24,7 @@ import (
 
 const manifests = root + "/deploy/kubernetes"
 
-// manifest is as much of an object of Kubernetes as is checked here.
+// manifest is the part of a Kubernetes object that the test checks.
 type manifest struct {
 	Kind       string
 	Metadata   struct{ Name string }
@@ -32,7 +32,7 @@ type manifest struct {
 	StringData map[string]string `yaml:"stringData"`
 	Spec       struct {
 		Replicas int
-		Selector map[string]any // of a service: labels
+		Selector map[string]any // of a Service: labels
 		Ports    []struct {
 			TargetPort string `yaml:"targetPort"`
 		}
@@ -91,7 +91,7 @@ func (c container) port(name string) string {
 	return ""
 }
 
-// applied are the files of manifests in the order in which docs/deploy.md applies them.
+// applied are the files of the manifests in the order in which docs/deploy.md applies them.
 var applied = []string{"config.yaml", "secret.example.yaml", "migrate.yaml", "api.yaml", "worker.yaml", "scheduler.yaml"}
 
 func objects(t *testing.T) (all []manifest) {
@@ -120,8 +120,8 @@ func objects(t *testing.T) (all []manifest) {
 	return all
 }
 
-// TestManifests: Kubernetes knows every field of the manifests, they fit together, and
-// each process may do as little as it needs.
+// TestManifests checks that Kubernetes knows every field of the manifests, that the objects fit together,
+// and that each container has only the rights that it needs.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -147,13 +147,13 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfManifests: while each pod is there twice, as during an update, all of them
-// have fewer connections than a server allows by default.
+// TestConnectionsOfManifests checks that the pods open fewer connections than a database server allows by
+// default, even when each pod exists twice during an update.
 func TestConnectionsOfManifests(t *testing.T) {
 	t.Parallel()
 	const (
 		allowed = 151
-		apart   = 3 // connections of a process that are in no pool of db.Pools: two that end statements, one for readiness
+		apart   = 3 // connections of a process outside the pools of db.Pools: two that end statements, and one for readiness
 	)
 	processes, conns := 0, 0
 	for _, m := range objects(t) {
@@ -203,8 +203,8 @@ func (m manifest) checkPod(t *testing.T) {
 	}
 }
 
-// isSelected fails the test where a deployment has no selector of its pods, where several
-// replicas may be evicted at once, and where the service leads to no port.
+// isSelected fails the test if a deployment does not select its pods, if several of its replicas may be
+// evicted at once, or if the service does not forward to its port.
 func (m manifest) isSelected(t *testing.T, all []manifest) {
 	t.Helper()
 	name, labels := m.Metadata.Name, m.Spec.Template.Metadata.Labels
@@ -231,7 +231,7 @@ func (m manifest) isSelected(t *testing.T, all []manifest) {
 	}
 }
 
-// selects reports whether a selector is there and has no other labels.
+// selects reports whether a selector is not empty and matches the labels.
 func selects(selector any, labels map[string]string) bool {
 	wanted, _ := selector.(map[string]any)
 	for name, value := range wanted {
@@ -251,8 +251,8 @@ func defaultOf(setting string) string {
 	return ""
 }
 
-// TestManifestsRun: the containers' commands, with what their maps and secrets give them,
-// are a service.
+// TestManifestsRun starts the processes with the commands of the containers and with the settings of their
+// config maps and secrets. Together they must work as a service.
 func TestManifestsRun(t *testing.T) {
 	t.Parallel()
 	all := objects(t)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// names is a server of DNS that knows the addresses of one name, as Docker's does for
-// the containers of a service.
+// names is a DNS server that resolves a single name, as Docker's DNS server does for the containers of a
+// service.
 type names struct {
 	addr string
 	name string

@@ -18,23 +18,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // where Debian has proxies
+	_ = os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // where Debian installs proxies
 	flag.Parse()
-	if testing.Short() { // tests wait most of the time
+	if testing.Short() { // tests mostly wait
 		_ = flag.Set("test.parallel", "4")
 	}
 	testproc.Main(m)
 }
 
-// root is the repository as seen from this package.
+// root is the repository, relative to this package.
 const root = "../../.."
 
 const password = "a password for a deployment"
 
-// TestProcfile: from a clean copy of the sources, `make build` and the lines of the
-// Procfile in their order are all that a platform has to run: the release brings the
-// schema up to date, web listens on PORT, and worker and scheduler run beside it. The
-// short form takes programs that are built.
+// TestProcfile runs `make build` in a clean copy of the sources, and then the lines of the Procfile in
+// their order, as a platform does. The release process must update the schema, web must listen on PORT, and
+// the worker and the scheduler must run. The short form uses programs that are already built.
 func TestProcfile(t *testing.T) {
 	t.Parallel()
 	var dir string
@@ -96,7 +95,7 @@ func namesOf(lines []procfileLine) func(func(string) bool) {
 	}
 }
 
-// rolesThatRun are the roles of the processes that say that they run.
+// rolesThatRun returns the roles of the running processes according to api/system.
 func rolesThatRun(t *testing.T, base string) (roles []string) {
 	t.Helper()
 	var system struct {
@@ -114,7 +113,7 @@ func rolesThatRun(t *testing.T, base string) (roles []string) {
 	return slices.Compact(roles)
 }
 
-// ask sends a request of the administrator, which must succeed, and returns the answer.
+// ask sends a request as the administrator and returns the answer. The request must succeed.
 func ask(t *testing.T, method, url, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -135,7 +134,7 @@ func ask(t *testing.T, method, url, body string) string {
 	return string(text)
 }
 
-// builtCopy has the Procfile and the programs that tests start.
+// builtCopy returns a folder with the Procfile and the programs that are already built.
 func builtCopy(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -152,7 +151,7 @@ func builtCopy(t *testing.T) (dir string) {
 	return dir
 }
 
-// cleanCopy copies what git has of the sources, or would take: nothing that was built.
+// cleanCopy copies the files that git tracks or would add, without build results.
 func cleanCopy(t *testing.T) (dir string) {
 	t.Helper()
 	testdb.Runs(t, "git", "-C", root, "rev-parse")
@@ -165,7 +164,7 @@ func cleanCopy(t *testing.T) (dir string) {
 	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // removed, and not committed yet
+			continue // deleted but not committed yet
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700)
@@ -180,7 +179,7 @@ func cleanCopy(t *testing.T) (dir string) {
 	return dir
 }
 
-// run runs a command that ends by itself, and has to succeed.
+// run runs a command until it ends, and returns its output. The command must succeed.
 func run(t *testing.T, dir string, env []string, command ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // the test's own
@@ -192,7 +191,7 @@ func run(t *testing.T, dir string, env []string, command ...string) string {
 	return string(out)
 }
 
-// begin starts a command that runs until the test ends, and has to end in order.
+// begin starts a command that runs until the end of the test. It must then stop without an error.
 func begin(t *testing.T, dir string, env []string, log io.Writer, command string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "exec "+command) //nolint:gosec,noctx // a line of the Procfile, ended below

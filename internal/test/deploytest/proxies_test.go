@@ -19,18 +19,18 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// neighbour is the address of a client; a proxy has 127.0.0.1.
+// neighbour is the address of another client. The proxy has 127.0.0.1.
 const neighbour = "127.0.0.3"
 
-// proxy is one of docs/proxies.md.
+// proxy is a proxy of docs/proxies.md.
 type proxy struct {
 	name, file   string
-	stranger     string // the address of a client that guesses passwords
-	keepsRefusal bool   // until a client goes on sending its body
-	mayLose      int64  // requests while an api ends: on a connection that it had not taken when it ended
+	stranger     string // address of a client that guesses passwords
+	keepsRefusal bool   // holds back a refusal until the client has sent its whole body
+	mayLose      int64  // requests that may fail while an api ends: the api closed their connection before it read them
 	version, run []string
-	replace      func(secure, plain string) []string // pairs: where it listens
-	around       func(dir, text string) string       // what else the file needs
+	replace      func(secure, plain string) []string // pairs: an address in the file, and that of the test
+	around       func(dir, text string) string       // adds settings that a test needs to the text
 }
 
 var proxies = []proxy{
@@ -65,7 +65,7 @@ var proxies = []proxy{
 	},
 }
 
-// TestProxies: what docs/proxies.md says of each.
+// TestProxies checks what docs/proxies.md says about each proxy.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -74,7 +74,7 @@ func TestProxies(t *testing.T) {
 		f := s.behind(t, p)
 		fronts = append(fronts, f)
 		t.Run(p.name, func(t *testing.T) {
-			if p.name != "Caddy" { // whose redirect is its own, at port 80
+			if p.name != "Caddy" { // Caddy redirects without configuration, at port 80
 				f.redirects(t)
 			}
 			f.clientsHaveTheirAddress(t, p.stranger)
@@ -101,14 +101,14 @@ func (f *front) redirects(t *testing.T) {
 	}
 }
 
-// clientsHaveTheirAddress: wrong passwords slow down the address from which they come,
-// whatever it says in X-Forwarded-For, and no other; the audit has that address.
+// clientsHaveTheirAddress checks that wrong passwords slow down only the address from which they come.
+// X-Forwarded-For of the client must have no effect. The audit must have the client's address.
 func (f *front) clientsHaveTheirAddress(t *testing.T, stranger string) {
 	t.Helper()
 	attacker := f.from(stranger)
 	var slowed atomic.Bool
 	var all sync.WaitGroup
-	for n := range 40 { // at once: one after the other they would be delayed and not refused
+	for n := range 40 { // at once, because one after the other they would be delayed and not refused
 		all.Go(func() {
 			wrong := "Basic " + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "admin:wrong %d", n))
 			h := map[string]string{"Authorization": wrong, "X-Forwarded-For": fmt.Sprintf("192.0.2.%d", n)}
@@ -138,8 +138,8 @@ func (f *front) clientsHaveTheirAddress(t *testing.T, stranger string) {
 	}
 }
 
-// bodiesPassAsTheyCome: a request without login is refused before its body has come, and
-// one of twenty megabytes is taken.
+// bodiesPassAsTheyCome checks that a request without a login is refused before its body has arrived, and
+// that a body of more than ten MiB is accepted.
 func (f *front) bodiesPassAsTheyCome(t *testing.T, keepsRefusal bool) {
 	t.Helper()
 	text := `{"AssetType": "Story", "Scope": "Scope:0", "Name": "large", "Description": "` + strings.Repeat("words ", 2<<20) + `"}`
@@ -158,7 +158,7 @@ func (f *front) bodiesPassAsTheyCome(t *testing.T, keepsRefusal bool) {
 		t.Fatal(err)
 	}
 	req.ContentLength = 60 << 20
-	go func() { _, _ = end.Write([]byte(strings.Repeat(" ", 64<<10))) }() // and nothing more
+	go func() { _, _ = end.Write([]byte(strings.Repeat(" ", 64<<10))) }() // and no more
 	res, err := f.client.Do(req)
 	if err != nil {
 		t.Fatalf("a body that does not come, without login: %v", err)
@@ -169,7 +169,7 @@ func (f *front) bodiesPassAsTheyCome(t *testing.T, keepsRefusal bool) {
 	}
 }
 
-// answersPassAsTheyCome: an event of the live feed comes while the answer goes on.
+// answersPassAsTheyCome checks that an event of the live feed arrives while the answer goes on.
 func (f *front) answersPassAsTheyCome(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testproc.AnswersIn)
@@ -198,13 +198,13 @@ func (f *front) answersPassAsTheyCome(t *testing.T) {
 	t.Errorf("the change did not come while the feed was open: %v", lines.Err())
 }
 
-// requests are those of a load by one proxy.
+// requests counts the requests of a load through one proxy.
 type requests struct {
 	answered, failed atomic.Int64
-	last             atomic.Value // a failure
+	last             atomic.Value // the last failure
 }
 
-// ask sends one request after another.
+// ask sends one request after another until ctx ends.
 func (l *requests) ask(ctx context.Context, t *testing.T, f *front) {
 	for ctx.Err() == nil {
 		status, _, err := f.ask(t.Context(), &f.client, http.MethodPost, "/query.v1", `{"from": "Scope", "select": ["Name"]}`, nil)
@@ -217,8 +217,8 @@ func (l *requests) ask(ctx context.Context, t *testing.T, f *front) {
 	}
 }
 
-// isReplaced: while an api is told to end, ends and another takes its place, every
-// request is answered, by the other one, but for those that a proxy may lose.
+// isReplaced stops an api and starts it again under load. The other api must answer every request, except
+// for the few that a proxy may lose.
 func (s *site) isReplaced(fronts []*front) {
 	s.t.Helper()
 	ctx, stop := context.WithCancel(s.t.Context())
@@ -253,7 +253,7 @@ func (s *site) isReplaced(fronts []*front) {
 	}
 }
 
-// more waits until so many requests more were answered.
+// more waits until n more requests are answered.
 func more(t *testing.T, answered *atomic.Int64, n int64) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -20,17 +20,17 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// The addresses of two apis, which have the same ports, as two containers have.
+// The addresses of two apis. They have the same ports, as two containers have.
 const (
 	one = "127.0.0.2"
 	two = "127.0.0.3"
 )
 
-// behind are apis behind the proxy of docker-compose.yml.
+// behind is an installation with apis behind the proxy of docker-compose.yml.
 type behind struct {
 	t           *testing.T
-	base        string // by the proxy
-	port, admin string // of every api
+	base        string // URL through the proxy
+	port, admin string // ports of every api
 	names       *names
 	env         []string
 	log         *testproc.Log
@@ -75,7 +75,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// configuration is the file of the repository with the addresses of this test.
+// configuration returns the file of the repository with the addresses of the test.
 func (b *behind) configuration(at string) string {
 	b.t.Helper()
 	file, err := os.ReadFile(filepath.Join(root, "deploy/compose/haproxy.cfg"))
@@ -92,7 +92,7 @@ func (b *behind) configuration(at string) string {
 	return text
 }
 
-// start starts an api and lets the name lead to hosts, where that one is.
+// start starts an api on a host and lets the name resolve to hosts, which include that host.
 func (b *behind) start(host string, hosts ...string) *testproc.Process {
 	b.t.Helper()
 	env := slices.Concat(b.env, []string{"ALDS_ADDR=" + host + ":" + b.port, "ALDS_ADMIN_ADDR=" + host + ":" + b.admin})
@@ -104,7 +104,7 @@ func (b *behind) start(host string, hosts ...string) *testproc.Process {
 	return p
 }
 
-// takes waits until an api has been given a request by the proxy.
+// takes waits until an api has received a request from the proxy.
 func (b *behind) takes(host string) {
 	b.t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); time.Now().Before(until); <-time.After(20 * time.Millisecond) {
@@ -124,17 +124,16 @@ func (b *behind) takes(host string) {
 	b.t.Fatalf("the api at %s gets no request", host)
 }
 
-// load is requests by several clients.
+// load counts the requests of several clients.
 type load struct {
-	reads, writes             atomic.Int64 // that were answered
+	reads, writes             atomic.Int64 // answered requests
 	failedReads, failedWrites atomic.Int64
-	last                      atomic.Value // a failure
+	last                      atomic.Value // the last failure
 }
 
 const clients = 8
 
-// during keeps the clients busy while something happens, and some hundred requests
-// longer.
+// during keeps the clients busy while what runs, and for some hundred requests longer.
 func (b *behind) during(what func()) *load {
 	b.t.Helper()
 	l := &load{}
@@ -159,7 +158,7 @@ func (b *behind) during(what func()) *load {
 	return l
 }
 
-// more waits until so many requests more have been answered.
+// more waits until n more requests have been answered.
 func (l *load) more(b *behind, n int64) {
 	b.t.Helper()
 	begun := l.reads.Load() + l.writes.Load()
@@ -171,7 +170,7 @@ func (l *load) more(b *behind, n int64) {
 }
 
 func (l *load) send(b *behind, method, path, body string, answered, failed *atomic.Int64) {
-	req, err := http.NewRequest(method, b.base+path, strings.NewReader(body)) //nolint:noctx // it is let finish
+	req, err := http.NewRequest(method, b.base+path, strings.NewReader(body)) //nolint:noctx // requests must finish
 	if err != nil {
 		panic(err)
 	}
@@ -197,8 +196,8 @@ func (l *load) String() string {
 	return fmt.Sprintf("%d reads and %d writes answered, %d and %d failed, such as %v", l.reads.Load(), l.writes.Load(), l.failedReads.Load(), l.failedWrites.Load(), l.last.Load())
 }
 
-// TestProxy: an api that is added gets requests; one that is killed takes with it the
-// writes that it was executing and no read; one that ends in order takes nothing.
+// TestProxy checks three cases. A new api must get requests. A killed api may fail only the writes that it
+// was executing, and no read. An api that is stopped must fail nothing.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t)
@@ -233,8 +232,8 @@ func stories(t *testing.T, base string) int64 {
 	return int64(strings.Count(ask(t, http.MethodPost, base+"/query.v1", `{"from": "Story", "select": ["Number"]}`), `"Story:`))
 }
 
-// clientsHaveTheirAddress: what a client says of its address does not count, and that
-// of the proxy neither.
+// clientsHaveTheirAddress checks that the audit has the real address of a client: not the address that the
+// client claims, and not the address of the proxy.
 func (b *behind) clientsHaveTheirAddress() {
 	b.t.Helper()
 	const client = "127.0.0.9"

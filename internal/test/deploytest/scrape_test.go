@@ -17,11 +17,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// scrapeBlock is the configuration of Prometheus in the page.
+// scrapeBlock matches the Prometheus configuration in the page.
 var scrapeBlock = regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```")
 
-// TestMetricsToken: with the configuration of docs/deploy.md a Prometheus reads the
-// metrics of a service of which it reaches nothing but its own address.
+// TestMetricsToken checks that Prometheus can scrape a service with the configuration from docs/deploy.md,
+// only through the address of the interface.
 func TestMetricsToken(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "prometheus", "--version")
@@ -62,7 +62,7 @@ func TestMetricsToken(t *testing.T) {
 	}
 }
 
-// reads reports whether a Prometheus has series for an expression.
+// reads reports whether Prometheus has series for an expression.
 func reads(web, expression string) bool {
 	res, err := http.Get("http://" + web + "/api/v1/query?query=" + url.QueryEscape(expression)) //nolint:noctx // the test's own
 	if err != nil {

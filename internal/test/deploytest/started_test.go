@@ -15,16 +15,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// started is a process as a file for those who deploy starts it.
+// started is a process as a deployment file describes it.
 type started struct {
-	name     string            // that the file gives it
-	command  []string          // with the path of the program there
-	settings map[string]string // all that the file sets
-	grace    time.Duration     // after which it is killed
+	name     string            // name in the file
+	command  []string          // with the path of the program in the file
+	settings map[string]string // all settings in the file
+	grace    time.Duration     // time after which the process is killed
 }
 
-// check fails the test where the file names a program or setting that is none, and
-// where the process would be killed while it still may stop.
+// check fails the test if the file names an unknown program or setting, or if it kills the process before
+// its shutdown may end.
 func (s started) check(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(path.Join(root, "cmd", path.Base(s.command[0]), "main.go")); err != nil {
@@ -39,7 +39,7 @@ func (s started) check(t *testing.T) {
 			t.Errorf("%s sets %s, which is no setting", s.name, name)
 		}
 	}
-	if len(s.command) > 1 { // it ends by itself
+	if len(s.command) > 1 { // it ends without a signal
 		return
 	}
 	var needed time.Duration
@@ -62,7 +62,7 @@ func (s started) check(t *testing.T) {
 	}
 }
 
-// service is a database and a queue, with the settings that an operator fills in.
+// service returns the settings that an operator fills in, with a database and a Redis of the test.
 func service(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{
@@ -71,9 +71,9 @@ func service(t *testing.T) map[string]string {
 	}
 }
 
-// runAll runs processes as their file says, in its order: with its commands and its
-// settings, but for those that an operator fills in, and with addresses of this test.
-// Each that goes on becomes ready, the roles serve together, and all end in order.
+// runAll runs the processes of a file in their order, with their commands and settings. filled replaces the
+// settings that an operator fills in; addresses are those of the test. Each process that does not end must
+// become ready, the service must work, and all processes must stop on SIGTERM.
 func runAll(t *testing.T, all []started, filled map[string]string) {
 	t.Helper()
 	log := &testproc.Log{}
@@ -82,10 +82,10 @@ func runAll(t *testing.T, all []started, filled map[string]string) {
 	var roles []string
 	for _, s := range all {
 		settings := map[string]string{"ALDS_ADDR": addr, "ALDS_ADMIN_ADDR": testproc.FreeAddr(t)}
-		if testing.Short() { // nothing stands in front that would have to notice
+		if testing.Short() { // there is no proxy that would have to notice the shutdown
 			settings["ALDS_SHUTDOWN_DELAY"] = "100ms"
 		}
-		env := append(os.Environ(), "ALDS_DB_CONNS=12") // many processes share the server of the tests
+		env := append(os.Environ(), "ALDS_DB_CONNS=12") // many processes share the database server of the tests
 		for name, value := range s.settings {
 			if chosen, ok := filled[name]; ok {
 				value = chosen
@@ -118,7 +118,7 @@ func runAll(t *testing.T, all []started, filled map[string]string) {
 	ending.Wait()
 }
 
-// serves asks a service whether it writes, reads, and has all roles.
+// serves checks that a service writes, reads, and has processes of all roles.
 func serves(t *testing.T, base string, log *testproc.Log, roles []string) {
 	t.Helper()
 	if !testproc.Becomes(t.Context(), base+"/api/webhook", http.StatusUnauthorized) {

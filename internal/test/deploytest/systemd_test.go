@@ -13,11 +13,11 @@ import (
 
 const units = root + "/deploy/systemd"
 
-// most is the exposure that systemd may find in a unit, in tenths of its points: below
-// 20 it calls a service fine.
+// most is the highest exposure that systemd may report for a unit, in tenths of its points. Below 20
+// systemd rates a service as OK.
 const most = "15"
 
-// TestUnits: systemd understands every line of the units and finds them closed.
+// TestUnits checks that systemd accepts every line of the units and rates their sandboxing as good.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "systemd-analyze", "--version")
@@ -45,7 +45,8 @@ func TestUnits(t *testing.T) {
 	if len(files) != 5 {
 		t.Fatalf("the units are %v", files)
 	}
-	// what is not understood is told, and no failure; units of this machine are read, too
+	// systemd-analyze prints unknown lines but does not fail. It also prints lines about other units of
+	// this machine.
 	for line := range strings.Lines(run(t, dir, os.Environ(), append([]string{"systemd-analyze", "verify"}, files...)...)) {
 		if strings.Contains(line, "alds") || strings.Contains(line, dir) {
 			t.Errorf("systemd-analyze verify: %s", line)
@@ -56,8 +57,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsRun: the commands of the units, with the settings in them and those of the
-// example of /etc/alds/alds.env, are a service.
+// TestUnitsRun starts the processes with the commands of the units, and with the settings of the units and
+// of the example of /etc/alds/alds.env. Together they must work as a service.
 func TestUnitsRun(t *testing.T) {
 	t.Parallel()
 	files, filled := unitFiles(t), service(t)
@@ -78,7 +79,8 @@ func TestUnitsRun(t *testing.T) {
 	runAll(t, all, filled)
 }
 
-// TestStandaloneUnitRuns: so is the unit of standalone, with no setting but its own.
+// TestStandaloneUnitRuns does the same with the unit of standalone, without the settings of the example
+// file.
 func TestStandaloneUnitRuns(t *testing.T) {
 	t.Parallel()
 	u := parseUnit(t, "standalone", unitFiles(t)["alds-standalone.service"])
@@ -93,7 +95,7 @@ func TestStandaloneUnitRuns(t *testing.T) {
 	runAll(t, []started{u.started}, map[string]string{"ALDS_DATA_DIR": t.TempDir()})
 }
 
-// unitFiles are the files of units, by their paths in /etc/systemd/system.
+// unitFiles returns the texts of the unit files, by their paths below /etc/systemd/system.
 func unitFiles(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -117,15 +119,15 @@ func unitFiles(t *testing.T) map[string]string {
 	return all
 }
 
-// unit is what a file says of a process.
+// unit is the content of a unit file.
 type unit struct {
 	started
 	after, wants []string
 	state        string // StateDirectory
 }
 
-// parseUnit reads a unit. Its settings are its own and those of /etc/alds/alds.env, which
-// count more, as in systemd.
+// parseUnit reads a unit. Settings of the example file /etc/alds/alds.env replace those of the unit, as in
+// systemd.
 func parseUnit(t *testing.T, name, text string) unit {
 	t.Helper()
 	u := unit{started: started{name: name, settings: map[string]string{}, grace: 90 * time.Second}}
@@ -163,7 +165,7 @@ func parseUnit(t *testing.T, name, text string) unit {
 	return u
 }
 
-// exampleSettings are those of the example of /etc/alds/alds.env.
+// exampleSettings returns the settings of the example of /etc/alds/alds.env.
 func exampleSettings(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

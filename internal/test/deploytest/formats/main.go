@@ -1,10 +1,10 @@
-// Command formats reads files for those who deploy by the libraries of the programs
-// that will read them, and ends with 1 where they would refuse.
+// Command formats parses deployment files with the libraries of the programs that read them. It exits with
+// 1 if such a program would refuse a file.
 //
 //	formats compose ENV FILE      prints a compose file as compose understands it
-//	formats kubernetes FILE...    reads manifests: no field that is not known, none twice
+//	formats kubernetes FILE...    reads manifests and refuses unknown and duplicate fields
 //
-// It is a module of its own, so that alds does not need what a test of its files needs.
+// It is a separate module, so that alds does not depend on these libraries.
 package main
 
 import (
