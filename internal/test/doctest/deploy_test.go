@@ -9,14 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestDeploy: what deploytest runs from the files themselves is not run here again.
+// TestDeploy follows docs/deploy.md, except for the files that deploytest runs.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	const heroku, systemctl = "there is no platform here", "there is no systemd that runs here; deploytest runs the units' commands"
 	const docker, kubectl = "there is no Docker here; deploytest reads the file with both compose", "there is no cluster here; deploytest runs the manifests' commands"
 	machine := t.TempDir()
 	testdb.Runs(t, "make", "--version")
-	build := exec.CommandContext(t.Context(), "make", "build") // which may take longer than commands that follow each other
+	build := exec.CommandContext(t.Context(), "make", "build") // may take longer than the time limit of the shell
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("make build: %v\n%s", err, out)

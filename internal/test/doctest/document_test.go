@@ -10,25 +10,25 @@ import (
 	"testing"
 )
 
-// kind says what a command is written in.
+// kind is the language of a command.
 type kind int
 
 const (
 	ofShell   kind = iota
-	statement      // of SQL, run by who administers the database
-	request        // of the administrator to the service: GET api/system
+	statement      // SQL statement, run as the administrator of the database
+	request        // request to the service as the administrator, such as GET api/system
 	promQL
 )
 
-// command is a block of commands, or one in the text, of a document.
+// command is a block of commands, or a command in the text, of a document. line is one-based.
 type command struct {
 	kind kind
 	text string
 	line int
 }
 
-// inText finds, by kind, a command between backquotes in a line of text. A program, a
-// statement or a path that is only named has no argument.
+// inText matches a command between backquotes in a line of text, with one group for each kind. A program,
+// statement or path without arguments is only a name and does not match, except for make.
 var inText = regexp.MustCompile("`(?:" + strings.Join([]string{
 	ofShell: `((?:go run|go test|go tool|go install|bin/\w+|make|curl|docker|docker-compose|systemctl|kubectl|heroku|mysql|mysqldump|mariadb|mariadb-dump|` +
 		"sqlite3|redis-cli|openssl|asynq|git|gunzip|promtool|df|nginx|haproxy|caddy) [^`]+|make)",
@@ -37,8 +37,8 @@ var inText = regexp.MustCompile("`(?:" + strings.Join([]string{
 	promQL:    "((?:sum|max|min|count|rate|increase)(?: by)? ?\\([^`]+|alds_\\w+[{ ][^`]+|alds_\\w+ [=<>!]+ [^`]+)",
 }, "|") + ")`")
 
-// commandsOf returns the commands of a document in their order: blocks without a name
-// or named sh or sql, and commands in the text.
+// commandsOf returns the commands of a document in their order: blocks without a language or with sh or
+// sql, and commands in the text.
 func commandsOf(t *testing.T, path string) (all []command) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -46,7 +46,7 @@ func commandsOf(t *testing.T, path string) (all []command) {
 		t.Fatal(err)
 	}
 	var block *command
-	isShown := false // a block of something else
+	isShown := false // inside a block in another language
 	for i, line := range strings.Split(string(text), "\n") {
 		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
 		switch {
@@ -76,7 +76,7 @@ func commandsOf(t *testing.T, path string) (all []command) {
 	return all
 }
 
-// script is a command for the shell, of its functions where it is none.
+// script returns a command for the shell. Commands in other languages call functions of the test.
 func (c command) script() string {
 	text := strings.TrimRight(c.text, "\n")
 	switch c.kind {
@@ -90,29 +90,29 @@ func (c command) script() string {
 	return c.text
 }
 
-// row says what becomes of a command.
+// row describes how the test runs a command.
 type row struct {
-	begins string // its first words
-	not    string // why it is not run; empty: it is
-	lines  []row  // in place of what follows, what becomes of each line of a block
+	begins string // first words of the command
+	not    string // why it is not run; empty: it is run
+	lines  []row  // replaces the following fields: a row for each line of a block
 
 	before string // commands of the test before it
-	types  string // what its reader types
-	fails  bool   // it must
-	beside bool   // it runs on while the others run
-	name   string // of the function that runs it again
+	types  string // input that the reader types
+	fails  bool   // it must fail
+	beside bool   // it runs in the background while later commands run
+	name   string // name of a function that runs it again
 	after  string // commands of the test after it, such as a wait
-	prints string // expression that what it prints, up to the next command, must match
+	prints string // regular expression for the output up to the next command
 }
 
-// step is a command and what becomes of it.
+// step is a command and its row.
 type step struct {
 	path string
 	command
 	row
 }
 
-// steps puts each command and its row together.
+// steps combines each command of a document with its row.
 func steps(t *testing.T, path string, rows []row) (all []step) {
 	t.Helper()
 	commands := commandsOf(t, path)
@@ -140,7 +140,7 @@ func stepOf(t *testing.T, path string, c command, r row) step {
 	return step{path, c, r}
 }
 
-// stepsOfLines are those of the lines of a block that are no comments.
+// stepsOfLines combines each line of a block with its row. Comments have no row.
 func stepsOfLines(t *testing.T, path string, c command, r row) (all []step) {
 	t.Helper()
 	rows := r.lines

@@ -13,9 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// guidePrelude are functions for the tables of the guide. SCHEMA is the database of
-// statements, ADMIN the password of the administrator, FROM the address that a client
-// has.
+// guidePrelude are functions for the tables of the guide. SCHEMA is the database of SQL statements, ADMIN
+// the password of the administrator, FROM the source address of curl.
 const guidePrelude = `
 ADMIN=choose-another
 curl() { command curl -k ${FROM:+--interface $FROM} "$@"; }
@@ -36,7 +35,7 @@ again() { stop; start_roles; started; }
 value() { grep -oE "\"$1\": ?\"[^\"]*\"" | head -1 | sed -E 's/.*"([^"]*)"$/\1/'; }
 `
 
-// installation is what the guide puts up, and where.
+// installation is the installation that the guide creates, with its addresses and servers.
 type installation struct {
 	place
 
@@ -44,13 +43,13 @@ type installation struct {
 	mariadb, redis                                             *testdb.Own
 }
 
-// newInstallation has servers, a clone and addresses; the guide does the rest.
+// newInstallation prepares servers, a clone and addresses. The commands of the guide do the rest.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	i := &installation{
 		api: testproc.FreeAddr(t), apiAdmin: testproc.FreeAddr(t), worker: testproc.FreeAddr(t), scheduler: testproc.FreeAddr(t),
 		prometheus: testproc.FreeAddr(t), proxy: testproc.FreeAddr(t), plain: testproc.FreeAddr(t),
-		// what backups need, and what capacity.md asks for
+		// --log-bin is for backups; capacity.md requires the number of connections
 		mariadb: testdb.OwnMySQL(t, "--log-bin", "--max-connections=400"), redis: testdb.OwnRedis(t),
 	}
 	i.folder, i.prelude = clone(t), guidePrelude
@@ -72,7 +71,7 @@ func newInstallation(t *testing.T) *installation {
 	return i
 }
 
-// file writes a file beside the clone, whose name the shell knows by $BESIDE.
+// file writes a file next to the clone. Commands refer to it as ../name.
 func (i *installation) file(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(i.folder), name), []byte(text), 0o600); err != nil {
@@ -80,7 +79,7 @@ func (i *installation) file(t *testing.T, name, text string) {
 	}
 }
 
-// nginx is that of docs/proxies.md with the addresses of the test.
+// nginx writes the configuration of docs/proxies.md with the addresses of the test.
 func (i *installation) nginx(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(root + "/deploy/proxies/nginx.conf")
@@ -95,7 +94,7 @@ func (i *installation) nginx(t *testing.T) {
 		" client_body_temp_path "+beside+"; proxy_temp_path "+beside+"; fastcgi_temp_path "+beside+"; uwsgi_temp_path "+beside+"; scgi_temp_path "+beside+";\n"+server+"}\n")
 }
 
-// clone makes what git has of this tree, or would take: nothing that was built.
+// clone copies the files that git tracks or would add into a new repository, without build results.
 func clone(t *testing.T) (folder string) {
 	t.Helper()
 	testdb.Runs(t, "git", "-C", root, "rev-parse")
@@ -112,9 +111,8 @@ func clone(t *testing.T) (folder string) {
 	return folder
 }
 
-// TestGuide goes the way of a new operator: the guide, its lists, the pages for trouble
-// and for webhooks, on one installation that the first hour of the guide puts up in a
-// fresh clone.
+// TestGuide follows the path of a new operator: the guide, its lists, and the pages about troubleshooting
+// and webhooks, on one installation. The first part of the guide creates the installation in a fresh clone.
 func TestGuide(t *testing.T) {
 	var all []step
 	for _, d := range []struct {

@@ -8,10 +8,10 @@ const (
 	platform = "it needs a platform that is not here; deploytest runs the files for those"
 )
 
-// subscription makes one, of which $id is the id; its receiver prints what comes.
+// subscription creates a subscription and sets $id to its id.
 const subscription = `id=$(echo '{"webhookId": "done-stories", "url": "https://example.org/hooks/alds", "enabled": false, "eventTypes": [{"type": "AssetChanged", "from": "Story"}]}' | ask POST api/webhook | value id)`
 
-// operationsRows put the installation up; the other documents find it running.
+// operationsRows create the installation. The other documents use it.
 var operationsRows = []row{
 	{begins: "bin/api migrate", not: "a row of a table: what is run once per release"},
 	{begins: "docker compose up", not: platform},
@@ -67,7 +67,7 @@ var operationsRows = []row{
 	}},
 }
 
-// securityRows have clients at another address than the proxy's.
+// securityRows use a client address that differs from the proxy's.
 var securityRows = []row{
 	{begins: "go test", not: suite},
 	{
@@ -119,7 +119,7 @@ var troubleshootingRows = []row{
 	{begins: "bin/api check", prints: `the database agrees with itself`},
 }
 
-// withPrometheus are commands that start it, and wait for what it is asked for.
+// withPrometheus starts Prometheus and waits until it scrapes the three processes.
 const withPrometheus = `prometheus --config.file=../prometheus.yml --storage.tsdb.path=../prometheus --web.listen-address=$PROMETHEUS --log.level=error &
 until_ok has '=> 3' promtool query instant http://$PROMETHEUS 'sum(up)'`
 
@@ -141,7 +141,7 @@ var runbooksRows = []row{
 	{begins: "SHOW FULL PROCESSLIST", prints: `alds`},
 	{begins: "GET api/system", prints: `"slowQueries"`},
 	{begins: "redis-cli", prints: `PONG`},
-	{begins: "rate(alds_jobs"}, // of what has never failed there is no series
+	{begins: "rate(alds_jobs"}, // a counter that was never incremented has no series
 	{begins: "SHOW ENGINE", prints: `INNODB MONITOR OUTPUT`},
 	{begins: "GET api/webhook/<id>", prints: `"health"`},
 	{begins: "GET api/webhook/<id>", prints: `"health"`},

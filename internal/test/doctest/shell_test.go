@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// root is the repository.
+// root is the repository, relative to this package.
 const root = "../../.."
 
 // prelude are functions for the tables.
@@ -29,22 +29,22 @@ until_ok() { for _ in $(seq 600); do if "$@" >/dev/null 2>&1; then return; fi; s
 until_prints() { for _ in $(seq 600); do if grep -qE "$2" "$1" 2>/dev/null; then return; fi; sleep 0.1; done; echo "$1 lacks: $2"; cat "$1"; return 1; }
 `
 
-// place is where a reader types.
+// place is the environment of a reader's shell.
 type place struct {
-	folder  string   // root, or a fresh clone
+	folder  string   // the repository, or a fresh clone
 	env     []string // added to the environment
-	replace []string // pairs of what stands in a document and what the test has in its place
+	replace []string // pairs of a text in a document and its replacement in the test
 	prelude string   // more functions
 }
 
-// follow runs the commands of a document in one shell at the root and compares what
-// each prints.
+// follow runs the commands of a document in one shell at the root of the repository, and compares the
+// output of each.
 func follow(t *testing.T, path string, rows []row, env []string, replace ...string) {
 	t.Helper()
 	run(t, place{folder: root, env: env, replace: replace}, steps(t, path, rows))
 }
 
-// run runs steps in one shell and compares what each prints.
+// run runs steps in one shell and compares the output of each.
 func run(t *testing.T, p place, steps []step) {
 	t.Helper()
 	testdb.Runs(t, "bash", "--version")
@@ -81,7 +81,7 @@ func run(t *testing.T, p place, steps []step) {
 	}
 }
 
-// inShell is the step with what its row says.
+// inShell returns the shell commands of a step, according to its row.
 func (s step) inShell(i int, replaced *strings.Replacer) string {
 	text := replaced.Replace(s.script())
 	if s.name != "" {
@@ -99,7 +99,7 @@ func (s step) inShell(i int, replaced *strings.Replacer) string {
 	return text
 }
 
-// mark stands before the number of a command in what the shell prints.
+// mark precedes the number of a command in the output of the shell.
 const mark = "==== command "
 
 func ranAny(outputs map[string]string, from, to int) bool {
@@ -111,8 +111,8 @@ func ranAny(outputs map[string]string, from, to int) bool {
 	return false
 }
 
-// shell runs a script until it ends or ten minutes are over, ends all that it has
-// started, and returns what it printed.
+// shell runs a script for at most ten minutes, stops all processes that it has started, and returns its
+// output.
 func shell(t *testing.T, p place, script string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -125,7 +125,7 @@ func shell(t *testing.T, p place, script string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir, cmd.Env = p.folder, append(append(os.Environ(), "OUT="+t.TempDir()), p.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Stdout, cmd.Stderr = out, out // a file: what runs beside does not keep it from ending
+	cmd.Stdout, cmd.Stderr = out, out // with a file, Wait does not wait for background processes
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
@@ -138,7 +138,7 @@ func shell(t *testing.T, p place, script string) (string, error) {
 	return string(printed), errors.Join(ended, err)
 }
 
-// endGroup ends a group of processes in order, and after ten seconds by force.
+// endGroup stops a group of processes with SIGTERM, and after ten seconds with SIGKILL.
 func endGroup(id int) {
 	_ = syscall.Kill(-id, syscall.SIGTERM)
 	tick := time.NewTicker(50 * time.Millisecond)
