@@ -20,7 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestTimesOfAlerts: when they fire, and when they do not.
+// TestTimesOfAlerts runs the promtool tests of when alerts fire and when not.
 func TestTimesOfAlerts(t *testing.T) {
 	testdb.Runs(t, "promtool", "--version")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts.test.yml"}} {
@@ -32,7 +32,7 @@ func TestTimesOfAlerts(t *testing.T) {
 	}
 }
 
-// watched is a fault that was caused.
+// watched is a fault that was caused, and the time within which its alert must fire.
 type watched struct {
 	job, alert string
 	caused     time.Time
@@ -41,10 +41,10 @@ type watched struct {
 
 var seedOfAlerts = flag.Uint64("watchtest.seed", 0, "which alerts the short form causes; 0: others each time")
 
-// sampled is how many alerts the short form causes; all have tests of promtool.
+// sampled is the number of faults in the short form. promtool tests all alerts.
 const sampled = 3
 
-// soonest draws some of the faults whose alerts fire soon.
+// soonest chooses some faults at random, of those whose alerts fire soon.
 func soonest(t *testing.T, all []fault) []fault {
 	t.Helper()
 	seed := cmp.Or(*seedOfAlerts, rand.Uint64())
@@ -54,8 +54,8 @@ func soonest(t *testing.T, all []fault) []fault {
 	return all[:sampled]
 }
 
-// TestAlerts causes what the alerts are about, each in an installation of its own. The
-// short form causes some.
+// TestAlerts causes the fault of each alert, each in a separate installation. The short form causes only
+// some faults.
 func TestAlerts(t *testing.T) {
 	together(t)
 	nobody := startPrometheus(t)
@@ -110,7 +110,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// awaitHealth waits until nothing seems wrong: a process that starts first sees no other.
+// awaitHealth waits until no alert is pending or firing. A process that starts first misses the others, so
+// an alert may be pending for a moment.
 func awaitHealth(t *testing.T, s *server) {
 	t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); len(s.mustQuery("ALERTS")) > 0; <-time.After(200 * time.Millisecond) {
@@ -123,7 +124,7 @@ func awaitHealth(t *testing.T, s *server) {
 	}
 }
 
-// awaitAlerts waits until each alert has fired, or should have.
+// awaitAlerts waits until each alert has fired. An alert that is late fails the test.
 func awaitAlerts(t *testing.T, s *server, waiting []watched) {
 	t.Helper()
 	for len(waiting) > 0 {
@@ -147,7 +148,8 @@ func awaitAlerts(t *testing.T, s *server, waiting []watched) {
 	}
 }
 
-// servePanics serves an interface without engines: its handlers panic, as for a defect.
+// servePanics serves an interface without engines, so that its handlers panic. It returns the URL of such a
+// handler.
 func servePanics(t *testing.T, s *server, job string) (base string) {
 	t.Helper()
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// board is what is looked at of a dashboard.
+// board is the part of a dashboard that the tests read.
 type board struct {
 	Title      string
 	Panels     []panel
@@ -29,14 +29,14 @@ type board struct {
 }
 
 type panel struct {
-	Title, Type string // the title after that of the dashboard
+	Title, Type string // boards puts the title of the dashboard in front
 	Targets     []struct{ Expr, LegendFormat string }
 	FieldConfig struct {
 		Defaults struct{ Thresholds struct{ Steps []step } }
 	}
 }
 
-// step is a colour from a value on; the first has none.
+// step is the colour of values from Value on. The first step has no Value.
 type step struct {
 	Color string
 	Value float64
@@ -67,7 +67,7 @@ func boards(t *testing.T) (all []board) {
 	return all
 }
 
-// panels are those of all dashboards, by their titles.
+// panels returns the panels of all dashboards by title.
 func panels(all []board) map[string]panel {
 	found := map[string]panel{}
 	for _, b := range all {
@@ -78,7 +78,8 @@ func panels(all []board) map[string]panel {
 	return found
 }
 
-// isBad reports whether a panel shows a value in red or, without colours, as not 0.
+// isBad reports whether a panel shows a value in red. For a panel without colours it reports whether the
+// value is above 0.
 func (p panel) isBad(value float64) bool {
 	steps := p.FieldConfig.Defaults.Thresholds.Steps
 	if len(steps) < 2 {
@@ -93,15 +94,14 @@ func (p panel) isBad(value float64) bool {
 	return colour == "red"
 }
 
-// chosen puts a job and its processes in the place of the variables of a dashboard, and
-// divides times as those of the rules are.
+// chosen fills in the variables of a dashboard expression, and divides its durations as those of the rules.
 func chosen(expr, job, instances string) string {
 	return hasten(strings.NewReplacer("$job", job, "$instance", instances, "$__rate_interval", "15s").Replace(expr))
 }
 
 var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
-// offers are the values of a variable of a dashboard, where others have these values.
+// offers returns the values that a dashboard offers for a variable, when others have the given values.
 func (s *server) offers(b board, variable string, others map[string]string) []string {
 	s.t.Helper()
 	for _, v := range b.Templating.List {
@@ -134,7 +134,7 @@ func (s *server) labelValues(series, label string) []string {
 	return answer.Data
 }
 
-// number is the value of a sample.
+// number returns the value of a sample.
 func (s sample) number() float64 {
 	text, _ := s.Value[1].(string)
 	n, _ := strconv.ParseFloat(text, 64)

@@ -1,21 +1,21 @@
-// Package watchtest shows that what operators watch is right, by a real Prometheus
-// that scrapes real processes on MariaDB and Redis:
+// Package watchtest checks alerts, dashboards and traces. A real Prometheus scrapes real processes on
+// MariaDB and Redis:
 //
-//   - each alert of dashboards/alerts.yml fires when what it is about is caused, and no
-//     other one does; each has an installation of its own, which is a job of Prometheus;
-//   - each panel of dashboards/boards shows an installation that works, and those that
-//     are about an alert show its fault in red; panels with nothing to show in health are
-//     named.
+//   - Each alert of dashboards/alerts.yml must fire when its fault is caused, and no other
+//     alert may fire. Each fault has a separate installation, which is a job of Prometheus.
+//   - Each panel of dashboards/boards must show data of a healthy installation. A panel about
+//     an alert must show its fault in red. The variable quiet names the panels that show
+//     only 0 in a healthy installation.
 //
-// The times of the rules are divided by twenty, and where a minute has to pass before
-// something counts as gone or old, rows of the database are made a minute older, so that
-// the test takes a minute and a half. With -short it causes a few of the alerts, which the
-// seed chooses. The real times are tested by promtool, on series as they were seen here.
+// The test divides the durations in the rules by twenty. Where a row must be a minute old to count as old
+// or gone, the test makes it a minute older. So the test takes a minute and a half. With -short it causes
+// only a few of the faults, chosen by the seed. promtool tests the real durations, on series as they were
+// seen here.
 //
-// trace_test.go and endpoint_test.go start processes with an endpoint of OpenTelemetry and
-// look at the spans that it gets: how those of a request and of its deliveries belong
-// together, and what is in them.
+// trace_test.go and endpoint_test.go start processes that send spans to an OpenTelemetry endpoint of the
+// test. They check how the spans of a request and of its deliveries belong together, and what the spans
+// contain.
 //
-// The programs prometheus and promtool must be installed, and those of MariaDB and
-// Redis: their servers are killed.
+// The programs prometheus and promtool must be installed, and those of MariaDB and Redis, because the tests
+// kill the servers.
 package watchtest

@@ -18,23 +18,23 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// span is a span as the test looks at it.
+// span is the part of a span that the tests read.
 type span struct {
 	trace, id, parent, name string
-	links                   []string // trace/id
+	links                   []string // trace id/span id
 	attrs                   map[string]string
-	texts                   string // all of it, to be searched
+	texts                   string // the whole span as text, for searches
 }
 
-// endpoint takes spans by OTLP over HTTP.
+// endpoint receives spans by OTLP over HTTP.
 type endpoint struct {
 	url string
 
 	mu    sync.Mutex
 	spans []span
-	about []string // the processes, as they are described
+	about []string // resources of the spans, as text
 	roles map[string]bool
-	came  chan struct{} // holds one signal
+	came  chan struct{} // holds at most one signal
 }
 
 func newEndpoint(t *testing.T) *endpoint {
@@ -96,7 +96,7 @@ func spanOf(s *wire.Span) span {
 	return got
 }
 
-// await returns the first span that is, once there is one.
+// await waits for a span for which is returns true, and returns the first such span.
 func (e *endpoint) await(t *testing.T, what string, is func(span) bool) span {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -122,7 +122,8 @@ func (e *endpoint) all() []span {
 	return append([]span(nil), e.spans...)
 }
 
-// textsWith returns what has come with a text in it.
+// textsWith returns the received spans and resources that contain a text, as text. text must be in lower
+// case.
 func (e *endpoint) textsWith(text string) (all []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,15 +17,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// fault is what an alert is about.
+// fault is the fault of an alert, and how the test causes it.
 type fault struct {
 	alert  string
 	plan   plan
-	within time.Duration // from its cause to the alert; 0: 30 s
+	within time.Duration // time from the fault to the alert; 0: 30 s
 	cause  func(i *installation)
 }
 
-// faults are those of an installation; those of none are in TestAlerts.
+// faults are the faults that need an installation. TestAlerts causes the other ones itself.
 func faults(t *testing.T) []fault {
 	receiver := answering(t, http.StatusOK)
 	contents := filepath.Join(t.TempDir(), "contents")
@@ -94,14 +94,14 @@ func faults(t *testing.T) []fault {
 	}
 }
 
-// answering is a receiver that answers everything alike.
+// answering starts a receiver that always answers with the same status.
 func answering(t *testing.T, status int) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-// answeringLate is a receiver that takes its time.
+// answeringLate starts a receiver that answers after a delay.
 func answeringLate(t *testing.T, takes time.Duration) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -113,7 +113,7 @@ func answeringLate(t *testing.T, takes time.Duration) (url string) {
 	return s.URL
 }
 
-// hold runs statements in a transaction that lasts until the test ends.
+// hold executes statements in a transaction that stays open until the test ends.
 func (i *installation) hold(statements ...string) {
 	i.t.Helper()
 	d, held, end, ended := i.open(), make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -136,13 +136,13 @@ func (i *installation) hold(statements ...string) {
 	}
 	i.t.Cleanup(func() {
 		close(end)
-		if err := <-ended; err != nil { // the server may be gone
+		if err := <-ended; err != nil { // the server may have been killed
 			i.t.Logf("%s: locks: %v", i.job, err)
 		}
 	})
 }
 
-// holdWrites locks a story that requests want to change.
+// holdWrites locks a story and sends requests that change it.
 func holdWrites(i *installation, requests int) {
 	i.mustPost("/api/asset", i.stories(1, 60))
 	i.hold("UPDATE asset SET name = name WHERE name = 'story 0'")
@@ -153,14 +153,14 @@ func holdWrites(i *installation, requests int) {
 	}
 }
 
-// kill kills a process that was seen a minute ago.
+// kill kills a process and makes its last sign of life a minute older.
 func (i *installation) kill(n int) {
 	i.t.Helper()
 	i.processes[n].Kill()
 	i.exec("UPDATE process SET seen = seen - 60000000 WHERE role = ?", i.processes[n].role)
 }
 
-// holdFanOut locks changes of a minute ago, so that a worker that runs cannot fan them out.
+// holdFanOut makes changes a minute older and locks them, so that a running worker cannot fan them out.
 func holdFanOut(i *installation) {
 	i.processes[1].Kill()
 	i.mustPost("/api/asset", i.stories(1, 60))
@@ -169,8 +169,8 @@ func holdFanOut(i *installation) {
 	i.start(1)
 }
 
-// cutAnswers cuts the connections to the database while a large answer is read, until one
-// was not complete by then.
+// cutAnswers kills the database connections while it reads a large answer. It tries again until an answer
+// was still incomplete at that moment.
 func cutAnswers(i *installation) {
 	for range 20 {
 		i.mustPost("/api/asset", i.stories(10, 200_000))
@@ -205,7 +205,7 @@ func (i *installation) cutAnswer(d *db.DB, client *http.Client) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// killConnections ends the connections that the processes have to the database.
+// killConnections kills the database connections of the processes.
 func (i *installation) killConnections(d *db.DB) {
 	i.t.Helper()
 	var kills []string
@@ -217,12 +217,12 @@ func (i *installation) killConnections(d *db.DB) {
 		i.t.Fatal(err)
 	}
 	for _, kill := range kills {
-		_, _ = d.Exec(i.t.Context(), kill) // one that is gone, or that of this look
+		_, _ = d.Exec(i.t.Context(), kill) // it may have ended, or be the connection of this test
 	}
 }
 
-// slow is a client whose connection takes little that it has not read: on one machine
-// more than an answer would fit into a usual one.
+// slow returns a client with a small receive buffer. A usual buffer on one machine would hold the whole
+// answer.
 func slow() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)

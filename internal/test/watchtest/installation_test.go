@@ -21,44 +21,43 @@ import (
 
 const password = "a password for watching"
 
-// installation is processes on one database: those of the roles on MariaDB and Redis,
-// or a standalone.
+// installation is processes on one database: those of the three roles on MariaDB and Redis, or a
+// standalone.
 type installation struct {
 	t         *testing.T
 	job       string
 	base      string // http://host:port/instance
 	database  string // DATABASE_URL
 	env       []string
-	mariadb   *testdb.Own // nil unless it has its own
+	mariadb   *testdb.Own // nil: the shared server, or SQLite
 	redis     *testdb.Own // nil for a standalone
 	processes []*process
 	project   string
 }
 
-// process is one of an installation.
+// process is a process of an installation. admin is the address of its metrics.
 type process struct {
 	*testproc.Process
 	role, admin string
 }
 
-// plan is what an installation is made of.
+// plan describes an installation.
 type plan struct {
-	roles    []string // api, worker, scheduler; none: a standalone
-	mysql    bool     // a standalone on MariaDB in the place of SQLite
-	own      []string // options of a MariaDB of its own; nil: the one that all share
+	roles    []string // api, worker, scheduler; empty: a standalone
+	mysql    bool     // a standalone uses MariaDB and not SQLite
+	own      []string // options of a separate MariaDB; nil: the shared server
 	settings []string
 }
 
 var allRoles = []string{"api", "worker", "scheduler"}
 
-// many lets a MariaDB serve many installations, which others of this machine do not
-// have to make room for.
+// many starts a MariaDB that serves many installations, with enough connections for all of them.
 func many(t *testing.T) *testdb.Own {
 	t.Helper()
 	return testdb.OwnMySQL(t, "--max-connections=2000")
 }
 
-// install starts the processes of a plan; ready waits for them.
+// install starts the processes of a plan. It does not wait for them; see ready.
 func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation {
 	t.Helper()
 	addr := testproc.FreeAddr(t)
@@ -82,7 +81,7 @@ func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation
 		roles = []string{"standalone"}
 	} else {
 		i.redis = testdb.OwnRedis(t)
-		i.env = append(i.env, "REDIS_URL="+i.redis.URL, "DATABASE_READ_URL="+i.database) // a server that never lags
+		i.env = append(i.env, "REDIS_URL="+i.redis.URL, "DATABASE_READ_URL="+i.database) // a replica that never lags
 		testproc.Start(t, testproc.Options{Env: i.env}, "api", "migrate").Wait()
 	}
 	for _, role := range roles {
@@ -106,7 +105,7 @@ func (i *installation) createDatabase(in *testdb.Own) {
 	}
 }
 
-// start starts a process, anew after it was killed.
+// start starts a process, also again after it was killed.
 func (i *installation) start(n int) {
 	i.t.Helper()
 	p := i.processes[n]
@@ -114,7 +113,7 @@ func (i *installation) start(n int) {
 	p.Process = testproc.Start(i.t, testproc.Options{Env: env}, p.role)
 }
 
-// ready waits for all processes, and makes a project.
+// ready waits until all processes are ready, and creates a project.
 func (i *installation) ready() {
 	i.t.Helper()
 	for _, p := range i.processes {
@@ -134,7 +133,7 @@ func (i *installation) ready() {
 	i.project = made.AssetsCreated.OIDTokens[0]
 }
 
-// admins are the addresses of the metrics.
+// admins returns the addresses of the metrics.
 func (i *installation) admins() (all []string) {
 	for _, p := range i.processes {
 		all = append(all, p.admin)
@@ -142,8 +141,8 @@ func (i *installation) admins() (all []string) {
 	return all
 }
 
-// post sends a body and returns the answer; status 0 says that there was none. Headers
-// are names and values.
+// post sends a body and returns the answer; status 0: there was no answer. headers are names and values in
+// turn.
 func (i *installation) post(ctx context.Context, path string, body any, headers ...string) (status int, text []byte) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -181,7 +180,7 @@ func (i *installation) mustPost(path string, body any) []byte {
 	return text
 }
 
-// stories is a request that makes some with descriptions of so many bytes.
+// stories returns a request that creates n stories with descriptions of size bytes.
 func (i *installation) stories(n, size int) []any {
 	all := make([]any, n)
 	for k := range all {
@@ -190,13 +189,13 @@ func (i *installation) stories(n, size int) []any {
 	return all
 }
 
-// subscribe makes a subscription to all stories.
+// subscribe subscribes to new stories.
 func (i *installation) subscribe(name, url string) {
 	i.t.Helper()
 	i.subscribeBatch(name, url, 100)
 }
 
-// subscribeBatch makes one with so many events in a delivery.
+// subscribeBatch subscribes to new stories, with at most maxBatch events in a delivery.
 func (i *installation) subscribeBatch(name, url string, maxBatch int) {
 	i.t.Helper()
 	i.mustPost("/api/webhook", map[string]any{
@@ -205,7 +204,7 @@ func (i *installation) subscribeBatch(name, url string, maxBatch int) {
 	})
 }
 
-// repeat does something again and again, with a pause, until the test ends.
+// repeat calls do in a loop with a pause, until the test ends.
 func (i *installation) repeat(pause time.Duration, do func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -224,12 +223,12 @@ func (i *installation) repeat(pause time.Duration, do func(ctx context.Context))
 	})
 }
 
-// work makes a story again and again.
+// work creates stories until the test ends.
 func (i *installation) work() {
 	i.repeat(200*time.Millisecond, func(ctx context.Context) { i.post(ctx, "/api/asset", i.stories(1, 60)) })
 }
 
-// open opens the database for looking and breaking from outside.
+// open opens the database for direct reads and changes.
 func (i *installation) open() *db.DB {
 	i.t.Helper()
 	d, err := db.Open(i.t.Context(), i.database, db.Options{MaxConns: 4, WriteLimit: 10 * time.Minute})

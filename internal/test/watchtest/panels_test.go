@@ -20,7 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// quiet are panels that show nothing but 0, or seldom more, while all is well, and why.
+// quiet are the panels that show only 0, or rarely more, in a healthy installation, with the reason.
 var quiet = map[string]string{
 	"Overview: Targets that do not answer":                "all answer",
 	"Overview: Alerts that fire":                          "nothing is wrong",
@@ -54,14 +54,14 @@ var quiet = map[string]string{
 	"Queue and databases: Lag of replicas":                "the replica has all",
 }
 
-// ofReplicas are panels that show nothing of a standalone, which has no replicas.
+// ofReplicas are the panels that show nothing for standalone, because it has no replicas.
 var ofReplicas = []string{
 	"Queue and databases: Where queries are answered",
 	"Queue and databases: Replicas out of use",
 	"Queue and databases: Lag of replicas",
 }
 
-// redBy are the panels that show in red, or by more than 0, what an alert is about.
+// redBy are the panels that must show the fault of an alert, in red or with a value above 0.
 var redBy = map[string][]string{
 	"AldsDown":                 {"Overview: Targets that do not answer"},
 	"AldsProcessDown":          {"Overview: Targets that do not answer"},
@@ -85,7 +85,7 @@ var redBy = map[string][]string{
 	"AldsPasswordsTried":       {"API: Not signed in"},
 }
 
-// awaitRed waits until the panels that are about alerts that fire show it.
+// awaitRed waits until the panels show the faults of the alerts.
 func awaitRed(t *testing.T, s *server, firing []watched) {
 	t.Helper()
 	all := panels(boards(t))
@@ -109,7 +109,7 @@ func (s *server) isRed(p panel, job string) bool {
 	return slices.ContainsFunc(s.shown(p, job), func(found sample) bool { return p.isBad(found.number()) })
 }
 
-// shown is the series of a panel for a job.
+// shown returns the series of a panel for a job.
 func (s *server) shown(p panel, job string) (all []sample) {
 	s.t.Helper()
 	for _, q := range p.Targets {
@@ -118,8 +118,8 @@ func (s *server) shown(p panel, job string) (all []sample) {
 	return all
 }
 
-// TestPanels: while installations work, one of three processes and a standalone, each
-// panel shows it: its expressions have data, and the series the labels that name them.
+// TestPanels checks the panels with two working installations, one of three processes and one standalone.
+// All expressions of a panel must have data, and the series must have the labels of the legend.
 func TestPanels(t *testing.T) {
 	together(t)
 	began := time.Now()
@@ -152,7 +152,7 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// checkVariables: all installations are offered, and the processes of the chosen roles.
+// checkVariables checks that a dashboard offers all installations, and the processes of the chosen role.
 func (s *server) checkVariables(b board, all []*installation) {
 	s.t.Helper()
 	for _, i := range all {
@@ -195,10 +195,10 @@ func (s *server) awaitPanels(b board, i *installation) {
 
 var labelOf = regexp.MustCompile(`\{\{(\w+)\}\}`)
 
-// mostLines is how many can be told apart in a panel.
+// mostLines is the most lines that a reader can tell apart in a panel.
 const mostLines = 12
 
-// wrong tells why a panel is nothing to look at.
+// wrong returns why a panel is useless; empty: it is useful.
 func (s *server) wrong(p panel, i *installation) string {
 	s.t.Helper()
 	lines, isAbove0 := 0, false
@@ -229,7 +229,7 @@ func (s *server) wrong(p panel, i *installation) string {
 	return ""
 }
 
-// chosen is the processes as Grafana writes the choice of all.
+// chosen returns all processes in the form that Grafana uses for "All".
 func (i *installation) chosen() string {
 	var all []string
 	for _, a := range i.admins() {
@@ -238,8 +238,8 @@ func (i *installation) chosen() string {
 	return "(" + strings.Join(all, "|") + ")"
 }
 
-// everyday is what clients do: a little of everything. One receiver takes all, one fails
-// now and then, one always, and one is slow.
+// everyday runs a mixed load of requests. One receiver accepts everything, one fails sometimes, one fails
+// always, and one is slow.
 func everyday(i *installation) {
 	i.subscribe("takes all", answering(i.t, http.StatusOK))
 	i.subscribe("fails now and then", failingSometimes(i.t))
@@ -256,13 +256,13 @@ func everyday(i *installation) {
 	i.work()
 	bulk := []any{
 		map[string]any{"from": "Story", "where": map[string]any{"Name": "story 0"}, "page": map[string]any{"size": 1}, "select": []string{"Name"}},
-		map[string]any{"AssetType": "Story", "Scope": i.project}, // has no name
+		map[string]any{"AssetType": "Story", "Scope": i.project}, // the required name is missing
 	}
 	i.repeat(time.Second, func(ctx context.Context) { i.post(ctx, "/api/asset", bulk) })
 	i.repeat(time.Second, func(ctx context.Context) { i.post(ctx, "/api/asset", i.stories(2, 60), "Prefer", "respond-async") })
 }
 
-// failingSometimes is a receiver that refuses each third request.
+// failingSometimes starts a receiver that refuses every third request.
 func failingSometimes(t *testing.T) (url string) {
 	var requests atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -274,8 +274,8 @@ func failingSometimes(t *testing.T) (url string) {
 	return s.URL
 }
 
-// TestReleases: the annotation marks a version for two minutes when it begins to run, and
-// not one that goes on.
+// TestReleases checks that the annotation marks a version for two minutes after it starts, and does not
+// mark a version that keeps running.
 func TestReleases(t *testing.T) {
 	testdb.Runs(t, "promtool", "--version")
 	for _, b := range boards(t) {
@@ -295,7 +295,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// releases tests an expression on an upgrade after ten minutes.
+// releases is a promtool test of an expression, with an upgrade after ten minutes.
 const releases = `
 evaluation_interval: 1m
 tests:

@@ -21,13 +21,13 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // tests wait most of the time
+	if testing.Short() { // tests mostly wait
 		_ = flag.Set("test.parallel", "4")
 	}
 	testproc.Main(m)
 }
 
-// together lets a short test run beside others. A long one is alone: it has many
+// together runs a short test in parallel with others. A long test runs alone, because it starts many
 // processes.
 func together(t *testing.T) {
 	t.Helper()
@@ -39,15 +39,15 @@ func together(t *testing.T) {
 const (
 	dashboards = "../../../dashboards/"
 
-	// timesDivided is what the times of the rules are divided by.
+	// timesDivided is the divisor of the durations in the rules.
 	timesDivided = 20
 )
 
-// server is a Prometheus that asks its targets every second.
+// server is a Prometheus that scrapes its targets every second.
 type server struct {
 	t       *testing.T
 	url     string
-	targets string // folder of files that name them
+	targets string // folder of the files that name the targets
 }
 
 const configuration = `
@@ -101,7 +101,7 @@ var (
 	ruleWindow = regexp.MustCompile(`(\[)(\d+)m(\])`)
 )
 
-// hastened is alerts.yml with its times divided.
+// hastened returns the text of alerts.yml with shorter durations.
 func hastened(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(dashboards + "alerts.yml")
@@ -111,7 +111,7 @@ func hastened(t *testing.T) string {
 	return hasten(string(text))
 }
 
-// hasten divides the times of rules and expressions.
+// hasten divides the durations in rules and expressions.
 func hasten(text string) string {
 	for _, r := range []*regexp.Regexp{ruleFor, ruleWindow} {
 		text = r.ReplaceAllStringFunc(text, func(found string) string {
@@ -123,14 +123,14 @@ func hasten(text string) string {
 	return text
 }
 
-// scrape adds the targets of a job.
+// scrape adds targets with the label job.
 func (s *server) scrape(job string, targets ...string) {
 	s.t.Helper()
 	text, err := json.Marshal([]any{map[string]any{"targets": targets, "labels": map[string]string{"job": job}}})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(s.targets, job), text, 0o600)
 	}
-	if err == nil { // it is read while it is written
+	if err == nil { // renamed, because Prometheus may read the file during the write
 		err = os.Rename(filepath.Join(s.targets, job), filepath.Join(s.targets, job+".json"))
 	}
 	if err != nil {
@@ -138,13 +138,13 @@ func (s *server) scrape(job string, targets ...string) {
 	}
 }
 
-// sample is one element of the answer to a query.
+// sample is one element of the result of a query.
 type sample struct {
 	Metric map[string]string
 	Value  [2]any
 }
 
-// query evaluates an expression now.
+// query evaluates an expression at the current time.
 func (s *server) query(expr string) ([]sample, error) {
 	res, err := http.PostForm(s.url+"/api/v1/query", url.Values{"query": {expr}})
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *server) query(expr string) ([]sample, error) {
 	return answer.Data.Result, nil
 }
 
-// mustQuery is query for an expression that has no mistake.
+// mustQuery is query for an expression that must be valid.
 func (s *server) mustQuery(expr string) []sample {
 	s.t.Helper()
 	all, err := s.query(expr)
@@ -174,7 +174,7 @@ func (s *server) mustQuery(expr string) []sample {
 	return all
 }
 
-// await queries until as many samples are there, at least.
+// await queries until the result has at least the given number of samples.
 func (s *server) await(expr string, samples int, within time.Duration) {
 	s.t.Helper()
 	for until := time.Now().Add(within); len(s.mustQuery(expr)) < samples; <-time.After(200 * time.Millisecond) {

@@ -18,7 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// hush is a value that clients send, and that no span may have.
+// hush is a value in requests that no span may contain.
 const hush = "hush-hush"
 
 // site is an installation and a receiver of its webhooks.
@@ -26,11 +26,10 @@ type site struct {
 	t           *testing.T
 	url         string
 	processes   []*testproc.Process
-	traceparent chan string // of each delivery; empty: none
+	traceparent chan string // header of each delivery; empty: the header is missing
 }
 
-// start starts an installation with a subscription: standalone on SQLite, or an api
-// and a worker.
+// start starts an installation with a subscription: standalone on SQLite, or an api and a worker.
 func start(t *testing.T, dialect string, env ...string) *site {
 	t.Helper()
 	s := &site{t: t, traceparent: make(chan string, 16)}
@@ -57,7 +56,7 @@ func start(t *testing.T, dialect string, env ...string) *site {
 	return s
 }
 
-// post sends a request as a caller who has a trace, and returns its requestId.
+// post sends a request with a traceparent and returns its requestId.
 func (s *site) post(path, traceparent, body string) string {
 	s.t.Helper()
 	status, text := s.send(http.MethodPost, path, body, "Traceparent", traceparent)
@@ -70,7 +69,7 @@ func (s *site) post(path, traceparent, body string) string {
 	return answer.RequestID
 }
 
-// send sends a request with headers, each a name and a value, and returns the answer.
+// send sends a request and returns the answer. headers are names and values in turn.
 func (s *site) send(method, path, body string, headers ...string) (status int, text []byte) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -109,7 +108,7 @@ func (s *site) delivered() string {
 	}
 }
 
-// stop ends the processes in order, which sends the spans that are left.
+// stop stops the processes with SIGTERM, which makes them send the remaining spans.
 func (s *site) stop() {
 	s.t.Helper()
 	for _, p := range s.processes {
@@ -119,7 +118,7 @@ func (s *site) stop() {
 
 const story = `[{"AssetType": "Story", "Name": "` + hush + `", "Scope": "Scope:0"}, {"from": "Story", "where": {"Name": "` + hush + `"}, "update": {"Description": "` + hush + `"}}]`
 
-// hushed sends what a client may send, well and badly, all of it with hush.
+// hushed sends valid and invalid requests that contain hush in every place.
 func (s *site) hushed() {
 	s.t.Helper()
 	for _, r := range [][3]string{
@@ -140,9 +139,9 @@ func (s *site) hushed() {
 	s.send(http.MethodPost, "/api/asset", story, "Traceparent", "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "Tracestate", "vendor="+hush, "Idempotency-Key", hush)
 }
 
-// TestAChangeIsTracedToItsDelivery: all of it is one trace, that of the caller: request,
-// bulk, write and its transaction, and within the write the fan-out and the delivery,
-// whose receiver gets its end. So is a request that is executed later.
+// TestAChangeIsTracedToItsDelivery checks that all spans of a request are in the caller's trace: request,
+// bulk, write and its transaction, and below the write the fan-out and the delivery. The receiver must get
+// the span of the delivery attempt. The same holds for an asynchronous request.
 func TestAChangeIsTracedToItsDelivery(t *testing.T) {
 	together(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -195,7 +194,8 @@ func TestAChangeIsTracedToItsDelivery(t *testing.T) {
 	}
 }
 
-// TestEachOfManyWritesIsTracedToItsDelivery, also those that are fanned out together.
+// TestEachOfManyWritesIsTracedToItsDelivery checks the traces of concurrent writes, which one fan-out may
+// handle together.
 func TestEachOfManyWritesIsTracedToItsDelivery(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
@@ -220,8 +220,8 @@ func TestEachOfManyWritesIsTracedToItsDelivery(t *testing.T) {
 	}
 }
 
-// TestHostileTraceparentsChangeNothing: the answer is that of a request without one, and
-// what goes on to the receiver is a traceparent of alds.
+// TestHostileTraceparentsChangeNothing checks that an invalid traceparent does not change the answer. The
+// receiver must get a new traceparent of alds.
 func TestHostileTraceparentsChangeNothing(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
@@ -254,8 +254,8 @@ func TestHostileTraceparentsChangeNothing(t *testing.T) {
 	})
 }
 
-// TestCallersDecideWhatIsSampled: of what they do not sample nothing is kept, so that its
-// deliveries are not traced either, and without a caller the sampler decides.
+// TestCallersDecideWhatIsSampled checks that nothing is traced if the caller does not sample its trace, not
+// even the deliveries. Without a traceparent the sampler decides.
 func TestCallersDecideWhatIsSampled(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
@@ -278,8 +278,8 @@ func TestCallersDecideWhatIsSampled(t *testing.T) {
 	}
 }
 
-// TestABadEndpointIsNotNoticed: requests are answered and delivered, and the process
-// stops in order.
+// TestABadEndpointIsNotNoticed checks that an endpoint that does not work disturbs no request and no
+// delivery, and that the process stops without an error.
 func TestABadEndpointIsNotNoticed(t *testing.T) {
 	together(t)
 	release := make(chan struct{})
@@ -287,7 +287,7 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 	t.Cleanup(hangs.Close)
 	t.Cleanup(func() { close(release) })
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil { // a byte now and then, and never the end
+		for r.Context().Err() == nil { // a byte now and then, and never an end
 			_, _ = w.Write([]byte{' '})
 			_ = http.NewResponseController(w).Flush()
 			select {
@@ -312,7 +312,7 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 			if testing.Short() {
 				requests = 5
 			}
-			for range requests { // each has more spans than the queue takes
+			for range requests { // each has more spans than the queue holds
 				s.post("/api/asset", "", story)
 				s.delivered()
 			}
@@ -321,7 +321,8 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 	}
 }
 
-// TestAWrongVariableIsToldAtStart: the process ends, and shows no credentials.
+// TestAWrongVariableIsToldAtStart checks that an invalid variable ends the process at its start, and that
+// the message contains no credentials.
 func TestAWrongVariableIsToldAtStart(t *testing.T) {
 	together(t)
 	for variable, part := range map[string]string{
@@ -341,7 +342,7 @@ func TestAWrongVariableIsToldAtStart(t *testing.T) {
 	}
 }
 
-// TestNothingIsTracedWithoutAnEndpoint: other variables of the library start nothing.
+// TestNothingIsTracedWithoutAnEndpoint checks that other variables of the library do not start tracing.
 func TestNothingIsTracedWithoutAnEndpoint(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
