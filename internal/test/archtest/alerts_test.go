@@ -35,7 +35,7 @@ func alerts(t *testing.T) (all []alert) {
 
 const runbooks = "https://github.com/alds-dev/alds/blob/main/docs/runbooks.md#"
 
-// runbookParts are what a runbook tells, in this order.
+// runbookParts are the parts of a runbook, in this order.
 var runbookParts = []string{"Means", "Users", "Look", "Do", "Ends"}
 
 var (
@@ -43,8 +43,8 @@ var (
 	runbookPart    = regexp.MustCompile(`(?m)^- \*\*(\w+)\*\*: \S`)
 )
 
-// TestRunbooks: each alert says what it is about and leads to its runbook, and each
-// runbook is of an alert.
+// TestRunbooks checks that each alert has a description and a link to its runbook, and that each runbook
+// belongs to an alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, m := range runbookSection.FindAllStringSubmatch(string(read(t, "docs/runbooks.md")), -1) {

@@ -14,7 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 )
 
-// compose is as much of docker-compose.yml as is checked here.
+// compose is the part of docker-compose.yml that the tests check.
 type compose struct {
 	Services map[string]struct {
 		Image       string
@@ -36,8 +36,8 @@ func readCompose(t *testing.T) compose {
 	return c
 }
 
-// TestCompose: the services the documents promise, on the servers the project
-// supports, each role by a command that exists.
+// TestCompose checks that the compose file has the services that the documents describe, on the supported
+// servers, and that each role runs an existing command.
 func TestCompose(t *testing.T) {
 	c := readCompose(t)
 	for name, image := range map[string]string{
@@ -81,7 +81,7 @@ func checkMount(t *testing.T, service, mount string, volumes map[string]any) {
 	}
 }
 
-// TestComposeSettings: what the roles are given are settings there are.
+// TestComposeSettings checks that the roles get only existing settings.
 func TestComposeSettings(t *testing.T) {
 	known := map[string]bool{}
 	for _, s := range config.Settings() {
@@ -108,7 +108,7 @@ func TestProcfile(t *testing.T) {
 			t.Errorf("Procfile: %q is not process: command", line)
 			continue
 		}
-		// A runner that starts a shell ends the process only if it has taken the shell's place.
+		// A runner that uses a shell can stop the process only if exec replaces the shell with it.
 		command, ok = strings.CutPrefix(command, "exec ")
 		if !ok {
 			t.Errorf("Procfile: the command of %s does not begin with exec", process)
@@ -126,8 +126,8 @@ func TestProcfile(t *testing.T) {
 	}
 }
 
-// TestProvisioning: Prometheus asks every role, and Grafana has a data source for the
-// dashboards and finds them.
+// TestProvisioning checks that Prometheus scrapes every role, and that Grafana has a data source and finds
+// the dashboards.
 func TestProvisioning(t *testing.T) {
 	var prometheus struct {
 		ScrapeConfigs []struct {

@@ -1,8 +1,7 @@
-// Package archtest holds what no compiler checks: which folders
-// import which, the keepers of libraries, a doc.go in every package, dashboards that name all metrics
-// and only those, deployment files that name only commands and settings that
-// exist, and documents whose links resolve.
+// Package archtest checks rules that the compiler does not check: which folders import which, which
+// packages may import a library, a doc.go in every package, dashboards that show all metrics and no unknown
+// metric, deployment files that name only existing commands and settings, and links in documents.
 //
-// It reads sources itself and starts no other program: the go command then
-// knows which files a result depends on and never serves a stale pass.
+// The tests read the sources themselves and start no other program. So the test cache of the go command
+// knows all files that a result depends on, and never serves a stale pass.
 package archtest

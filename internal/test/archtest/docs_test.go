@@ -13,13 +13,13 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 )
 
-// documents are the texts people read.
+// documents are the patterns of the documents.
 var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "examples/*.md"}
 
 // link is a Markdown link: its target is the second group.
 var link = regexp.MustCompile(`\[([^\]]*)\]\(([^)\s]+)\)`)
 
-// TestLinks: every link to a file or a heading resolves.
+// TestLinks checks that every link to a file or heading resolves.
 func TestLinks(t *testing.T) {
 	for _, file := range glob(t, documents...) {
 		for _, found := range link.FindAllStringSubmatch(withoutCode(string(read(t, file))), -1) {
@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutCode drops fenced blocks, whose brackets are no links.
+// withoutCode removes fenced blocks, because brackets in code are not links.
 func withoutCode(text string) string {
 	var kept strings.Builder
 	code := false
@@ -72,7 +72,7 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// TestSettingsTable: docs/settings.md has the groups and rows of config.SettingGroups.
+// TestSettingsTable checks that docs/settings.md has the groups and rows of config.SettingGroups.
 func TestSettingsTable(t *testing.T) {
 	var rows, want []string
 	for line := range strings.Lines(string(read(t, "docs/settings.md"))) {
@@ -95,7 +95,7 @@ func TestSettingsTable(t *testing.T) {
 	}
 }
 
-// TestSettingsInDocuments: every setting that a document names is one.
+// TestSettingsInDocuments checks that every setting in a document exists.
 func TestSettingsInDocuments(t *testing.T) {
 	known := map[string]bool{}
 	for _, s := range config.Settings() {
@@ -110,10 +110,10 @@ func TestSettingsInDocuments(t *testing.T) {
 	}
 }
 
-// machinePath is a path of somebody's machine; none belongs into the tree.
+// machinePath matches an absolute path on a developer's machine.
 var machinePath = regexp.MustCompile(`(^|[\s"'(=:` + "`" + `])/(home|work|farm|Users|root)/[a-z]`)
 
-// TestNoMachinePaths: nothing in the tree names a place on one machine.
+// TestNoMachinePaths checks that no file of the repository contains such a path.
 func TestNoMachinePaths(t *testing.T) {
 	files(t, func(file string) {
 		info, err := os.Stat(filepath.Join(root, file))

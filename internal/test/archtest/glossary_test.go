@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestGlossary: the words of docs/glossary.md are in order, each once, and at
-// most sixty.
+// TestGlossary checks that docs/glossary.md has at most sixty words, in alphabetical order and without
+// duplicates.
 func TestGlossary(t *testing.T) {
 	var words []string
 	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z][^|]*) \|`).FindAllStringSubmatch(string(read(t, "docs/glossary.md")), -1) {

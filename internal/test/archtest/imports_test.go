@@ -18,13 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// root is the repository as seen from this package.
+// root is the repository, relative to this package.
 const root = "../../.."
 
 const module = "github.com/alds-dev/alds/"
 
-// may is the import rule: the packages of a folder import each other and packages of the
-// folders named here. A package outside of internal is a folder of its own.
+// may is the import rule: packages of a folder may import each other, and packages of the folders named
+// here. A package outside internal is a folder by itself.
 var may = map[string][]string{
 	"base":     {},
 	"limits":   {"base"},
@@ -46,12 +46,11 @@ var may = map[string][]string{
 	"sql":  {"base"},
 }
 
-// clients are the folders above: commands, programs that measure, and examples. They import
-// what they need.
+// clients are folders that may import all packages: commands, measuring programs, dashboards and examples.
 var clients = []string{"cmd", "bench", "dashboards", "examples"}
 
-// keepers names the only packages that may import a library, or a package of
-// ours that must not spread. A name that ends in a slash covers all below it.
+// keepers names the only packages that may import a library, or an internal package with few users. A name
+// that ends in a slash includes everything below it.
 var keepers = map[string][]string{
 	"github.com/gofiber/":                   {"internal/httpapi", "bench/read"},
 	"github.com/valyala/":                   {"internal/httpapi"},
@@ -77,14 +76,14 @@ var keepers = map[string][]string{
 	module + "sql":                          {"internal/store/db", "internal/test/testdb"},
 	"github.com/microcosm-cc/":              {"internal/web/ui"},
 	"github.com/standard-webhooks/":         {"internal/events/webhook", "internal/test/spectest"},
-	"github.com/chromedp/":                  {}, // tests alone
+	"github.com/chromedp/":                  {}, // only tests
 	"github.com/stretchr/":                  {},
 	"github.com/golang/mock":                {},
 	"go.uber.org/mock":                      {},
 	"github.com/prometheus/client_golang/x": {},
 }
 
-// metricsFile is where any package may know the metrics library.
+// metricsFile is the file in which every package may import the metrics library.
 const metricsFile = "metrics.go"
 
 func TestImports(t *testing.T) {
@@ -107,8 +106,8 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// folderOf returns the folder that a package is in: the first below internal, or the first
-// of the repository.
+// folderOf returns the folder of a package: the first name below internal, or the first name in the
+// repository.
 func folderOf(pkg string) string {
 	folder, _, _ := strings.Cut(strings.TrimPrefix(pkg, "internal/"), "/")
 	return folder
@@ -129,7 +128,7 @@ func checkFolder(t *testing.T, pkg, imp string) {
 	}
 }
 
-// TestImportsGoDown fails when the rule itself has a circle.
+// TestImportsGoDown fails if the rule contains a cycle.
 func TestImportsGoDown(t *testing.T) {
 	done, open := map[string]bool{}, map[string]bool{}
 	var visit func(folder string)
@@ -165,7 +164,7 @@ func checkKeeper(t *testing.T, file, pkg, imp string) {
 	}
 }
 
-// covers reports whether the keeper's name stands for the import.
+// covers reports whether the keeper entry lib includes the import.
 func covers(lib, imp string) bool {
 	if strings.HasSuffix(lib, "/") {
 		return strings.HasPrefix(imp, lib)
@@ -173,8 +172,8 @@ func covers(lib, imp string) bool {
 	return imp == lib || strings.HasPrefix(imp, lib+"/")
 }
 
-// TestExamplesStandAlone: what integrators copy needs the standard library and
-// nothing else.
+// TestExamplesStandAlone checks that examples import only the standard library, because integrators copy
+// them.
 func TestExamplesStandAlone(t *testing.T) {
 	seen := 0
 	sources(t, func(file string, parsed *ast.File) {
@@ -193,14 +192,14 @@ func TestExamplesStandAlone(t *testing.T) {
 	}
 }
 
-// mapRow is a row of the map in docs/architecture.md: a folder, and the packages in it.
+// mapRow matches a row of the map in docs/architecture.md: a folder and its packages.
 var mapRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| (.*?) \\|$")
 
-// mapped is a package in a row of the map.
+// mapped matches a package in a row of the map.
 var mapped = regexp.MustCompile("`([a-z/]+)`:")
 
-// TestMap: the map in docs/architecture.md has each folder of internal, with each of its
-// packages, and no other; there are at most sixteen folders.
+// TestMap checks that the map in docs/architecture.md has exactly the folders and packages of internal, and
+// that there are at most sixteen folders.
 func TestMap(t *testing.T) {
 	want, got := map[string]bool{}, map[string]bool{}
 	sources(t, func(file string, _ *ast.File) {
@@ -227,8 +226,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestPackageDocs: every package says what it is for, in doc.go; a command
-// says it in main.go.
+// TestPackageDocs checks that every package has a package comment in doc.go, and every command in main.go.
 func TestPackageDocs(t *testing.T) {
 	documented := map[string]bool{}
 	sources(t, func(file string, parsed *ast.File) {
@@ -256,8 +254,8 @@ func TestPackageDocs(t *testing.T) {
 	}
 }
 
-// sources calls visit for every Go source of the repository that is not a
-// test, with its path below the root, slashes forward.
+// sources calls visit for every Go file of the repository that is not a test. file is relative to the root,
+// with forward slashes.
 func sources(t *testing.T, visit func(file string, parsed *ast.File)) {
 	t.Helper()
 	files(t, func(file string) {
@@ -273,8 +271,7 @@ func sources(t *testing.T, visit func(file string, parsed *ast.File)) {
 	})
 }
 
-// files calls visit for every file of the repository, version control, local data
-// and other modules left out.
+// files calls visit for every file of the repository, except version control, local data and other modules.
 func files(t *testing.T, visit func(file string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -282,7 +279,7 @@ func files(t *testing.T, visit func(file string)) {
 			return err
 		}
 		if d.Name() == ".git" && !d.IsDir() {
-			return nil // of a worktree: it says where the repository lies
+			return nil // a file in a worktree; it contains the path of the repository
 		}
 		if d.IsDir() {
 			if base := d.Name(); base == ".git" || base == "alds-data" || base == "bin" {

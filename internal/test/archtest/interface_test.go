@@ -12,12 +12,13 @@ import (
 var (
 	quoted = regexp.MustCompile("`([A-Za-z]+)`")
 
-	// attribute is an attribute in a cell, with the type that it leads to.
+	// attribute matches an attribute in a cell, with a mark for several values and its related type, if
+	// there is one.
 	attribute = regexp.MustCompile("`([A-Za-z]+)`(\\\\\\*)?(?: ([A-Z][A-Za-z]+))?")
 )
 
-// rowsOf are the rows of the first table behind a heading of docs/interface.md,
-// cell by cell, without the two lines of its head.
+// rowsOf returns the rows of the first table below a heading of docs/interface.md, as cells, without the
+// two header lines.
 func rowsOf(t *testing.T, heading string) [][]string {
 	t.Helper()
 	_, text, ok := strings.Cut(string(read(t, "docs/interface.md")), "\n"+heading+"\n")
@@ -44,8 +45,8 @@ func typeNamed(t *testing.T, m *meta.Model, name string) *meta.Type {
 	return found
 }
 
-// TestInterfaceAttributes: the attributes that docs/interface.md lists are
-// those of the model, and every required one is among them.
+// TestInterfaceAttributes checks that the model has the attributes that docs/interface.md lists, and that
+// the document lists every required attribute.
 func TestInterfaceAttributes(t *testing.T) {
 	m := meta.Default()
 	for _, row := range rowsOf(t, "#### 2.2.7 Common attributes") {
@@ -87,8 +88,7 @@ func checkAttributes(t *testing.T, typ *meta.Type, row []string) {
 	}
 }
 
-// TestInterfaceTypes: docs/interface.md names every type that assets can have,
-// but for those of lists.
+// TestInterfaceTypes checks that docs/interface.md names every concrete type, except for list types.
 func TestInterfaceTypes(t *testing.T) {
 	m := meta.Default()
 	list := typeNamed(t, m, "List")
@@ -105,8 +105,7 @@ func TestInterfaceTypes(t *testing.T) {
 	}
 }
 
-// TestInterfaceOperations: docs/interface.md names the operations of each type,
-// all of them and no others.
+// TestInterfaceOperations checks that docs/interface.md names all operations of each type and no others.
 func TestInterfaceOperations(t *testing.T) {
 	m := meta.Default()
 	listed := map[string]bool{}
@@ -131,7 +130,7 @@ func TestInterfaceOperations(t *testing.T) {
 	}
 }
 
-// TestInterfaceDisplayNames: the names of types by methodology are those of the
+// TestInterfaceDisplayNames checks that docs/interface.md has the same display names by methodology as the
 // model.
 func TestInterfaceDisplayNames(t *testing.T) {
 	m := meta.Default()
@@ -140,7 +139,7 @@ func TestInterfaceDisplayNames(t *testing.T) {
 		for i, methodology := range []string{"XP", "Scrum", "AgileUP", "DSDM"} {
 			want, ok := typ.DisplayNames[methodology]
 			if !ok {
-				want = typ.DisplayNames["Scrum"] // one name for all
+				want = typ.DisplayNames["Scrum"] // one name for all methodologies
 			}
 			if got := strings.TrimSpace(row[1+i]); got != want {
 				t.Errorf("docs/interface.md calls %s %s in %s, the model %s", typ.Name, got, methodology, want)
@@ -149,13 +148,13 @@ func TestInterfaceDisplayNames(t *testing.T) {
 	}
 }
 
-// concrete are the types that assets can have.
+// concrete returns the types that assets can have.
 func concrete(m *meta.Model) []*meta.Type {
 	return slices.DeleteFunc(slices.Clone(m.Types), func(typ *meta.Type) bool { return typ.Abstract })
 }
 
-// typesIn are the concrete types of a cell: those below the types it names, or
-// all but those of metadata.
+// typesIn returns the concrete types of a cell: the subtypes of the named types, or for "all" every type
+// outside the metadata.
 func typesIn(t *testing.T, m *meta.Model, cell string) []*meta.Type {
 	t.Helper()
 	var types []*meta.Type

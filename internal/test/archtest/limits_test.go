@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// limitRow is a row of docs/limits.md that names a constant.
+// limitRow matches a row of docs/limits.md that names a constant.
 var limitRow = regexp.MustCompile("^\\|[^|]+\\| ([0-9,]+) \\|(.*)\\| `([a-z]+\\.[a-zA-Z]+)` \\|$")
 
-// inside are bounds beside those of a query's text that no client meets.
+// inside are constants of the query packages that are no limits for clients.
 var inside = map[string]bool{"query.MaxShape": true, "query.MaxLookup": true}
 
-// TestLimits: docs/limits.md says of every bound what the code says, and has
-// every bound on the text of a query and the form of a body.
+// TestLimits checks that docs/limits.md has the same values as the code. It must have every limit on the
+// text of a query and on the form of a body.
 func TestLimits(t *testing.T) {
 	limits := constants(t)
 	said := map[string]bool{}
@@ -48,8 +48,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// constants are the whole numbers that the packages of internal declare under
-// names with max in front, by package and name.
+// constants returns the whole-number constants in internal whose names start with "max" in any case, by
+// package and name.
 func constants(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -77,7 +77,7 @@ func constants(t *testing.T) map[string]string {
 	return all
 }
 
-// number is the value of an expression of literals, unknown for any other.
+// number returns the value of an expression of literals. It is unknown for other expressions.
 func number(x ast.Expr) constant.Value {
 	switch x := x.(type) {
 	case *ast.BasicLit:

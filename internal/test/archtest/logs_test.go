@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// logged is a message of the log and the fields that a line of it may have.
+// logged identifies a message of the log.
 type logged struct {
 	component, level, message string
 }
 
-// components are those of the log that have another name than the package, by the
-// beginning of the file.
+// components are the log components that differ from the name of the package, by the beginning of the
+// file's path.
 var components = map[string]string{
 	"internal/app/":             "",
 	"internal/app/traces.go":    "tracing",
@@ -27,18 +27,19 @@ var components = map[string]string{
 	"internal/web/ui/":          "pages",
 }
 
-// ofHandler are the fields that the handler of the log adds.
+// ofHandler are the fields that the log handler adds.
 var ofHandler = []string{"time", "level", "msg", "component"}
 
-// logRow is a row of the messages in docs/logs.md, and fieldRow one of its fields.
+// logRow matches a row of the messages in docs/logs.md, fieldRow a row of the fields, backtick a name in a
+// row.
 var (
 	logRow   = regexp.MustCompile(`^\| ([a-z]*) \| (info|warn|error) \| ([^|]+) \| ([^|]*) \| [^|]+ \|$`)
 	fieldRow = regexp.MustCompile("^\\| `([a-z_]+)` \\| [^|]+ \\|$")
 	backtick = regexp.MustCompile("`([a-z_]+)`")
 )
 
-// TestLogs: docs/logs.md has each message that is logged at info and above with its
-// fields, no other one, and says what each field of the log is.
+// TestLogs checks that docs/logs.md has exactly the messages that are logged at info and above, with their
+// fields, and that it describes each field of the log.
 func TestLogs(t *testing.T) {
 	messages, fields := sourceLogs(t)
 	for _, name := range ofHandler {
@@ -79,8 +80,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// sourceLogs returns the messages of the sources at info and above with their fields,
-// and the fields at any level.
+// sourceLogs returns the messages in the sources at info and above with their fields, and the fields of all
+// levels.
 func sourceLogs(t *testing.T) (messages map[logged]map[string]bool, fields map[string]bool) {
 	t.Helper()
 	messages, fields = map[logged]map[string]bool{}, map[string]bool{}
@@ -142,8 +143,8 @@ func componentOf(file string) string {
 	return path.Base(path.Dir(file))
 }
 
-// logCall returns the level of a call of a logger, and its arguments from the message
-// on; empty for other calls.
+// logCall returns the level of a logger call, and its arguments from the message on. level is empty for
+// other calls.
 func logCall(call *ast.CallExpr) (level string, rest []ast.Expr) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -175,7 +176,7 @@ func logCall(call *ast.CallExpr) (level string, rest []ast.Expr) {
 	return "", nil
 }
 
-// fieldNames returns the names among alternating names and values, or attributes.
+// fieldNames returns the names in a list of alternating names and values, or of attributes.
 func fieldNames(args []ast.Expr) (names []string) {
 	for i := 0; i < len(args); i++ {
 		if call, ok := args[i].(*ast.CallExpr); ok {
@@ -194,8 +195,7 @@ func fieldNames(args []ast.Expr) (names []string) {
 	return names
 }
 
-// gathered returns the names in the lists of a function that gathers fields before it
-// logs them: what it appends, and what a list begins with.
+// gathered returns the field names in the lists of a function that collects fields before it logs them.
 func gathered(fn *ast.FuncDecl) (names []string) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -211,7 +211,7 @@ func gathered(fn *ast.FuncDecl) (names []string) {
 	return names
 }
 
-// literal returns the text of a string literal; empty for anything else.
+// literal returns the text of a string literal; empty for other expressions.
 func literal(e ast.Expr) string {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok {

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// onNoPanel are metrics that nobody has to look at, and why.
+// onNoPanel are metrics that no panel needs, with the reason.
 var onNoPanel = map[string]string{
 	"alds_history_since_timestamp_seconds": "an instant, and none where all history is kept; an answer that refuses an older one tells it",
 }
 
-// TestDashboards: panels and alerts name only metrics that some metrics.go registers, and
-// each of those is on a panel.
+// TestDashboards checks that panels and alerts name only metrics that a metrics.go registers, and that each
+// of these is on a panel.
 func TestDashboards(t *testing.T) {
 	known, shown := registered(t), map[string]bool{}
 	for _, file := range glob(t, "dashboards/boards/*.json", "dashboards/alerts.yml") {
@@ -41,7 +41,7 @@ var (
 	metricWord  = regexp.MustCompile(`\balds_[a-z0-9_]+`)
 )
 
-// registered collects the names of metrics in the metrics files.
+// registered returns the names of the metrics in the metrics files.
 func registered(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
@@ -66,9 +66,9 @@ func registered(t *testing.T) map[string]bool {
 	return known
 }
 
-// namesIn are the expressions of a node that may be the name of a metric, whole or without
-// its beginning: a field Name, or what NewDesc or a function such as counter is given
-// first, or after a registerer.
+// namesIn returns the expressions of a node that may be the name of a metric, with or without its prefix:
+// the value of a field Name, the first argument of NewDesc, or the first two arguments of a function such
+// as counter. The first of these two may be a registerer.
 func namesIn(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
@@ -90,7 +90,7 @@ func namesIn(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// metricOf is the metric that is stored as a series.
+// metricOf returns the metric of a series; empty: it is not known.
 func metricOf(known map[string]bool, series string) string {
 	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
 		if name, ok := strings.CutSuffix(series, suffix); ok && known[name] {

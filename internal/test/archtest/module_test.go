@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestModule holds go.mod to the sources where go mod tidy cannot ask its
-// registry for every test dependency of every dependency: what is imported is
-// required directly, and what is required directly is imported.
+// TestModule compares go.mod with the imports: every imported module must be a direct requirement, and
+// every direct requirement must be imported. go mod tidy cannot check this without a registry that has all
+// test dependencies of all dependencies.
 func TestModule(t *testing.T) {
 	direct, indirect := requirements(t)
 	used := map[string]bool{}
@@ -75,7 +75,7 @@ func requirements(t *testing.T) (direct, indirect map[string]bool) {
 	return direct, indirect
 }
 
-// longest returns the longest module path the import lies in.
+// longest returns the longest module path that contains the import.
 func longest(modules map[string]bool, imp string) string {
 	best := ""
 	for path := range modules {

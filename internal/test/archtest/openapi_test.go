@@ -12,14 +12,14 @@ import (
 	"github.com/alds-dev/alds/internal/httpapi"
 )
 
-// identifier is what generators make names of functions from.
+// identifier matches an operationId that generators can use as a function name.
 var identifier = regexp.MustCompile(`^[a-z][a-zA-Z]+$`)
 
 var placeholder = regexp.MustCompile(`[:*](\w+)`)
 
-// TestOpenAPI compares docs/openapi.yaml with the route table: every operation of
-// one is in the other, once, and has a name of its own for generators. It leaves out aliases, and SEARCH, for which the
-// format has no word.
+// TestOpenAPI compares docs/openapi.yaml with the route table. Both must have the same operations, and each
+// needs a unique operationId for generators. Aliases are left out, and SEARCH, because OpenAPI does not
+// support that method.
 func TestOpenAPI(t *testing.T) {
 	var described struct {
 		Paths map[string]map[string]struct {
@@ -28,7 +28,7 @@ func TestOpenAPI(t *testing.T) {
 			Responses   map[string]yaml.Node
 		}
 	}
-	if err := yaml.Unmarshal(read(t, "docs/openapi.yaml"), &described); err != nil { // a key that stands twice as well
+	if err := yaml.Unmarshal(read(t, "docs/openapi.yaml"), &described); err != nil { // also an error for a duplicate key
 		t.Fatal(err)
 	}
 	routes, named := operations(t), map[string]string{}
@@ -52,7 +52,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// operations lists the routes as the format writes them, "GET /api/webhook/{id}".
+// operations returns the routes in OpenAPI form, such as "GET /api/webhook/{id}".
 func operations(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

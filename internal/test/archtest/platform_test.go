@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 )
 
-// TestBuildpack: go.mod tells the Go buildpack the version of Go that the module wants,
-// and to install the commands that the Procfile runs.
+// TestBuildpack checks the lines in go.mod for the Go buildpack: the version of Go, and the commands to
+// install.
 func TestBuildpack(t *testing.T) {
 	text := string(read(t, "go.mod"))
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(text)
@@ -20,8 +20,8 @@ func TestBuildpack(t *testing.T) {
 	}
 }
 
-// TestImage: the image sets settings that there are, and leaves the port of the api to
-// PORT, which platforms set.
+// TestImage checks that the image sets only existing settings. It must not set the port of the api, because
+// platforms set PORT.
 func TestImage(t *testing.T) {
 	known := map[string]bool{}
 	for _, s := range config.Settings() {

@@ -10,9 +10,8 @@ import (
 )
 
 var (
-	// reference names sections of docs/interface.md, numbers of
-	// docs/decisions.md ("interface 2.3, 4.1 and 7.2"), or a document that is not
-	// in the repository.
+	// reference matches a citation of sections of docs/interface.md ("interface 2.3, 4.1 and 7.2"), of
+	// entries of docs/decisions.md, or of a document that is not in the repository.
 	reference = regexp.MustCompile(`(?i)\b(interface|decision|compat)s?\s(\d+(?:\.\d+)*(?:(?:,| and| to)\s\d+(?:\.\d+)*)*)`)
 
 	citation = regexp.MustCompile(`\d+(?:\.\d+)*`)
@@ -21,8 +20,8 @@ var (
 	source   = regexp.MustCompile(`(?m)^source: .*$`)
 )
 
-// TestReferences: every section of the interface and every decision that a
-// comment, a document or a case cites is there, and none is there twice.
+// TestReferences checks that every cited section of the interface and every cited decision exists once.
+// Citations are in comments, documents and cases.
 func TestReferences(t *testing.T) {
 	targets := map[string]bool{}
 	collect := func(kind, file string, form *regexp.Regexp) {
@@ -54,8 +53,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// prose is what a file says to people: the comments of Go, the source lines of
-// cases, documents.
+// prose returns the text of a file for readers: the comments of Go, the source lines of cases, or a
+// document without code.
 func prose(t *testing.T, file string) []string {
 	t.Helper()
 	switch filepath.Ext(file) {

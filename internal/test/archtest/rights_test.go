@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// TestInterfaceRights: docs/interface.md prints the rights of the model.
+// TestInterfaceRights checks that the tables of rights in docs/interface.md match the model.
 func TestInterfaceRights(t *testing.T) {
 	m := meta.Default()
 	compareTable(t, "#### 5.8.1 Rights of roles", rightsTable(m.Rights))
@@ -26,8 +26,8 @@ func compareTable(t *testing.T, heading string, want []string) {
 	}
 }
 
-// rightsTable has a row for each role: what it may do everything with, what it may
-// only relate, and the exceptions.
+// rightsTable returns a row for each role: the kinds of assets with full rights and their exceptions, and
+// the kinds that the role may only relate.
 func rightsTable(r *meta.Rights) []string {
 	var rows []string
 	for _, role := range r.Order {

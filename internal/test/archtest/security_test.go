@@ -11,12 +11,12 @@ var (
 	testName = regexp.MustCompile(`Test[A-Za-z0-9]+`)
 	declared = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
 
-	// named are a package and the tests of it in a cell of a document.
+	// named matches a package and its tests in a document.
 	named = regexp.MustCompile("`([a-z/]+)`((?:,? Test[A-Za-z0-9]+(?: \\([^)]*\\))?)+)")
 )
 
-// TestDocumentsNameTests: every test that docs/security.md and docs/limits.md name is there,
-// in the package that they say.
+// TestDocumentsNameTests checks that every test named in docs/security.md and docs/limits.md exists in the
+// named package.
 func TestDocumentsNameTests(t *testing.T) {
 	tests := map[string]bool{}
 	files(t, func(file string) {
