@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// related are two assets of a type that has any, for others to lead to: those that
-// are there, or new ones.
+// related returns up to two assets of a type for relations: existing assets, or new ones if there are too
+// few.
 func (c *client) related(typ string) []string {
 	c.t.Helper()
 	if all := c.found[typ]; all != nil {
 		return all
 	}
-	c.found[typ] = []string{} // a type that needs one of its own kind finds what is there
+	c.found[typ] = []string{} // stops a recursion: a type that requires an asset of the same type uses existing assets
 	r := c.send(object{"from": typ, "page": object{"size": 2}})
 	all := make([]string, 0, 2)
 	for _, row := range r.QueryResult.Results[0] {
@@ -26,7 +26,7 @@ func (c *client) related(typ string) []string {
 	return all
 }
 
-// make makes an asset of a type with what is required.
+// make creates an asset of a type with its required attributes, and returns its Oid.
 func (c *client) make(typ string) string {
 	c.t.Helper()
 	command := c.create(typ)
@@ -40,7 +40,7 @@ func (c *client) make(typ string) string {
 	return r.AssetsCreated.OidTokens[0]
 }
 
-// create is the command that makes an asset of a type: it has what is required.
+// create returns a command that creates an asset of a type with its required attributes.
 func (c *client) create(typ string) object {
 	c.t.Helper()
 	command := object{"AssetType": typ}
@@ -53,8 +53,8 @@ func (c *client) create(typ string) object {
 	return command
 }
 
-// any is a value of an attribute; those with 0 and 1 differ. It is nil for a
-// relation to types that have no assets.
+// any returns a value of an attribute. For nth 0 and 1 the values differ. It returns nil for a relation to
+// types without assets.
 func (c *client) any(typ string, a *attribute, nth int) any {
 	c.t.Helper()
 	if !a.isRelation() {

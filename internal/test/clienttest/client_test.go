@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// client sends requests as a system administrator. Like old clients it asks for the
-// metadata before it signs in.
+// client sends requests as a system administrator. Like old clients, it requests the metadata without a
+// login.
 type client struct {
 	t     *testing.T
 	base  string // http://host:port/instance
 	model *model
-	tag   string // of the metadata
-	names int    // makes texts that nobody else has
+	tag   string // ETag of the metadata
+	names int    // number of unique texts so far
 
-	found  map[string][]string // assets that relations lead to, by type
-	custom map[string]int      // custom attributes, by name, and of how many types they were written
-	did    map[string]bool     // types that the client has tried
+	found  map[string][]string // by type: assets that relations can refer to
+	custom map[string]int      // custom attributes by name: number of types on which they were written
+	did    map[string]bool     // types that the client has tested
 }
 
-// connect makes a client that has read the metadata.
+// connect returns a client that has read the metadata.
 func connect(t *testing.T, base string) *client {
 	t.Helper()
 	c := &client{t: t, base: base, found: map[string][]string{}, custom: map[string]int{}, did: map[string]bool{}}
@@ -31,8 +31,8 @@ func connect(t *testing.T, base string) *client {
 	return c
 }
 
-// learn reads the metadata, which is another one than that which the client knows,
-// and once more, when it is the same.
+// learn reads the metadata, which must differ from what the client has. A second request must be answered
+// 304.
 func (c *client) learn() {
 	c.t.Helper()
 	c.model = &model{}
@@ -47,7 +47,7 @@ func (c *client) learn() {
 // object is a JSON object.
 type object = map[string]any
 
-// result is what api/asset answers.
+// result is the answer of api/asset.
 type result struct {
 	AssetsCreated    struct{ OidTokens []string }
 	AssetsModified   struct{ OidTokens []string }
@@ -63,7 +63,7 @@ type result struct {
 	}
 }
 
-// failures are the messages of the commands that failed, by their place.
+// failures returns the messages of the failed commands, by the index of the command.
 func (r *result) failures() map[int]string {
 	all := map[int]string{}
 	for _, f := range r.CommandFailures.Commands {
@@ -72,7 +72,7 @@ func (r *result) failures() map[int]string {
 	return all
 }
 
-// send posts commands, of which some may fail.
+// send posts commands. Some of them may fail.
 func (c *client) send(commands ...object) *result {
 	c.t.Helper()
 	var r result
@@ -83,15 +83,14 @@ func (c *client) send(commands ...object) *result {
 	return &r
 }
 
-// row reads attributes of an asset, a deleted one, too.
+// row reads attributes of an asset, which may be deleted.
 func (c *client) row(oid string, names []string) object {
 	c.t.Helper()
 	_, row := c.sendAndRead(oid, names)
 	return row
 }
 
-// sendAndRead posts commands, of which some may fail, and reads attributes of an
-// asset behind them.
+// sendAndRead posts commands, of which some may fail, and reads attributes of an asset after them.
 func (c *client) sendAndRead(oid string, names []string, commands ...object) (*result, object) {
 	c.t.Helper()
 	r := c.send(append(commands, object{"from": oid, "select": names, "filter": []string{shownDeleted}})...)
@@ -101,8 +100,8 @@ func (c *client) sendAndRead(oid string, names []string, commands ...object) (*r
 	return r, r.QueryResult.Results[0][0]
 }
 
-// request sends a body, if there is one, and reads the answer, unless the client has
-// it already: of the metadata it says which it has.
+// request sends a request, with a body if body is not nil, and decodes the answer. A request without a body
+// has no login, and If-None-Match with the ETag of the client's metadata.
 func (c *client) request(method, path string, body, answer any) int {
 	c.t.Helper()
 	var text io.Reader

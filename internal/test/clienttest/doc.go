@@ -1,38 +1,36 @@
-// Package clienttest runs clients that know of the service what it tells them.
+// Package clienttest runs clients against the service.
 //
-// One knows nothing of the model but what meta.v1 tells: it makes assets of every
-// type that can be made, writes every attribute that can be written, runs every
-// operation, and reads back what it wrote. What metadata says and what the service
-// does must agree both ways: what it calls writable is taken, what it calls
-// read-only refused.
+// One client knows the model only from meta.v1. It creates assets of every type that can be created, writes
+// every attribute that can be written, runs every operation, and reads back what it wrote. Metadata and
+// behaviour must agree both ways: the service must accept writes of attributes that metadata calls
+// writable, and refuse writes of read-only attributes.
 //
-//	metadata_test.go  what meta.v1 says
+//	metadata_test.go  the answer of meta.v1
 //	value_test.go     values of each kind, and how they are read
-//	asset_test.go     assets to be written, and others that relations lead to
+//	asset_test.go     the assets that the client writes, and the assets that they refer to
 //	write_test.go     attributes
 //	operate_test.go   operations
-//	known_test.go     what metadata does not say, with the reason for each
+//	known_test.go     facts that metadata does not contain, with the reason for each
 //	client_test.go    requests
 //	model_test.go     the test
 //	pages_test.go     pages of assets of every type, and their forms
 //
-// The others are small programs in the languages of existing clients, under testdata.
-// They speak XML, each with the parser, the headers and the paths that are usual there,
-// and end at the first answer that is not as existing clients read it.
+// Other clients are small programs under testdata, in the languages of existing clients. They use XML, with
+// the parser, headers and paths that are usual in their language. They stop at the first answer that
+// differs from what existing clients expect.
 //
 //	languages_test.go compiles and runs them
 //
-// The programs of examples/ run as processes, each copied out of the repository: what they
-// print, what is in the service afterwards, and how they end when something is refused.
+// The programs of examples/ run as processes, from copies outside the repository. The tests check what they
+// print, what they write to the service, and how they end when a request is refused.
 //
-//	program_test.go     the programs, and what each needs of the machine
-//	gate_test.go        who stands between a program and the service, and forges deliveries
+//	program_test.go     the programs, and what they need to run
+//	gate_test.go        a proxy between a program and the service, which also forges deliveries
 //	example_test.go     the tests
-//	powershell_test.go  the syntax of a program that Debian has no interpreter for
+//	powershell_test.go  the syntax of the PowerShell program, for which Debian has no interpreter
 //
-// Two more: existing_test.go makes the calls of an existing client's library, which
-// docs/compatibility.md names, and roundtrip_test.go writes random assets in one format
-// and reads them in both.
+// existing_test.go calls the library of an existing client, which docs/compatibility.md names.
+// roundtrip_test.go writes random assets in one format and reads them in both.
 //
 // Spec: interface 2.4, 4.1, 4.2, 4.13, 10.
 package clienttest

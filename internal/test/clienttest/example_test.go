@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// theyPrint is what every program prints, numbers of Oids left out.
+// theyPrint is the output of every program, with the numbers of Oids replaced.
 const theyPrint = `created Scope:<id> and 5 assets in it
 Story:<id> Pay by card, estimate 8: Choose a provider, Send the receipt
 Story:<id> Browse the catalogue, estimate 3: no tasks
@@ -32,9 +32,9 @@ func serve(t *testing.T, dialect string) (base string) {
 	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "ALDS_WEBHOOK_ALLOW_PRIVATE": "1"})
 }
 
-// TestPrograms: each program creates, asks and pages, takes the one genuine delivery
-// and no forged one, prints what changed, and leaves no subscription. It logs in with a
-// password here and with a token there.
+// TestPrograms checks that each program creates, queries and pages assets, accepts the single genuine
+// delivery and no forged delivery, prints the changes, and deletes its subscription. On SQLite the programs
+// log in with a password, on the other database with a token.
 func TestPrograms(t *testing.T) {
 	for dialect, login := range map[string]struct{ setting, scheme string }{
 		"sqlite": {"ALDS_PASSWORD=" + password, "Basic"},
@@ -45,7 +45,7 @@ func TestPrograms(t *testing.T) {
 			base := serve(t, dialect)
 			for i, p := range programs {
 				if testing.Short() && (i%2 == 0) != (dialect == "sqlite") {
-					continue // each program on one of them
+					continue // each program on one of the databases
 				}
 				t.Run(p.name, func(t *testing.T) {
 					g := newGate(t, base)
@@ -53,7 +53,7 @@ func TestPrograms(t *testing.T) {
 					if text := number.ReplaceAllString(got.out, "$1:<id>"); got.status != 0 || got.problems != "" || text != theyPrint {
 						t.Fatalf("ended with %d and %q, and printed\n%s", got.status, got.problems, text)
 					}
-					g.server.Close() // waits for what it is doing
+					g.server.Close() // waits for running requests
 					if want := map[string]bool{login.scheme: true}; !reflect.DeepEqual(g.logins, want) || g.genuine != 1 {
 						t.Errorf("logged in by %v, took %d deliveries", g.logins, g.genuine)
 					}
@@ -65,7 +65,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRefused: a program that is refused says why, ends with an error, and leaves no
+// TestRefused checks that a program reports a refused request, ends with an error, and leaves no
 // subscription.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// isThere asks the service for what a program has written.
+// isThere checks that the service has what a program has written.
 func isThere(t *testing.T, base, project string) {
 	t.Helper()
 	type row struct {

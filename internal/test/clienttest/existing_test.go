@@ -13,15 +13,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what docs/compatibility.md says that the test saw")
 
-// What stands around the part of docs/compatibility.md that TestExistingClient says.
+// The markers around the part of docs/compatibility.md that TestExistingClient checks.
 const (
 	compatibility = "../../../docs/compatibility.md"
 	seenBegins    = "<!-- seen -->\n"
 	seenEnds      = "<!-- /seen -->"
 )
 
-// TestExistingClient makes every call of the library of an existing client. Which one, and in which version, is what docs/compatibility.md tells to install; what works
-// is what it says there.
+// TestExistingClient calls every function of an existing client's library. docs/compatibility.md names the
+// library and its version, and must list the calls that work.
 func TestExistingClient(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(compatibility)

@@ -19,21 +19,21 @@ import (
 
 const token = "a token that the gate takes"
 
-// gate stands between a program and the service, as whoever has the network: it sees
-// every request, and deliveries go through it, after forged ones.
+// gate is a proxy between a program and the service, like an attacker in the network. It sees every
+// request, and sends forged deliveries before each genuine delivery.
 type gate struct {
 	t      *testing.T
 	server *httptest.Server
-	url    string // of the instance, for the program
+	url    string // URL of the instance, for the program
 
-	failure string // that the second request to api/asset fails with, if any
+	failure string // error of the second request to api/asset; empty: no error
 
 	mu       sync.Mutex
 	writes   int             // requests to api/asset
-	logins   map[string]bool // how the program logged in: "Basic", "Bearer"
-	listener string          // of the program
-	secret   string          // of its subscription
-	genuine  int             // deliveries of the service that the program took
+	logins   map[string]bool // login schemes of the program: "Basic", "Bearer"
+	listener string          // URL of the program's listener
+	secret   string          // secret of the program's subscription
+	genuine  int             // deliveries of the service that the program accepted
 }
 
 func newGate(t *testing.T, base string) *gate {
@@ -64,7 +64,7 @@ func newGate(t *testing.T, base string) *gate {
 	return g
 }
 
-// stopped looks at a request of the program and reports whether the gate has answered it.
+// stopped checks a request of the program and reports whether the gate has answered it.
 func (g *gate) stopped(w http.ResponseWriter, r *http.Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,7 +98,7 @@ func (g *gate) stopped(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// answered keeps the secret.
+// answered stores the secret of the new subscription.
 func (g *gate) answered(r *http.Response) error {
 	if r.Request.URL.Path != "/alds/api/webhook" || r.StatusCode != http.StatusOK {
 		return nil
@@ -118,7 +118,7 @@ func (g *gate) answered(r *http.Response) error {
 	return nil
 }
 
-// deliver passes a delivery on after forged ones, all of which the program must refuse.
+// deliver forwards a delivery after forged deliveries. The program must refuse all forged deliveries.
 func (g *gate) deliver(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -132,7 +132,7 @@ func (g *gate) deliver(w http.ResponseWriter, r *http.Request) {
 			g.t.Errorf("a delivery with %s is answered %d", what, status)
 		}
 	}
-	header := r.Header.Clone() // while a secret is replaced there are two signatures
+	header := r.Header.Clone() // while a secret is replaced, a delivery has two signatures
 	header.Set("Webhook-Signature", "v1,"+strings.Repeat("A", 43)+"= "+header.Get("Webhook-Signature"))
 	status := g.send(listener, header, body)
 	if status != http.StatusNoContent {
@@ -165,8 +165,8 @@ type forgery struct {
 	body   []byte
 }
 
-// forgeries are what somebody can send who has seen a delivery; those of another time
-// even have the signature of the secret.
+// forgeries returns deliveries that an attacker can send after it has seen a genuine delivery. Those with
+// an old or a future time even have a valid signature.
 func forgeries(t *testing.T, secret string, genuine http.Header, body []byte) map[string]forgery {
 	with := func(name, value string) forgery {
 		header := genuine.Clone()

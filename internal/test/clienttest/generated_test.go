@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestGeneratedClient: what openapi-typescript makes of docs/openapi.yaml compiles with all
-// checks, together with a client that uses it, and the client works. The versions are those
-// that were tried.
+// TestGeneratedClient generates types from docs/openapi.yaml with openapi-typescript. They must compile in
+// strict mode, together with a client that uses them, and the client must work. The versions of the
+// packages are fixed.
 func TestGeneratedClient(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "node", "--version")

@@ -1,62 +1,61 @@
 package clienttest
 
-// What metadata does not say, with the reason for each.
+// Facts that metadata does not contain, with the reason for each.
 
-// shownDeleted is a filter that shows deleted assets, too: metadata describes
-// assets, not the language of queries. Spec: interface 2.3.7.
+// shownDeleted is a filter that includes deleted assets. Metadata describes assets, but not the language of
+// queries. Spec: interface 2.3.7.
 const shownDeleted = "IsDeleted='true','false'"
 
-// kept are the kinds of which a value is replaced, never taken away: an asset
-// always has a place, and a login ends with its name. Spec: interface 11, 5.2.
+// kept are the kinds of attributes that can be replaced but not cleared: an asset always has a rank, and a
+// login ends when its username is cleared, not its password. Spec: interface 11, 5.2.
 var kept = map[string]bool{"Rank": true, "Password": true}
 
-// own are attributes that are written only of oneself, beside another one.
-// Spec: interface 5.2.
+// own are attributes that a member can write only for itself, together with another attribute. Spec:
+// interface 5.2.
 var own = map[string]bool{"Member.OldPassword": true}
 
-// unoffered reports whether an operation may run though its validator says no: clients
-// do not offer to delete what is closed. Spec: interface 3.3.
+// unoffered reports whether an operation may run although its validator is false: clients do not offer to
+// delete a closed asset, but the service allows it. Spec: interface 3.3.
 func unoffered(op *operation, row object) bool {
 	return op.Name == "Delete" && row["AssetState"] == "Closed"
 }
 
-// repeats are the operations that change nothing of an asset in that state, for clients
-// that run them without looking. Spec: interface 3.2.
+// repeats are operations that succeed without a change on an asset in the given state, for clients that run
+// them without a check. Spec: interface 3.2.
 var repeats = map[string]string{"Inactivate": "Closed", "Close": "Closed", "Reactivate": "Active", "Activate": "Active", "MakeFuture": "Future"}
 
-// small is the Numeric that takes 0 to 10 alone. Spec: interface 2.2.6.
+// small is the Numeric attribute that accepts only 0 to 10. Spec: interface 2.2.6.
 const small = "Epic.Risk"
 
-// never are attributes that are there for the sake of others. A relation to many is
-// not required. Spec: interface 2.1.4.
+// never are attributes that exist only because a base type has them. A multi-value relation cannot be
+// required. Spec: interface 2.1.4.
 var never = map[string]bool{"ManyToManyRelationDefinition.IsRequired": true}
 
-// definition is the type of all that defines attributes, list that of what defines
-// lists. They say what a name means: that is given once, in a form of its own.
-// Spec: interface 2.1.4.
+// definition is the base type of all attribute definitions, list the type of list definitions. Their
+// attributes that define the meaning of a name are written only once, at the creation. Spec: interface
+// 2.1.4.
 const (
 	definition = "AttributeDefinition"
 	list       = "AssetType"
 )
 
-// once are the attributes of definitions that only a new one is given.
+// once are the attributes of definitions that can be written only at the creation.
 var once = map[string]bool{
 	"Name": true, "Base": true, "Asset": true, "AttributeType": true, "IsDateOnly": true, "IsMultivalue": true,
 	"RelatedAssetType": true, "ReverseName": true,
 }
 
-// isOnce reports whether an attribute is given to new assets alone.
+// isOnce reports whether an attribute can be written only at the creation.
 func (m *model) isOnce(a *attribute) bool {
 	of := typeOf(a.Token)
 	return once[a.Name] && (of == list || m.isA(of, definition))
 }
 
-// arguments are numbers that an operation wants to be told: of the assets whose
-// values go with a definition, which here are none. Spec: interface 2.1.4.
+// arguments are arguments of operations that must have a certain value: the number of assets whose values
+// are deleted with a definition. It is 0 in these tests. Spec: interface 2.1.4.
 var arguments = map[string]any{"Assets": 0}
 
-// known are the values of a new definition: a list, or a Text or relation of a list
-// that has no other.
+// known returns the values of a new definition: a list, a Text, or a relation to a new list.
 func (c *client) known(typ string) object {
 	name := "Custom_" + c.word()
 	switch {

@@ -12,17 +12,17 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// A program may take this long; it needs a few seconds.
+// programEndsIn is the longest time that a program may take. It usually takes a few seconds.
 const programEndsIn = 3 * time.Minute
 
-// TestPython: a program in Python, with ElementTree.
+// TestPython runs a program in Python, with ElementTree.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "python3", "--version")
 	speaks(t, "python3", "testdata/python/client.py")
 }
 
-// TestJava: a program in Java, with its DOM.
+// TestJava runs a program in Java, with its DOM parser.
 func TestJava(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "javac", "--version")
@@ -32,7 +32,7 @@ func TestJava(t *testing.T) {
 	speaks(t, "java", "-cp", dir, "Client")
 }
 
-// TestCSharp: a program in C#, with XmlDocument.
+// TestCSharp runs a program in C#, with XmlDocument.
 func TestCSharp(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "mcs", "--version")
@@ -42,8 +42,8 @@ func TestCSharp(t *testing.T) {
 	speaks(t, "mono", client)
 }
 
-// speaks runs a program against a service on each database: it must find everything as
-// described, and say so in its last line.
+// speaks runs a program against a service on each database. The program must find all answers as expected,
+// and print "done" in its last line.
 func speaks(t *testing.T, command ...string) {
 	t.Helper()
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -61,7 +61,7 @@ func speaks(t *testing.T, command ...string) {
 	}
 }
 
-// run runs a command to its end and returns what it printed.
+// run runs a command to its end and returns its output.
 func run(t *testing.T, command ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), programEndsIn)

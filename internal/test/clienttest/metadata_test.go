@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// model is what meta.v1 answers.
+// model is the answer of meta.v1.
 type model struct{ AssetTypes map[string]*assetType }
 
-// assetType is a type in it. Its member Name stands twice, so the token is read.
+// assetType is a type in the model. JSON has its member Name twice, so the tests read Token.
 type assetType struct {
 	Token              string
 	Abstract, IsCustom bool
@@ -41,7 +41,7 @@ type argument struct {
 	RelatedAsset        reference
 }
 
-// sorted are the values of a map in the order of its keys.
+// sorted returns the values of a map in the order of its keys.
 func sorted[V any](of map[string]V) []V {
 	all := make([]V, 0, len(of))
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -50,13 +50,13 @@ func sorted[V any](of map[string]V) []V {
 	return all
 }
 
-// creatable reports whether assets of a type can be made: it is not abstract, and
-// has something that can be written.
+// creatable reports whether assets of a type can be created: the type is not abstract and has a writable
+// attribute.
 func (t *assetType) creatable() bool {
 	return !t.Abstract && slices.ContainsFunc(sorted(t.Attributes), func(a *attribute) bool { return !a.IsReadOnly })
 }
 
-// isA reports whether a type is another one or stands below it.
+// isA reports whether a type is another type or a subtype of it.
 func (m *model) isA(name, other string) bool {
 	for ; name != ""; name = m.AssetTypes[name].Base.NameRef {
 		if name == other {
@@ -66,7 +66,7 @@ func (m *model) isA(name, other string) bool {
 	return false
 }
 
-// concrete are the types that are not abstract, of a type and all below it.
+// concrete returns the types that are not abstract, among a type and its subtypes.
 func (m *model) concrete(name string) []string {
 	var all []string
 	for _, t := range sorted(m.AssetTypes) {
@@ -77,7 +77,7 @@ func (m *model) concrete(name string) []string {
 	return all
 }
 
-// targets are the types whose assets a relation takes.
+// targets returns the concrete types that a relation accepts.
 func (m *model) targets(a *attribute) []string {
 	if a.ValidTypes == nil {
 		return m.concrete(a.RelatedAsset.NameRef)
@@ -99,10 +99,9 @@ func (m *model) attribute(token string) *attribute {
 
 func (a *attribute) isRelation() bool { return a.AttributeType == "Relation" }
 
-// holder is a type whose assets hold a relation to one of which the attribute is
-// the other side, with many; nil where it is none. Metadata calls that side
-// read-only, since writing it writes the assets at its end; bulk requests take it.
-// Spec: interface 4.3.4.
+// holder returns a type with a writable single-value relation, of which the multi-value attribute is the
+// other side; nil: there is none. Metadata calls that side read-only, because a write changes the assets at
+// its end. Bulk requests accept the write. Spec: interface 4.3.4.
 func (m *model) holder(typ string, a *attribute) *assetType {
 	back := m.attribute(a.ReciprocalRelation.TokenRef)
 	if back == nil || !a.IsReadOnly || !a.IsMultivalue {

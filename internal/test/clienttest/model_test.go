@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// added are the lists and attributes of an administrator: one of each kind, on a
-// type that has assets and on two that are abstract.
+// added returns commands that create a list and custom attributes: an attribute of each kind on Story, and
+// two attributes on abstract types.
 func added() []object {
 	attribute := func(name, on, kind string, more object) object {
 		command := object{"AssetType": definition, "Name": "Custom_" + name, "Asset": on, "AttributeType": kind}
@@ -36,8 +36,9 @@ func added() []object {
 	}
 }
 
-// TestModel: all that metadata offers can be done, and nothing that it denies; so it
-// is when administrators have added to it. The short form tries some types, then.
+// TestModel checks that everything that metadata offers works, and nothing else. It repeats this after an
+// administrator has added lists and attributes. The short form tests only some types, and only with the
+// additions.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "sqlite"))
@@ -49,7 +50,7 @@ func TestModel(t *testing.T) {
 	c.mustHaveAdded()
 }
 
-// TestCustom does that on the other database, with the types that get something.
+// TestCustom does the same on the other database, with types that have custom attributes.
 func TestCustom(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "mysql"))
@@ -62,7 +63,7 @@ func TestCustom(t *testing.T) {
 	c.mustHaveAdded()
 }
 
-// extend adds to the model; what was there before stays as it was.
+// extend adds a list and attributes to the model. The rest of the metadata must not change.
 func (c *client) extend() {
 	c.t.Helper()
 	before := c.model
@@ -87,8 +88,8 @@ func (c *client) extend() {
 	}
 }
 
-// mustHaveAdded fails unless each custom attribute was written on all types that are
-// to have it, of those that were tried.
+// mustHaveAdded fails the test unless each custom attribute was written on every tested type that must have
+// it.
 func (c *client) mustHaveAdded() {
 	c.t.Helper()
 	for _, command := range added()[1:] {

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Bounds of a walk through the states of a type's assets.
+// Limits of a walk through the states of a type's assets.
 const (
-	maxSteps = 40 // operations on one asset
-	maxWalks = 4  // assets
+	maxSteps = 40 // most operations on one asset
+	maxWalks = 4  // most assets
 )
 
-// walk runs the operations of a type: on an asset first those that have no
-// validator, since they run on whatever is not deleted, then what may run and has
-// been run least, until all have.
+// walk runs the operations of a type. On each asset it first runs the operations without a validator,
+// because they may run in every state except deleted. Then it always runs the allowed operation that has
+// run least often, until all operations have run.
 type walk struct {
 	*client
 	typ  *assetType
-	ran  map[string]int  // how often each operation was run
-	kept map[string]bool // operations that were refused where their validator says no
+	ran  map[string]int  // number of runs of each operation
+	kept map[string]bool // operations that were refused when their validator was false
 }
 
 // operates runs all operations of a type.
@@ -40,7 +40,7 @@ func (c *client) operates(typ *assetType) {
 	}
 }
 
-// along runs operations on an asset, each time what has been run least often.
+// along runs operations on an asset, always the one that has run least often.
 func (w *walk) along(oid string) {
 	w.t.Helper()
 	var next *operation
@@ -61,7 +61,7 @@ func (w *walk) along(oid string) {
 	}
 }
 
-// run runs an operation, which may run, if there is one, and reads the validators.
+// run runs an operation, which must succeed, and reads the validators. If op is nil, it only reads.
 func (w *walk) run(oid string, op *operation) object {
 	w.t.Helper()
 	names := []string{"AssetState"}
@@ -81,8 +81,8 @@ func (w *walk) run(oid string, op *operation) object {
 	return row
 }
 
-// may are the operations that may run on an asset, by the values of its validators.
-// Of the others each is refused.
+// may returns the operations that may run on an asset according to its validators. It checks once that each
+// other operation is refused.
 func (w *walk) may(oid string, row object) []*operation {
 	w.t.Helper()
 	var may []*operation
@@ -105,7 +105,8 @@ func (w *walk) may(oid string, row object) []*operation {
 	return may
 }
 
-// command runs an operation on an asset, a deleted one, too, with all arguments.
+// command returns a command that runs an operation with all its arguments on an asset, which may be
+// deleted.
 func (w *walk) command(oid string, op *operation) object {
 	w.t.Helper()
 	args := object{}
@@ -119,7 +120,7 @@ func (w *walk) command(oid string, op *operation) object {
 	return object{"oid": oid, "execute": object{"op": op.Name, "args": args}}
 }
 
-// nameOf is the part of a token behind its type, typeOf that type.
+// nameOf returns the part of a token after the type.
 func nameOf(token string) string { return strings.TrimPrefix(token, typeOf(token)+".") }
 
 func typeOf(token string) string {

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// reader reads and sends pages as a browser does, with a session of the client's
-// member.
+// reader requests pages and sends forms as a browser does, with a session of the client's member.
 type reader struct {
 	*client
 	cookie *http.Cookie
@@ -27,7 +26,7 @@ func (c *client) reads() *reader {
 	return &reader{client: c, cookie: &http.Cookie{Name: ".V1.Ticket.alds", Value: made.Token}}
 }
 
-// page asks for a page, or sends a form, and follows no redirect.
+// page requests a page, or sends a form if form is not nil. It follows no redirect.
 func (r *reader) page(path string, form url.Values) (status int, location, body string) {
 	r.t.Helper()
 	method, content := http.MethodGet, ""
@@ -55,7 +54,7 @@ func (r *reader) page(path string, form url.Values) (status int, location, body 
 	return res.StatusCode, res.Header.Get("Location"), string(got)
 }
 
-// fields are what a browser sends of the first form of the page's content.
+// fields returns what a browser sends for the first form in the main part of a page.
 func fields(t *testing.T, body string) url.Values {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(body))
@@ -128,8 +127,8 @@ func has(n *html.Node, name string) bool {
 	return false
 }
 
-// TestAssetPages: an asset of every type has its page, with every attribute that can be
-// written, and a form that is sent as it was shown changes nothing.
+// TestAssetPages checks that an asset of every type has a page with every writable attribute. A form that
+// is sent without a change must change nothing.
 func TestAssetPages(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -150,8 +149,7 @@ func TestAssetPages(t *testing.T) {
 	}
 }
 
-// filled is an asset of a type that has as much as an asset can have; empty: there is
-// none of the type.
+// filled returns an asset of a type with as many values as possible; empty: the type has no assets.
 func (r *reader) filled(typ *assetType) string {
 	r.t.Helper()
 	if !typ.creatable() {
@@ -167,11 +165,11 @@ func (r *reader) filled(typ *assetType) string {
 			commands = append(commands, object{"from": oid, "update": object{a.Name: r.any(typ.Token, a, 0)}})
 		}
 	}
-	r.send(commands...) // what is refused stays as it is
+	r.send(commands...) // some writes fail, and the asset keeps its values
 	return oid
 }
 
-// mustShow looks at all tabs of an asset, and sends its form.
+// mustShow requests all tabs of an asset, and sends its form without a change.
 func (r *reader) mustShow(oid string) {
 	r.t.Helper()
 	address := "/assetdetail.v1?oid=" + oid
@@ -203,7 +201,7 @@ func (r *reader) mustShow(oid string) {
 	}
 }
 
-// TestAssetPageOfMany: of a thousand relations a page shows fifty, and leads to all.
+// TestAssetPageOfMany checks that a page shows fifty of a thousand relations and a link to all.
 func TestAssetPageOfMany(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "sqlite"))

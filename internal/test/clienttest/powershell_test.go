@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestPowerShellParses: the syntax of the PowerShell program is right. It says nothing
-// of what the program does: where pwsh is not installed nobody runs it.
+// TestPowerShellParses checks the syntax of the PowerShell program. It does not check what the program
+// does, because without pwsh nothing can run it.
 func TestPowerShellParses(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "node", "--version")

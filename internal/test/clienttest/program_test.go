@@ -12,11 +12,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// program is one of examples/.
+// program is a program of examples/.
 type program struct {
 	name    string
-	sources string                                        // a pattern below examples/
-	command func(t *testing.T, sources []string) []string // what runs it, after what it needs was looked for
+	sources string                                        // pattern below examples/
+	command func(t *testing.T, sources []string) []string // checks its requirements and returns its command line
 }
 
 var programs = []program{
@@ -42,7 +42,7 @@ var programs = []program{
 	}},
 }
 
-// python is a python3 that has requests: that of Debian, or the first one.
+// python returns a python3 with the module requests: Debian's, or the first in PATH.
 func python(t *testing.T) string {
 	t.Helper()
 	const debian = "/usr/bin/python3"
@@ -53,8 +53,7 @@ func python(t *testing.T) string {
 	return "python3"
 }
 
-// copied puts the sources of a program into a folder of their own: they need nothing
-// of what lies around them.
+// copied copies the sources of a program to a separate folder, because they must not need other files.
 func (p program) copied(t *testing.T) (sources []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join("../../../examples", filepath.FromSlash(p.sources)))
@@ -76,13 +75,13 @@ func (p program) copied(t *testing.T) (sources []string) {
 	return sources
 }
 
-// ended is what became of a program.
+// ended is the result of a program.
 type ended struct {
 	out, problems string
 	status        int
 }
 
-// run runs a program with these settings alone.
+// run runs a program with only these settings in its environment.
 func (p program) run(t *testing.T, settings ...string) ended {
 	t.Helper()
 	command := p.command(t, p.copied(t))

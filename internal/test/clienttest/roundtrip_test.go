@@ -22,9 +22,8 @@ var (
 	seedGiven  = flag.Uint64("clienttest.seed", 0, "what random choices are drawn from; 0: another number each time")
 )
 
-// TestRoundTrip writes random assets, half of them as XML by path and half as JSON in
-// bulk, and reads each of them in both formats: the same values come back, whatever
-// characters they have.
+// TestRoundTrip writes random assets with difficult characters, half of them as XML by path and half as
+// JSON in bulk. Both formats must return the written values.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	trips := cmp.Or(*roundTrips, 500)
@@ -42,10 +41,10 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// pageOfTrips is how many assets are written before they are read.
+// pageOfTrips is the number of assets that are written before they are read.
 const pageOfTrips = 250
 
-// scalars are attributes that hold one value, with what writes a random one.
+// scalars are attributes with one value, each with a function that makes a random value.
 var scalars = map[string]func(*rand.Rand) any{
 	"Name":          func(r *rand.Rand) any { return "n" + oddText(r, 60) + "." },
 	"Description":   func(r *rand.Rand) any { return oddText(r, 3000) + "." },
@@ -61,10 +60,10 @@ var scalars = map[string]func(*rand.Rand) any{
 	"Custom_LongText": func(r *rand.Rand) any { return oddText(r, 500) + "." },
 }
 
-// many are attributes that hold several values.
+// many are attributes with several values.
 var many = []string{"TaggedWith", "Owners", "Custom_Lists"}
 
-// writer writes assets and knows what it has written.
+// writer writes assets and compares them with what it reads.
 type writer struct {
 	*client
 	r       *rand.Rand
@@ -114,13 +113,13 @@ func newWriter(t *testing.T, base string, r *rand.Rand) *writer {
 	return w
 }
 
-// odd are characters that formats, parsers and databases tend to change.
+// odd are texts that formats, parsers and databases may change.
 var odd = []string{
 	"<", ">", "&", `"`, "'", "\\", "]]>", "<!--", "&amp;", "&#x41;", "%", "_", "\t", "\n", "\r", "\r\n", " ", "  ", "\u00a0", "\u2028", "\u0085",
 	"ä", "ß", "İ", "ñ", "n\u0303", "漢字", "\u202eabc", "\u200d", "🙂", "👩‍👩‍👧", "\U0010fffd", "\ufeff", "\ufffd", "{{x}}", "null", "0",
 }
 
-// unsaid are characters that XML cannot say: clients read another in their place.
+// unsaid are characters that XML cannot contain. Clients read U+FFFD in their place.
 var unsaid = []string{"\x01", "\x08", "\x0b", "\x1f", "\ufffe", "\uffff"}
 
 func oddText(r *rand.Rand, most int) string {
@@ -135,7 +134,7 @@ func oddText(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// page writes assets and reads them.
+// page writes n assets, then reads and compares them.
 func (w *writer) page(n int) {
 	w.t.Helper()
 	wrote := map[string]object{}
@@ -170,7 +169,7 @@ func (w *writer) page(n int) {
 	w.compare(wrote)
 }
 
-// random returns the values of an asset.
+// random returns random values of an asset.
 func (w *writer) random() object {
 	o := object{}
 	for _, name := range slices.Sorted(maps.Keys(scalars)) {
@@ -194,7 +193,7 @@ func (w *writer) random() object {
 func (w *writer) postXML(typ string, o object) string {
 	w.t.Helper()
 	var b strings.Builder
-	escape := func(text string) { _ = xml.EscapeText(&b, []byte(text)) } // a Builder takes everything
+	escape := func(text string) { _ = xml.EscapeText(&b, []byte(text)) } // writing to a Builder never fails
 	b.WriteString(`<Asset><Relation name="Scope" act="set"><Asset idref="` + w.scope + `"/></Relation>`)
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		v := o[name]
@@ -227,7 +226,7 @@ func (w *writer) postXML(typ string, o object) string {
 	return made.ID[:strings.LastIndexByte(made.ID, ':')]
 }
 
-// exchange sends text and returns the answer.
+// exchange sends a body and returns the answer.
 func (w *writer) exchange(method, path, body, accept string) []byte {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(body))
@@ -282,7 +281,7 @@ func (w *writer) compare(wrote map[string]object) {
 	}
 }
 
-// inXMLs is what XML says for what it cannot.
+// inXMLs replaces the characters that XML cannot contain with what the service writes for them.
 var inXMLs = func() *strings.Replacer {
 	var pairs []string
 	for _, c := range unsaid {
@@ -291,8 +290,8 @@ var inXMLs = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// printed returns a value as both formats are compared: the texts of its values, in
-// order; none for what is missing.
+// printed returns a value in the form in which both formats are compared: the sorted texts of its values.
+// It is nil for a missing value.
 func printed(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -308,7 +307,7 @@ func printed(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// read is what was read of an asset: the texts of the values by attribute.
+// read is what was read of an asset: the texts of its values by attribute.
 type read map[string][]string
 
 func (w *writer) readJSON(body []byte) map[string]read {
@@ -346,7 +345,7 @@ func (w *writer) readJSON(body []byte) map[string]read {
 	return all
 }
 
-// xmlElement is any element.
+// xmlElement is any XML element.
 type xmlElement struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr   `xml:",any,attr"`

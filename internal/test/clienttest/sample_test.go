@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// always are types that every sample has: most clients use them.
+// always are types in every sample, because most clients use them.
 var always = []string{"Scope", "Story", "Task", "Timebox"}
 
-// seedOf is what random choices of this run are drawn from.
+// seedOf returns the seed of this run's random choices.
 var seedOf = sync.OnceValue(func() uint64 { return cmp.Or(*seedGiven, rand.Uint64()) })
 
-// seeded is a source of random choices of a test, which names its seed.
+// seeded returns a source of random choices, and logs its seed.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	t.Logf("-clienttest.seed %d", seedOf())
 	return rand.New(rand.NewPCG(seedOf(), 0))
 }
 
-// some are the types of a model that a test looks at: all of them, or with -short one
-// part of several, which the seed chooses.
+// some returns the types that a test uses: all types, or with -short one of several parts, chosen by the
+// seed, and the types of always.
 func (c *client) some(part, parts int) []*assetType {
 	c.t.Helper()
 	all := sorted(c.model.AssetTypes)

@@ -8,8 +8,7 @@ import (
 
 const password = "known to the client"
 
-// start runs the service until the test ends, and returns where. It tells strangers its
-// metadata.
+// start runs the service until the test ends, and returns its URL. Metadata needs no login.
 func start(t *testing.T, dialect string) string {
 	t.Helper()
 	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "ALDS_OPEN_METADATA": "1"})

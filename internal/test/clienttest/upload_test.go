@@ -19,23 +19,23 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Sizes of contents, in bytes, with the status that a client reads in the end.
+// uploads are sizes of contents in bytes, with the final status that a client must read.
 var uploads = map[int]int{5 << 20: http.StatusOK, 25 << 20: http.StatusOK, 26 << 20: http.StatusRequestEntityTooLarge}
 
-// slowLine is how many bytes a second a slow line has; with -short, which sends less over
-// it, one that is not as slow.
+// slowLine is the rate of a slow connection in bytes a second. With -short, which sends less over it,
+// shortSlowLine is used.
 const (
 	slowLine      = 100_000
 	shortSlowLine = 8 << 20
 )
 
-// uploadEndsIn is how long a program may take over a slow line: it sends everything twice.
+// uploadEndsIn is how long a program may take over a slow connection. It sends everything twice.
 const uploadEndsIn = 20 * time.Minute
 
-// uploader makes the command that sends so many bytes to a URL, and prints size and status.
+// uploader returns a command that sends size bytes to a URL, and prints the size and the status.
 type uploader func(t *testing.T, url string, size int) []string
 
-// uploaders are programs that send credentials after a 401 alone, by language.
+// uploaders returns programs that send credentials only after a 401, by language.
 func uploaders(t *testing.T) map[string]uploader {
 	t.Helper()
 	for _, program := range [][]string{
@@ -74,8 +74,8 @@ func uploaders(t *testing.T) map[string]uploader {
 	}
 }
 
-// TestUploadsAfterAChallenge: clients that send credentials after a 401 alone read it, on a
-// slow line too, and what they then send is stored, or refused for its size.
+// TestUploadsAfterAChallenge checks clients that send credentials only after a 401. They must read the 401,
+// also over a slow connection. Their second request must be stored, or refused because of its size.
 func TestUploadsAfterAChallenge(t *testing.T) {
 	t.Parallel()
 	programs := uploaders(t)
@@ -102,7 +102,7 @@ func TestUploadsAfterAChallenge(t *testing.T) {
 	}
 }
 
-// uploads sends a content by a program to a service, and checks what came of it.
+// uploads sends a content with a program, and checks the status and the stored size.
 func (c *client) uploads(t *testing.T, program uploader, to string, size, want int) {
 	t.Helper()
 	one := &client{t: t, base: c.base, model: c.model, tag: c.tag}
@@ -144,8 +144,8 @@ func (c *client) uploads(t *testing.T, program uploader, to string, size, want i
 	}
 }
 
-// postTwice is the program in Go: it writes all of a request before it reads the answer,
-// and sends it again with credentials where that is 401. It returns the last status.
+// postTwice is the program in Go. It writes a whole request before it reads the answer, and sends it again
+// with credentials after a 401. It returns the last status.
 func postTwice(t *testing.T, to string, size int) (status int) {
 	t.Helper()
 	u, err := url.Parse(to)
@@ -177,8 +177,7 @@ func postTwice(t *testing.T, to string, size int) (status int) {
 	return status
 }
 
-// throttled returns the address of a line to a service over which clients send so many
-// bytes a second.
+// throttled returns a URL that forwards to the service. Over it, clients send pace bytes a second.
 func throttled(t *testing.T, base string, pace int) string {
 	t.Helper()
 	u, err := url.Parse(base)
@@ -204,7 +203,7 @@ func throttled(t *testing.T, base string, pace int) string {
 	return there.String()
 }
 
-// forward carries a connection over a slow line.
+// forward forwards a connection at a limited rate.
 func forward(client *net.TCPConn, to string, pace int) {
 	defer func() { _ = client.Close() }()
 	_ = client.SetReadBuffer(32 << 10)

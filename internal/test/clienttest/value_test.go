@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// text is one that nobody else has.
+// text returns a unique text.
 func (c *client) text(what string) string { return what + " " + c.word() }
 
-// word is one that nobody else has.
+// word returns a unique word.
 func (c *client) word() string {
 	c.names++
 	return strconv.Itoa(c.names)
 }
 
-// value is one of an attribute that is no relation: of each kind the client has
-// two that differ. Dates go back in time, so that what ends does not end before
-// it begins where both are set in the order of their names.
+// value returns a value of an attribute that is not a relation. For nth 0 and 1 the values differ. The
+// second date is earlier, because dates are written in the order of their names: an end date must not be
+// before the begin date at any time.
 func (c *client) value(typ string, a *attribute, nth int) any {
 	pair := func(first, second any) any { return []any{first, second}[nth%2] }
 	var v any
@@ -60,14 +60,14 @@ func (c *client) value(typ string, a *attribute, nth int) any {
 	return v
 }
 
-// differs says what is wrong with what is read of an attribute that was written,
-// or nothing.
+// differs describes the difference between the written and the read value of an attribute; empty: there is
+// none.
 func differs(a *attribute, wrote, read any) string {
 	problem := fmt.Sprintf("%s: wrote %.100v, read %.100v", a.Token, wrote, read)
 	switch {
 	case a.AttributeType == "Password":
 		return ""
-	case a.AttributeType == "Rank": // a place, of which a number is read
+	case a.AttributeType == "Rank": // a rank is written as a position and read as a number
 		if text, ok := read.(string); ok && strings.Trim(text, "0123456789") == "" && text != "" {
 			return ""
 		}
@@ -89,8 +89,7 @@ func differs(a *attribute, wrote, read any) string {
 	return problem
 }
 
-// equal compares one value; a day that was written is the beginning of the date
-// that is read.
+// equal compares one value. A date that was written as a day is read as the start of that day.
 func equal(a *attribute, wrote, read any) bool {
 	switch got := read.(type) {
 	case object:
@@ -102,7 +101,7 @@ func equal(a *attribute, wrote, read any) bool {
 	return read == wrote
 }
 
-// isNothing reports whether what is read is what an attribute without a value has.
+// isNothing reports whether a read value means that the attribute has no value.
 func isNothing(read any) bool {
 	switch got := read.(type) {
 	case nil:

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// all does all that metadata offers.
+// all tests everything that metadata offers.
 func (c *client) all() {
 	c.t.Helper()
 	for _, typ := range c.some(0, 3) {
 		if strings.HasPrefix(typ.Token, "Custom_") && typ.Token != "Custom_Origin" {
-			continue // a list that was made to operate on, and may be deleted with its data
+			continue // a list that was created to run operations on, so it may have been deleted with its data
 		}
 		c.does(typ)
 	}
 }
 
-// does all that metadata offers of a type.
+// does tests everything that metadata offers for a type.
 func (c *client) does(typ *assetType) {
 	c.t.Helper()
 	c.did[typ.Token] = true
@@ -25,15 +25,14 @@ func (c *client) does(typ *assetType) {
 	c.operates(typ)
 }
 
-// writes makes an asset of a type, writes all of its attributes, twice, and clears
-// them.
+// writes creates an asset of a type, writes each of its attributes twice, and clears them.
 func (c *client) writes(typ *assetType) {
 	c.t.Helper()
 	if !typ.creatable() {
 		c.mustNotMake(typ)
 		return
 	}
-	for _, a := range sorted(typ.Attributes) { // before there is the asset, which must not refer to itself
+	for _, a := range sorted(typ.Attributes) { // before the asset is created, because it must not refer to itself
 		if a.isRelation() && !a.IsReadOnly {
 			for _, name := range c.model.targets(a) {
 				c.related(name)
@@ -65,12 +64,12 @@ func (c *client) writes(typ *assetType) {
 	c.clear(oid, row, writable)
 }
 
-// mustNotMake tries to make an asset of a type that has none, or none that anybody
-// makes, since all of its attributes are read-only.
+// mustNotMake checks that no asset can be created of a type that is abstract or has only read-only
+// attributes.
 func (c *client) mustNotMake(typ *assetType) {
 	c.t.Helper()
 	if typ.Token == definition {
-		return // it stands for the type that fits the values; extend makes some of them
+		return // the service replaces it with the type that fits the values; extend creates some of these
 	}
 	command := object{"AssetType": typ.Token}
 	for _, a := range sorted(typ.Attributes) {
@@ -90,7 +89,7 @@ func (c *client) mustNotMake(typ *assetType) {
 	}
 }
 
-// mustTake writes attributes, and returns what they then are.
+// mustTake writes attributes, which must succeed, and returns their values as read.
 func (c *client) mustTake(oid string, typ *assetType, all []*attribute, nth int) object {
 	c.t.Helper()
 	commands, values := make([]object, len(all)), make([]any, len(all))
@@ -112,7 +111,7 @@ func (c *client) mustTake(oid string, typ *assetType, all []*attribute, nth int)
 	return row
 }
 
-// readable are the names of attributes but those of passwords, which nobody reads.
+// readable returns the names of the attributes without passwords, which cannot be read.
 func readable(all []*attribute) []string {
 	var names []string
 	for _, a := range all {
@@ -123,7 +122,8 @@ func readable(all []*attribute) []string {
 	return names
 }
 
-// mustRefuse tries to write attributes that are read-only.
+// mustRefuse writes read-only attributes, which must fail. The other side of a writable relation must
+// succeed.
 func (c *client) mustRefuse(oid string, typ *assetType, all []*attribute) {
 	c.t.Helper()
 	commands := make([]object, 0, len(all))
@@ -150,8 +150,7 @@ func (c *client) mustRefuse(oid string, typ *assetType, all []*attribute) {
 	}
 }
 
-// clear takes the values of all attributes, which are those of row: what is required
-// keeps its value.
+// clear clears all attributes, which have the values of row. Required attributes must keep their values.
 func (c *client) clear(oid string, row object, all []*attribute) {
 	c.t.Helper()
 	commands := make([]object, len(all))
@@ -176,7 +175,7 @@ func (c *client) clear(oid string, row object, all []*attribute) {
 	}
 }
 
-// members are the values that are read, in the form in which they are written.
+// members returns read values in the form in which they are written.
 func members(read any) []any {
 	list, _ := read.([]any)
 	all := make([]any, len(list))
@@ -189,8 +188,7 @@ func members(read any) []any {
 	return all
 }
 
-// mustNeed makes assets that lack one required value: each is refused, or has the
-// value nevertheless.
+// mustNeed creates assets without one required value. The service must refuse each, or set a default value.
 func (c *client) mustNeed(typ *assetType) {
 	c.t.Helper()
 	for _, a := range sorted(typ.Attributes) {
@@ -209,7 +207,7 @@ func (c *client) mustNeed(typ *assetType) {
 	}
 }
 
-// mustFit points relations to assets of types that they do not take.
+// mustFit writes relations to assets of wrong types, which must fail.
 func (c *client) mustFit(oid string, all []*attribute) {
 	c.t.Helper()
 	var commands []object
@@ -228,8 +226,8 @@ func (c *client) mustFit(oid string, all []*attribute) {
 	}
 }
 
-// stranger is an asset that a relation does not lead to: of a type as near as may
-// be to those that it does.
+// stranger returns an asset of a type that a relation does not accept; empty: there is none. The type is as
+// close as possible to the accepted types.
 func (c *client) stranger(a *attribute) string {
 	c.t.Helper()
 	if !a.isRelation() {
