@@ -12,11 +12,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// assetPage is the path of the page of an asset.
+// assetPage returns the path of the page of an asset.
 func assetPage(oid string) string { return "/alds/assetdetail.v1?oid=" + oid }
 
-// TestAsset: an asset is read, changed, closed, deleted and brought back, with script
-// and without.
+// TestAsset reads, changes, closes, deletes and restores an asset, with and without script.
 func TestAsset(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -72,8 +71,8 @@ func TestAsset(t *testing.T) {
 	}
 }
 
-// TestAssetRefusals: what is refused stands beside its field, and what was typed stays;
-// so it is where somebody else was quicker.
+// TestAssetRefusals checks that a refusal is shown next to its field and that the form keeps its input. The
+// same holds if another user changed the asset first.
 func TestAssetRefusals(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -98,8 +97,9 @@ func TestAssetRefusals(t *testing.T) {
 		t.Errorf("the field says %s", text)
 	}
 	b.screenshot("asset-refused")
-	b.fill("[name='add.Dependencies']", " ")                                                                     // its group is open
-	eval[bool](b, "(e => { e.required = false; e.value = ''; return true })(document.querySelector('#f-Name'))") // as a browser that knows no rules
+	b.fill("[name='add.Dependencies']", " ") // its group is open
+	// As a browser that does not check fields.
+	eval[bool](b, "(e => { e.required = false; e.value = ''; return true })(document.querySelector('#f-Name'))")
 	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("#r-Name .wrong") != "Title is required" {
 		t.Errorf("%d: %s", status, b.text("main"))
 	}
@@ -144,8 +144,8 @@ func TestAssetRefusals(t *testing.T) {
 	}
 }
 
-// TestAssetRights: a member who does not see an asset reads what a missing one says; who
-// only reads it is offered no change.
+// TestAssetRights checks that a hidden asset gets the same answer as a missing one, and that a member who
+// may only read an asset sees no forms.
 func TestAssetRights(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -174,13 +174,13 @@ func TestAssetRights(t *testing.T) {
 	}
 }
 
-// attacks are texts that would run, or ask another host, if a page believed them.
+// attacks are texts that would run script or request another host if a page did not escape them.
 const attacks = scripts + `<a href="javascript:alert(5)" id=js>x</a><img src="https://example.com/tracker.png" alt="tracker">` +
 	`<svg><style><a id="</style><img src=1 onerror=alert(6)>">` + `<iframe src="https://example.com/"></iframe><form action="https://example.com/"><button>x</button></form></main></div>` +
 	`<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(7)&gt;">`
 
-// TestAssetScripts: stored script runs nowhere on the pages of an asset that has it in
-// every field, nor is another host asked.
+// TestAssetScripts checks that stored script does not run on the pages of an asset, whichever field
+// contains it, and that the pages request no other host.
 func TestAssetScripts(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -221,11 +221,11 @@ func TestAssetScripts(t *testing.T) {
 	}
 }
 
-// firstPicture is the width of the first picture, which loads when it is seen.
+// firstPicture loads the first picture and returns its width in pixels.
 const firstPicture = `(async () => { const i = document.querySelector('.pictures img'); i.loading = 'eager'; await i.decode(); return i.naturalWidth })()`
 
-// TestAssetAttachment: a picture is attached and shown, and one that is too large is
-// told of.
+// TestAssetAttachment attaches a picture, which must be shown. A file that is too large must be refused
+// with a reason.
 func TestAssetAttachment(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -269,8 +269,8 @@ func TestAssetAttachment(t *testing.T) {
 	}
 }
 
-// TestAssetThatWasDeleted: a form of an asset that somebody has deleted meanwhile saves
-// nothing and says so, with what was typed.
+// TestAssetThatWasDeleted sends a form of an asset that another user has deleted meanwhile. The page must
+// report that nothing was saved, and show the input.
 func TestAssetThatWasDeleted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -294,8 +294,8 @@ func TestAssetThatWasDeleted(t *testing.T) {
 	}
 }
 
-// TestAssetCustomRelation: a relation to many that an administrator has added without
-// another side is shown where it is filled.
+// TestAssetCustomRelation checks that a custom multi-value relation without a reverse name is shown if it
+// has a value.
 func TestAssetCustomRelation(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -321,7 +321,7 @@ func TestAssetCustomRelation(t *testing.T) {
 	}
 }
 
-// TestRolesByName: a role has a name, not a tag.
+// TestRolesByName checks that pages show the name of a role and not its localization tag.
 func TestRolesByName(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -335,8 +335,8 @@ func TestRolesByName(t *testing.T) {
 	}
 }
 
-// TestAssetsOfADeletedProject: what lies in a deleted project is not there, and a form
-// that was open before changes nothing and does not say that it did.
+// TestAssetsOfADeletedProject checks that an asset in a deleted project is not found. A form that was open
+// before must change nothing and must not report success.
 func TestAssetsOfADeletedProject(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -359,8 +359,8 @@ func TestAssetsOfADeletedProject(t *testing.T) {
 	}
 }
 
-// TestActivityOfLongTexts: changes that no page can read are told of, and do not fail the
-// page, nor that of the project.
+// TestActivityOfLongTexts checks that the activity pages of an asset and its project work when a change is
+// too large to show. They must mention the change.
 func TestActivityOfLongTexts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

@@ -11,23 +11,23 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// axePackage is the package of npm that has the rules.
+// axePackage is the npm package with the rules.
 const axePackage = "axe-core@4.14.1"
 
-// axe is its script, once for all tests.
+// axe has the script of the package, for all tests.
 var axe struct {
 	sync.Mutex
 	script string
 }
 
-// axeScript installs the package, unless a test has done so.
+// axeScript returns the script. The first call installs the package.
 func axeScript(t testing.TB) string {
 	t.Helper()
 	axe.Lock()
 	defer axe.Unlock()
 	if axe.script == "" {
 		dir := testproc.NPM(t, axePackage)
-		script, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")) //nolint:gosec // what was just installed
+		script, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")) //nolint:gosec // just installed
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,8 +36,7 @@ func axeScript(t testing.TB) string {
 	return axe.script
 }
 
-// axeRun runs the rules. What moves is brought to its end before, since colors are
-// compared.
+// axeRun runs the rules. It first finishes all animations, because they change colors.
 const axeRun = `(async () => {
 	document.getAnimations().forEach(a => { try { a.finish() } catch { /* one without an end */ } });
 	const {violations} = await axe.run(document, {resultTypes: ['violations']});
@@ -50,7 +49,7 @@ type violation struct {
 	Nodes            []struct{ HTML, Summary string }
 }
 
-// String names the rule and the elements.
+// String describes the rule and the elements.
 func (v violation) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s (%s): %s", v.ID, v.Impact, v.Help)
@@ -60,8 +59,8 @@ func (v violation) String() string {
 	return s.String()
 }
 
-// violations are the rules of axe-core that the page breaks as it is now. It needs a
-// page that may run scripts.
+// violations returns the rules of axe-core that the page breaks in its current state. The policy of the
+// page must allow scripts.
 func violations(b *tab) []violation {
 	b.t.Helper()
 	if script := axeScript(b.t); !eval[bool](b, "typeof axe === 'object'") {
@@ -70,8 +69,8 @@ func violations(b *tab) []violation {
 	return eval[[]violation](b, axeRun)
 }
 
-// accessible fails the test when the page breaks a rule, in dark or in light, or in what
-// the seed chooses of them. It leaves the page in light.
+// accessible fails the test if the page breaks a rule, in dark or in light; with -short it checks one of
+// them. Afterwards the color scheme is light.
 func accessible(t testing.TB, b *tab) {
 	t.Helper()
 	for _, scheme := range schemes(t, b.path()) {

@@ -24,7 +24,7 @@ type story struct {
 	points                           float64
 }
 
-// readBacklog reads a file with the columns project, key, title, description, points.
+// readBacklog reads a file with the columns project, key, title, description and points.
 func readBacklog(t *testing.T, name string) []story {
 	t.Helper()
 	f, err := os.Open(name)
@@ -51,8 +51,8 @@ func readBacklog(t *testing.T, name string) []story {
 	return list
 }
 
-// makeBacklog makes up a backlog of projects of different sizes, with estimates of which
-// most are small and a few very large.
+// makeBacklog generates a backlog of projects of different sizes. Most estimates are small, and a few are
+// very large.
 func makeBacklog(r *rand.Rand) (list []story) {
 	points := []float64{1, 1, 1, 2, 2, 2, 3, 3, 5, 5, 8, 13, 0.5, 40, 100}
 	for _, project := range []struct {
@@ -71,7 +71,7 @@ func makeBacklog(r *rand.Rand) (list []story) {
 	return list
 }
 
-// projectsOf are the projects of a backlog, in their order.
+// projectsOf returns the projects of a backlog in their order.
 func projectsOf(stories []story) (names []string) {
 	for _, s := range stories {
 		if !slices.Contains(names, s.project) {
@@ -81,7 +81,7 @@ func projectsOf(stories []story) (names []string) {
 	return names
 }
 
-// TestBacklogFile: a backlog is read from a file as it is.
+// TestBacklogFile checks that readBacklog returns the values of a file unchanged.
 func TestBacklogFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "backlog.csv.gz")
 	f, err := os.Create(name)

@@ -14,15 +14,14 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// program is Debian's name of the browser.
+// program is the name of the browser in Debian.
 const program = "chromium-headless-shell"
 
-// startsIn is how long the browser may take until it answers.
+// startsIn is how long the browser may take to start.
 const startsIn = time.Minute
 
-// flags keep the browser from everything but the pages that tests open. It runs
-// without a sandbox, since that does not work for root, and asks no name server: only
-// addresses of this machine can be reached.
+// flags limit the browser to the pages that the tests open. It has no sandbox, because root cannot use one.
+// It sends no DNS queries, so it reaches only addresses of this machine.
 var flags = map[string]any{
 	"no-sandbox":                    true,
 	"disable-gpu":                   true,
@@ -34,11 +33,11 @@ var flags = map[string]any{
 	"disable-extensions":            true,
 	"no-proxy-server":               true,
 	"host-resolver-rules":           "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-	// all tabs are in front, however many tests run
+	// no tab is slowed down in the background
 	"disable-background-timer-throttling":    true,
 	"disable-backgrounding-occluded-windows": true,
 	"disable-renderer-backgrounding":         true,
-	// frames of other sites stay in the process of their page, which reports their requests
+	// frames of other sites run in the process of their page, which reports their requests
 	"disable-features":    "IsolateOrigins,site-per-process,Translate",
 	"force-color-profile": "srgb",
 }
@@ -52,7 +51,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // tests wait for the browser most of the time
+	if testing.Short() { // tests mostly wait for the browser
 		_ = flag.Set("test.parallel", "4")
 	}
 	code := testdb.Run(m)
@@ -60,8 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// endBrowser tells the browser to end, so that it waits for its own processes, and
-// returns when its folder is gone.
+// endBrowser ends the browser in an orderly way and returns when its folder is removed.
 func endBrowser() {
 	if shared.ctx == nil {
 		return
@@ -74,8 +72,7 @@ func endBrowser() {
 	shared.end()
 }
 
-// browser starts the browser, with an empty profile in a folder of its own, unless a
-// test has done so.
+// browser returns the browser. The first call starts it with an empty profile in a separate folder.
 func browser(t testing.TB) context.Context {
 	t.Helper()
 	shared.Lock()
@@ -90,7 +87,7 @@ func browser(t testing.TB) context.Context {
 	}
 	process, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, stop := chromedp.NewContext(process)
-	late := time.AfterFunc(startsIn, stop) // the browser lives as long as the context it is started with
+	late := time.AfterFunc(startsIn, stop) // the browser ends with the context that started it
 	if err := chromedp.Do(ctx); err != nil || !late.Stop() {
 		end()
 		t.Fatalf("start %s: %v", program, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// visitor is a client with a session, for what needs no browser.
+// visitor is a client with a session, for tests that need no browser.
 type visitor struct {
 	t       *testing.T
 	s       *site
@@ -62,7 +62,7 @@ func (v *visitor) get(path string) string {
 	return v.do(req, http.StatusOK)
 }
 
-// send sends the form of the console and returns the answer in the page.
+// send sends the form of the console and returns the answer section of the page.
 func (v *visitor) send(path, request, action string, want int) string {
 	v.t.Helper()
 	csrf := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(v.get("/ui/console"))[1]
@@ -80,8 +80,8 @@ func (v *visitor) send(path, request, action string, want int) string {
 	return page[begin:end]
 }
 
-// TestConsoleExamples: every example works, on a new database and on one with data, for
-// an administrator, for one who writes and for one who reads.
+// TestConsoleExamples checks that every example works, on a new database and on one with data, for an
+// administrator, for a member who may write and for a member who may read.
 func TestConsoleExamples(t *testing.T) {
 	t.Parallel()
 	const secret = "correct horse"
@@ -118,7 +118,7 @@ func TestConsoleExamples(t *testing.T) {
 	run("reader", secret, 8)
 }
 
-// TestConsoleAnswers: what an answer says stands in the page, in every form.
+// TestConsoleAnswers checks that the page shows all parts of an answer, for every kind of request.
 func TestConsoleAnswers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -166,8 +166,8 @@ func TestConsoleAnswers(t *testing.T) {
 	}
 }
 
-// TestConsole: one writes a request with the keyboard, is led to what is wrong in it,
-// finds it again in the history, and sends a link of it.
+// TestConsole writes a request with the keyboard, follows the cursor to a mistake in it, finds the request
+// again in the history, and follows a link to it.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -216,7 +216,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// edit types a request instead of the one in the editor.
+// edit replaces the request in the editor.
 func edit(b *tab, request string) {
 	b.t.Helper()
 	b.click("#request")
@@ -224,13 +224,13 @@ func edit(b *tab, request string) {
 	b.press(request)
 }
 
-// enter presses Enter as a keyboard does: where the page takes the key, no line begins.
+// enter presses Enter as a keyboard does. If the page handles the key, it starts no new line.
 func enter(b *tab) {
 	b.t.Helper()
 	command(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13})
 }
 
-// completes demands that names are completed, and that Tab leaves the editor.
+// completes checks that the editor completes names, and that Tab leaves the editor.
 func completes(b *tab) {
 	b.t.Helper()
 	edit(b, `{"from": "Stor`)
@@ -260,7 +260,7 @@ func completes(b *tab) {
 	}
 }
 
-// TestConsoleWithoutScript: the form is sent, and the page says what is wrong where.
+// TestConsoleWithoutScript checks that the form works without script and that the page marks a mistake.
 func TestConsoleWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -279,7 +279,7 @@ func TestConsoleWithoutScript(t *testing.T) {
 	}
 }
 
-// TestConsoleLooks: each answer fits every screen and is read by everybody.
+// TestConsoleLooks checks that each kind of answer fits every screen and is accessible.
 func TestConsoleLooks(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -312,8 +312,8 @@ func TestConsoleLooks(t *testing.T) {
 	}
 }
 
-// TestMaking: pages lead to requests that make what they have no form for, and each of
-// them works.
+// TestMaking checks that pages link to console requests for assets that they have no form for, and that
+// each of these requests works.
 func TestMaking(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -333,8 +333,8 @@ func TestMaking(t *testing.T) {
 	}{
 		{"/ui/projects", 1},
 		{project, 2},
-		{project + "/sprints", 1}, // it has no schedule
-		{project + "/sprints", 1}, // it has one
+		{project + "/sprints", 1}, // the project has no schedule yet
+		{project + "/sprints", 1}, // now it has one
 		{"/assetdetail.v1?oid=" + cut(made[1]), 2},
 		{"/assetdetail.v1?oid=" + cut(made[2]), 2},
 		{"/assetdetail.v1?oid=" + cut(made[3]), 2},

@@ -1,5 +1,5 @@
-// Package pagetest drives the pages for people in a headless Chromium, as they
-// would: it clicks, fills in, presses keys, and looks at what is there.
+// Package pagetest tests the pages of the user interface in a headless Chromium. The tests click, fill in
+// fields, press keys and read the page, as a person does.
 //
 //	tab := newTab(t, s.origin)
 //	signIn(tab, "admin", password)
@@ -8,33 +8,32 @@
 //	tab.submit("form[role=search]")
 //	tab.waitFor("main h1")
 //
-// A tab has cookies and a cache of its own and ends with its test. A test fails at
-// its end when the page opened a dialog (stored script ran), wrote an error to the
-// console, threw, broke its Content-Security-Policy, or sent a request to another
-// host, unless tab.expect named it. What a person who sees badly, has no mouse, or
-// has a small screen would meet is found by accessible (axe-core, in light and in
-// dark), keyboard and overflows.
+// A tab has separate cookies and a separate cache, and ends with its test. At its end a test fails if the
+// page opened a dialog (for example from stored script), wrote an error to the console, threw an exception,
+// broke its Content-Security-Policy, or sent a request to another host. tab.expect allows such an event.
+// accessible (axe-core, in light and dark), keyboard and overflows find problems for people with bad sight,
+// without a mouse, or with a small screen.
 //
-//	go test ./internal/test/pagetest -pagetest.pictures DIR   # keeps a picture of every page
-//	go test ./internal/test/pagetest -run TestNumbersOfPastDays -pagetest.backlog FILE -timeout 30m -v   # on a real backlog
+//	go test ./internal/test/pagetest -pagetest.pictures DIR   # stores a picture of every page
+//	go test ./internal/test/pagetest -run TestNumbersOfPastDays -pagetest.backlog FILE -timeout 30m -v  # a real backlog
 //
 //	browser_test.go   the browser, started once
-//	tab_test.go       what a person does in a tab
-//	watch_test.go     what a page does: requests, dialogs, errors
-//	keyboard_test.go  which elements the Tab key reaches
-//	layout_test.go    what is wider than the screen; pictures
-//	axe_test.go       what axe-core finds
+//	tab_test.go       actions of a person in a tab
+//	watch_test.go     events of a page: requests, dialogs, errors
+//	keyboard_test.go  the elements that the Tab key reaches
+//	layout_test.go    elements that are wider than the screen; pictures
+//	axe_test.go       findings of axe-core
 //	service_test.go   the service, its data, and signing in
 //	numbers_test.go   the numbers below a chart
-//	past_test.go      a service whose changes lie on different days
-//	backlog_test.go   the items of a backlog, made up or from a file
-//	pages_test.go     the pages, and the test that inspects each
+//	past_test.go      a service with changes on different days
+//	backlog_test.go   the items of a backlog, generated or from a file
+//	pages_test.go     the pages, and the test that inspects each of them
 //
-// Small pages, at which each of these is seen to fail and to pass:
+// These files test the test helpers themselves, with small pages on which a check must fail or pass:
 //
-//	harness_test.go   for the tab
-//	inspect_test.go   for what is looked at in every page
-//	fixture_test.go   who serves them, and a test that another one looks at
+//	harness_test.go   tests of the tab
+//	inspect_test.go   tests of the checks that every page must pass
+//	fixture_test.go   the server of the small pages, and a recorder of test failures
 //
-// It needs chromium-headless-shell and npm.
+// The tests need chromium-headless-shell and npm.
 package pagetest

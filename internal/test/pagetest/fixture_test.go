@@ -15,7 +15,7 @@ func pagesOf(t *testing.T, bodies map[string]string) (site string) {
 	mux := http.NewServeMux()
 	for path, body := range bodies {
 		if path == "/" {
-			path = "/{$}" // and nothing below
+			path = "/{$}" // only this path, and no path below it
 		}
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { write(w, body) })
 	}
@@ -29,7 +29,7 @@ func serveHTTP(t *testing.T, h http.Handler) (site string) {
 	return server.URL
 }
 
-// write answers with a page that has nothing wrong with it but its body.
+// write answers with a page that has no fault except those of body.
 func write(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, `<!doctype html><html lang=en><head><title>A page</title><link rel=icon href="data:,">
@@ -37,20 +37,20 @@ func write(w http.ResponseWriter, body string) {
 <body><main><h1>A page</h1>%s</main></body></html>`, body)
 }
 
-// recorder is a test that another one looks at: it keeps what fails.
+// recorder is a test object that records failures and does not fail the real test.
 type recorder struct {
 	testing.TB
 	failures []string
 	cleanups []func()
 }
 
-// failures runs a test to its end, with its cleanups, and returns what it failed by.
+// failures runs a test with its cleanups and returns its failures.
 func failures(t *testing.T, test func(t testing.TB)) []string {
 	t.Helper()
-	browser(t) // it cannot be skipped by a recorder
+	browser(t) // a recorder cannot be skipped, so a missing browser must skip the real test
 	r := &recorder{TB: t}
 	ended := make(chan struct{})
-	go func() { // which Fatal ends
+	go func() { // Fatal ends this goroutine
 		defer close(ended)
 		defer r.end()
 		test(r)
@@ -82,7 +82,7 @@ func (r *recorder) Fatal(args ...any) {
 
 func (r *recorder) Fatalf(format string, args ...any) { r.Fatal(fmt.Sprintf(format, args...)) }
 
-// fails demands one failure for each part, which it contains, in this order.
+// fails checks that there is one failure for each part, in this order, and that each contains its part.
 func fails(t *testing.T, got []string, parts ...string) {
 	t.Helper()
 	ok := len(got) == len(parts)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestNumbersOfPastDays: what flow and burndown show of a day is what queries as of its
-// end find, on a backlog after changes of every kind, for an administrator and for a
-// member who does not see everything.
+// TestNumbersOfPastDays compares the flow and the burndown of past days with queries as of the end of each
+// day. The backlog has changes of every kind. The test reads the pages as an administrator and as a member
+// who does not see everything.
 func TestNumbersOfPastDays(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
@@ -43,7 +43,7 @@ func TestNumbersOfPastDays(t *testing.T) {
 type reader struct {
 	*past
 	api   *site
-	token string // of a session
+	token string // token of a session
 }
 
 // reader signs a member in.
@@ -56,7 +56,7 @@ func (p *past) reader(user string) *reader {
 	return r
 }
 
-// where is the condition of work in the project.
+// where returns the filter for items of the project, and of the projects below it unless below is "0".
 func (p *past) where(below string) string {
 	if below == "0" {
 		return "Scope='" + p.parent + "'"
@@ -64,8 +64,8 @@ func (p *past) where(below string) string {
 	return "Scope.ParentMeAndUp='" + p.parent + "'"
 }
 
-// compareAll compares the flow and all burndowns, with the projects below and without,
-// and returns the sum of the numbers of the whole flow.
+// compareAll compares the flow and all burndowns, with and without the projects below. It returns the sum
+// of all numbers of the flow with them.
 func (r *reader) compareAll() (total float64) {
 	r.t.Helper()
 	for _, below := range []string{"0", ""} {
@@ -77,8 +77,7 @@ func (r *reader) compareAll() (total float64) {
 	return total
 }
 
-// compareFlow compares from some days before the first one, and returns the sum of the
-// numbers.
+// compareFlow compares the flow from three days before the first day, and returns the sum of the numbers.
 func (r *reader) compareFlow(below string) float64 {
 	r.t.Helper()
 	from, to := r.first.AddDate(0, 0, -3), r.first.AddDate(0, 0, pastDays-1)
@@ -102,7 +101,7 @@ func (r *reader) compareFlow(below string) float64 {
 	return r.compare("flow "+below, tables, items, estimates)
 }
 
-// compareBurndown compares the days of a sprint that there have been.
+// compareBurndown compares the burndown of a sprint for its days up to today.
 func (r *reader) compareBurndown(sprint, below string) {
 	r.t.Helper()
 	tables := r.tables("/sprint/" + sprint + "/burndown?below=" + below)
@@ -125,7 +124,7 @@ func (r *reader) compareBurndown(sprint, below string) {
 	r.compare("burndown of "+sprint+" "+below, tables, toDo, open)
 }
 
-// daysOf are the days of a sprint, up to today.
+// daysOf returns the days of a sprint up to today.
 func (r *reader) daysOf(sprint string) (days []time.Time) {
 	r.t.Helper()
 	var rows [][]struct{ BeginDate, EndDate string }
@@ -141,8 +140,8 @@ func (r *reader) daysOf(sprint string) (days []time.Time) {
 	return days
 }
 
-// compare holds tables of a page against what was found, zeros aside, and returns the
-// sum of the latter.
+// compare compares the tables of a page with the results of queries, without zeros, and returns the sum of
+// the results.
 func (r *reader) compare(what string, got []numbers, want ...numbers) (total float64) {
 	r.t.Helper()
 	if len(got) != len(want) {
@@ -169,8 +168,8 @@ func (r *reader) compare(what string, got []numbers, want ...numbers) (total flo
 	return total
 }
 
-// asOf queries as of the end of a day what is not dead. A filter would do, but one on
-// AssetState finds what lies in deleted projects, too.
+// asOf queries assets as of the end of a day and removes dead assets. It does not use a filter on
+// AssetState, because queries with one also find assets in deleted projects.
 func (r *reader) asOf(d time.Time, q object) []object {
 	r.t.Helper()
 	q["asof"] = d.Add(day - time.Millisecond).Format("2006-01-02T15:04:05.000Z")

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTrouble: what a page does wrong is noticed, and nothing else is.
+// TestTrouble checks that a tab reports the faults of a page, and reports nothing else.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	elsewhere := pagesOf(t, map[string]string{"/picture": "", "/frame": ""})
@@ -53,7 +53,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestExpect: trouble that a test expects does not fail it, and missing it does.
+// TestExpect checks that an expected fault does not fail a test, and that a missing expected fault does.
 func TestExpect(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{"/": `<script>alert('one'); alert('two')</script>`})
@@ -70,8 +70,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestPolicy: what the Content-Security-Policy of a page forbids is trouble, and the
-// harness works in spite of it.
+// TestPolicy checks that a violation of the Content-Security-Policy is reported, and that the policy does
+// not disturb the harness.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	site := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -86,7 +86,7 @@ func TestPolicy(t *testing.T) {
 	}), "Content Security Policy", "Content Security Policy")
 }
 
-// TestActions: what a person does reaches the page, and what the page shows is read.
+// TestActions checks that actions reach the page, and that the tab reads what the page shows.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{"/": `
@@ -135,7 +135,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestImpatience: what does not come ends the test, which says what it waited for.
+// TestImpatience checks that an action that takes too long ends the test with a message about what was
+// missing.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
 	b := newTab(t, pagesOf(t, map[string]string{"/": `<p id=hidden hidden>text</p>`}))
@@ -161,7 +162,7 @@ func TestImpatience(t *testing.T) {
 	fails(t, failures(t, func(t testing.TB) { newTab(t, "http://127.0.0.1:1").open("/") }), "open /: ")
 }
 
-// TestTabs: one tab knows nothing of the cookies of another.
+// TestTabs checks that tabs do not share cookies.
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	site := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +181,7 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// TestWithoutScript: the page's own scripts do not run, and everything else works.
+// TestWithoutScript checks that withoutScript disables only the scripts of the page.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{
@@ -203,8 +204,8 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestRequests: each request is seen, with what it transferred, and the cache is used
-// or not.
+// TestRequests checks that a tab records each request with its transferred bytes, with and without the
+// cache.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyboard: the elements that Tab reaches are told in order, which of them show it,
-// and what it does not reach.
+// TestKeyboard checks that keyboard returns the elements in their order, whether each shows the focus, and
+// the elements that Tab does not reach.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{
@@ -30,7 +30,7 @@ func TestKeyboard(t *testing.T) {
 	})
 	b := newTab(t, site)
 	b.open("/")
-	b.click("#shadow") // the order begins at the start all the same
+	b.click("#shadow") // the order must still begin at the start of the page
 	stops, missed := keyboard(b)
 	var got []string
 	for _, s := range stops {
@@ -52,8 +52,8 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-// TestOverflows: what is wider than the screen is found, and what scrolls by itself is
-// not.
+// TestOverflows checks that overflows finds elements that are wider than the screen, but not elements that
+// scroll.
 func TestOverflows(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -81,7 +81,7 @@ func TestOverflows(t *testing.T) {
 	}
 }
 
-// TestAccessible: what axe-core finds fails the test, in the color in which it is so.
+// TestAccessible checks that a finding of axe-core fails the test, only in the color scheme that has it.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{
@@ -106,8 +106,8 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestInspect: a good page passes on every screen and leaves pictures; of a bad one all
-// is told.
+// TestInspect checks that a good page passes on every screen and gets pictures, and that all problems of a
+// bad page are reported.
 func TestInspect(t *testing.T) {
 	site := pagesOf(t, map[string]string{
 		"/good": `<p>text</p><a href="/good">again</a>`,
@@ -133,7 +133,7 @@ func TestInspect(t *testing.T) {
 	fails(t, got, "bytes were transferred, at most 100", "608 pixels wide", "image-alt", "nothing shows that it has the focus: <button")
 }
 
-// TestSignIn: a form is filled in and sent, and who is not taken fails the test.
+// TestSignIn checks that signIn sends the form, and fails the test if the sign-in is refused.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -162,7 +162,7 @@ func TestSignIn(t *testing.T) {
 	fails(t, got, "ada is at /alds/ui/sign-in with 401")
 }
 
-// TestFill: the data that pages show is there, on each database.
+// TestFill checks that fill creates assets of the types that the pages need, on each database.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {

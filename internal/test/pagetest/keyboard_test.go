@@ -2,18 +2,17 @@ package pagetest
 
 import "github.com/chromedp/chromedp/kb"
 
-// stop is an element that has got the focus.
+// stop is an element that got the focus.
 type stop struct {
-	Element string // its tag, as it stands in the page
-	Ring    bool   // there is an outline, or a shadow that it has with the focus alone
+	Element string // start tag of the element
+	Ring    bool   // it has an outline, or a shadow that appears only with the focus
 }
 
-// stopsAtMost is more than any page has.
+// stopsAtMost is more than the focusable elements of any page.
 const stopsAtMost = 1000
 
-// keyboard presses Tab from the start of the page until the focus has been everywhere.
-// It returns the elements in the order in which they got the focus, and those that a
-// person can use but did not reach.
+// keyboard presses Tab from the start of the page until the focus has been on every element. It returns the
+// elements in the order of the focus, and the usable elements that Tab did not reach.
 func keyboard(b *tab) (stops []stop, missed []string) {
 	b.t.Helper()
 	eval[bool](b, keyboardStart)
@@ -30,8 +29,8 @@ func keyboard(b *tab) (stops []stop, missed []string) {
 	return stops, eval[[]string](b, keyboardEnd)
 }
 
-// keyboardStart has the next Tab begin at the start of the page, and remembers what
-// should be reached. Elements with a negative tabindex are left to the arrow keys.
+// keyboardStart makes the next Tab start at the beginning of the page, and records which elements Tab must
+// reach. Elements with a negative tabindex are excluded, because pages use arrow keys for them.
 const keyboardStart = `(() => {
 	const start = document.createElement('span');
 	start.tabIndex = -1;
@@ -47,9 +46,8 @@ const keyboardStart = `(() => {
 	return true;
 })()`
 
-// keyboardStop is the element that has the focus; null for none, and for one that had
-// it before. One that keeps it for a few steps, as the parts of a date do, has no name
-// meanwhile.
+// keyboardStop returns the element with the focus; null if there is none or if it had the focus before. The
+// element is empty while one element keeps the focus for several steps, as the parts of a date do.
 const keyboardStop = `(() => {
 	const e = document.activeElement, {left, shadow, seen, tag} = window.pagetest;
 	if (!e || e === document.body || e === document.documentElement || seen.has(e) && (e !== window.pagetest.last || ++window.pagetest.inside > 6)) return null;
@@ -63,8 +61,8 @@ const keyboardStop = `(() => {
 	return {Element: tag(e), Ring: outline || s.boxShadow !== 'none' && s.boxShadow !== shadow.get(e)};
 })()`
 
-// keyboardEnd is what was not reached. Of radio buttons with one name Tab reaches one,
-// and the arrow keys the others. The focus is nowhere again.
+// keyboardEnd returns the elements that Tab did not reach, and removes the focus. Of radio buttons with the
+// same name, Tab reaches only one, and arrow keys reach the others.
 const keyboardEnd = `(() => {
 	const {left, seen, tag} = window.pagetest;
 	document.activeElement?.blur();

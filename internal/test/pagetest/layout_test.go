@@ -11,15 +11,15 @@ import (
 
 var pictures = flag.String("pagetest.pictures", "", "keep pictures of the pages in this folder; a relative one lies below internal/test/pagetest")
 
-// overflows returns the elements for which a person has to scroll sideways, none
-// where the page is as wide as the screen.
+// overflows returns the elements that reach beyond the screen, so that a person has to scroll sideways. It
+// is empty if the page fits on the screen.
 func overflows(b *tab) []string {
 	b.t.Helper()
 	return eval[[]string](b, overflowing)
 }
 
-// overflowing lists the innermost elements that reach beyond the screen and are not
-// cut off, or scrolled, by an element around them.
+// overflowing lists the innermost elements that reach beyond the screen, unless an element around them
+// clips or scrolls them.
 const overflowing = `(() => {
 	const root = document.scrollingElement, width = root.clientWidth;
 	if (width > screen.width) return ['the page is laid out ' + width + ' pixels wide for a screen of ' + screen.width + ': it names no viewport'];
@@ -33,14 +33,13 @@ const overflowing = `(() => {
 	return ['the page is ' + root.scrollWidth + ' pixels wide on a screen of ' + width, ...inner.slice(0, 10).map(tag)];
 })()`
 
-// screenshot keeps a picture of the whole page where -pagetest.pictures says, if it
-// says anything.
+// screenshot stores a picture of the whole page in the folder of -pagetest.pictures, if that is set.
 func (b *tab) screenshot(name string) {
 	b.t.Helper()
 	if *pictures == "" {
 		return
 	}
-	const png = 100 // percent of quality
+	const png = 100 // quality in percent
 	picture := send(b, "take a picture", chromedp.FullScreenshot(png))
 	err := os.MkdirAll(*pictures, 0o750)
 	if err == nil {
@@ -51,7 +50,8 @@ func (b *tab) screenshot(name string) {
 	}
 }
 
-// On a phone the rows of long lists have their text below what is short.
+// TestRowsOnAPhone checks that long lists on a phone show texts below the short cells, in almost the full
+// width.
 func TestRowsOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

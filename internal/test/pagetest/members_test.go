@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// people makes members with and without rights, in projects below each other.
+// people creates members and projects, one below the other. Mallory has a role in the upper project.
 func (s *site) people() (shop, part, mallory, mia string) {
 	s.t.Helper()
 	made := s.send(
@@ -19,7 +19,7 @@ func (s *site) people() (shop, part, mallory, mia string) {
 	return made[2], made[3], made[0], made[1]
 }
 
-// Each page of members shows what people wrote as they wrote it, on every screen.
+// TestMemberPages checks that the pages of members show texts of users unchanged, on every screen.
 func TestMemberPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -38,8 +38,8 @@ func TestMemberPages(t *testing.T) {
 	}
 }
 
-// A new member is handed what it needs, gets a role in the matrix and in its page, and
-// loses its login.
+// TestMembers creates a member, shows its password once, gives it a role in the matrix and on its page, and
+// disables its login.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
@@ -114,8 +114,8 @@ func members(t *testing.T, s *site) {
 	}
 }
 
-// Fields of the audit and of the roles take names; of several with one name one is
-// chosen, and a refusal keeps what was typed.
+// TestNamesInFieldsOfMembers checks that the fields of the audit and of the roles accept names. If several
+// assets have a name, the page offers a choice. A refused form keeps its input.
 func TestNamesInFieldsOfMembers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -128,7 +128,7 @@ func TestNamesInFieldsOfMembers(t *testing.T) {
 	signIn(b, "admin", password)
 	b.expect("(Bad Request)")
 	for _, c := range []struct{ page, field, name, oneHas string }{
-		{"/alds/ui/members/audit", "actor", "admin", "TokenCreated"}, // a SignIn is written within a second
+		{"/alds/ui/members/audit", "actor", "admin", "TokenCreated"}, // a SignIn event is written within a second
 		{"/alds/ui/members/audit", "project", "Shop " + scripts, "RoleGranted"},
 		{"/alds/ui/members/roles", "project", "Part", "Mia"},
 	} {
@@ -156,7 +156,7 @@ func TestNamesInFieldsOfMembers(t *testing.T) {
 	}
 }
 
-// What a member administrator may not do is said in words.
+// TestMemberAdministrator checks that a refused change of a member administrator is explained in words.
 func TestMemberAdministrator(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestModelSearch: what is searched for is found while it is typed, has a URL, and leads
-// to its place on the page of its type.
+// TestModelSearch checks the search in the model: it shows results while the user types, changes the URL,
+// and links each result to its place on the page of its type.
 func TestModelSearch(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -37,7 +37,7 @@ func TestModelSearch(t *testing.T) {
 	}
 }
 
-// TestModelWithoutScript: the same by forms and links alone.
+// TestModelWithoutScript does the same with forms and links only.
 func TestModelWithoutScript(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -67,8 +67,8 @@ func TestModelWithoutScript(t *testing.T) {
 	b.expect("404")
 }
 
-// TestModelCustom: an administrator makes a list and an attribute that leads to it,
-// retires them, brings them back and deletes them for good; stored script does not run.
+// TestModelCustom creates a list and an attribute that refers to it, retires both, restores them and
+// deletes them for good. Stored script must not run.
 func TestModelCustom(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -153,8 +153,8 @@ func TestModelCustom(t *testing.T) {
 	}
 }
 
-// TestModelForEverybody: who is no administrator reads the model and sees no forms, and
-// what such a form would send is refused.
+// TestModelForEverybody checks that other members can read the model but see no forms, and that the service
+// refuses what these forms would send.
 func TestModelForEverybody(t *testing.T) {
 	t.Parallel()
 	browser(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// numbers are those of a table by day and head.
+// numbers are the numbers of a table, by day and column head.
 type numbers map[string]map[string]float64
 
 func (n numbers) day(d time.Time) map[string]float64 {
@@ -31,7 +31,7 @@ var (
 	cellsOf  = regexp.MustCompile(`<td class="n">([^<]*)</td>`)
 )
 
-// tables reads the tables of numbers of a page of the parent project.
+// tables reads the tables of numbers on a page of the parent project.
 func (r *reader) tables(view string) []numbers {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.base+"/ui/project/"+r.parent+view, nil)

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// shown is a page, as inspect looks at it.
+// shown is a page for inspect.
 type shown struct {
 	name     string
-	path     string // below the site; {Story} stands for the Oid of a story
-	stranger bool   // it is seen without signing in
-	alone    bool   // only standalone has it
-	bytes    int64  // that it may transfer at a first visit; 0 for bytesAtMost
+	path     string // path below the site; {Story} is replaced with the Oid of a story
+	stranger bool   // the page needs no login
+	alone    bool   // only standalone has the page
+	bytes    int64  // most bytes that a first visit may transfer; 0: bytesAtMost
 }
 
-// pages are those that there are.
+// pages are the pages that TestEveryPage inspects.
 var pages = []shown{
 	{name: "sign-in", path: "/alds/ui/sign-in", stranger: true},
 	{name: "welcome", path: "/alds/ui/welcome", alone: true},
@@ -43,15 +43,15 @@ var pages = []shown{
 	{name: "flow", path: "/alds/ui/project/{Scope}/flow"},
 }
 
-// bytesAtMost is what a page with its styles and scripts may transfer.
+// bytesAtMost is the most bytes that a page may transfer with its styles and scripts.
 const bytesAtMost = 200_000
 
-// widths are those of screens: a phone, a tablet, a laptop.
+// widths are screen widths in pixels: a phone, a tablet, a laptop.
 var widths = []int64{390, 768, 1280}
 
-// TestEveryPage: each page works for everybody, on every screen, in light and in dark,
-// and asks nobody but the service. What depends on the database shows on one screen. The
-// short form looks at each page on one screen, and at some on the other database.
+// TestEveryPage inspects each page on every screen, in light and dark: it must be accessible and send
+// requests only to the service. On MariaDB or MySQL one width is enough to test the queries. The short form
+// inspects each page on one screen, and only some pages on that database.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	for dialect, widths := range map[string][]int64{"sqlite": widths, "mysql": widths[2:]} {
@@ -81,8 +81,8 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// inspect opens a page on screens of these widths, in both colors or with -short on one
-// of them, and fails the test by what is wrong with it.
+// inspect opens a page on screens of these widths in both color schemes, or with -short on one screen. It
+// fails the test if it finds a problem.
 func inspect(b *tab, p shown, widths []int64) {
 	b.t.Helper()
 	b.withoutCache()
@@ -91,7 +91,7 @@ func inspect(b *tab, p shown, widths []int64) {
 		b.size(on.width, on.width*3/4)
 		b.colorScheme(on.scheme)
 		found := wrong(b, p)
-		if on.scheme == light || len(all) == 1 { // colors change nothing about the way of the focus
+		if on.scheme == light || len(all) == 1 { // colors do not change the order of the focus
 			found = append(found, unreached(b)...)
 		}
 		for _, what := range found {
@@ -101,14 +101,14 @@ func inspect(b *tab, p shown, widths []int64) {
 	}
 }
 
-// wrong opens a page and tells what is wrong with it as the tab is now.
+// wrong opens a page and returns its problems on the current screen.
 func wrong(b *tab, p shown) (all []string) {
 	b.t.Helper()
 	before := len(b.requests())
 	if status := b.open(p.path); status != http.StatusOK {
 		all = append(all, fmt.Sprintf("is answered with %d", status))
 	}
-	b.waitGone("[hx-trigger=load]") // what the script asks for after the page
+	b.waitGone("[hx-trigger=load]") // parts that the script loads after the page
 	limit := p.bytes
 	if limit == 0 {
 		limit = bytesAtMost
@@ -128,7 +128,7 @@ func wrong(b *tab, p shown) (all []string) {
 	return all
 }
 
-// unreached tells what is wrong with a page for who has no mouse.
+// unreached returns the problems of a page for people without a mouse.
 func unreached(b *tab) (all []string) {
 	b.t.Helper()
 	stops, missed := keyboard(b)

@@ -12,38 +12,38 @@ import (
 )
 
 const (
-	pastDays     = 30 // whose changes the tests of flows make
-	planChanges  = 3  // of projects and sprints, a day, on average
+	pastDays     = 30 // days with changes
+	planChanges  = 3  // average changes of projects and sprints in a day
 	day          = 24 * time.Hour
 	observerName = "observer"
 )
 
-// past is a service whose changes lie on different days.
+// past is a service with changes on different days.
 type past struct {
 	*site
 	db    *db.DB
 	rand  *rand.Rand
-	first time.Time // begin of the first day
+	first time.Time // start of the first day
 
-	waiting    []story           // what is not created yet
-	changes    int               // a day
-	atOnce     int               // the most commands of a request
-	parent     string            // the project whose pages are read
-	elsewhere  string            // a project beside it
-	hidden     string            // a project below it that the observer does not see
-	movable    []string          // the other projects below it, which move and are deleted
-	scopeOf    map[string]string // the project of each one of the backlog
+	waiting    []story           // items that are not created yet
+	changes    int               // number of changes in a day
+	atOnce     int               // most commands in a request
+	parent     string            // the project of the tested pages
+	elsewhere  string            // a project outside the parent
+	hidden     string            // a project below the parent that the observer does not see
+	movable    []string          // the other projects below the parent; they are moved and deleted
+	scopeOf    map[string]string // Oid by name, for each project of the backlog
 	sprints    []string
 	items      []string
 	parts      []string
-	points     []float64 // of the backlog
-	days       int       // rows of tables that were compared
-	numbers    int       // in these rows
-	mismatches int       // rows
+	points     []float64 // estimates of the backlog
+	days       int       // number of compared table rows
+	numbers    int       // number of numbers in these rows
+	mismatches int       // number of rows that differ
 }
 
-// newPast runs a service with the projects of a backlog below another one, and three
-// sprints. Its items are not created yet.
+// newPast starts a service with the projects of a backlog below a common parent, and three sprints. The
+// items are not created yet.
 func newPast(t *testing.T, dialect string, r *rand.Rand, stories []story) *past {
 	t.Helper()
 	url := testdb.EmptyURL(t, dialect)
@@ -64,7 +64,7 @@ func newPast(t *testing.T, dialect string, r *rand.Rand, stories []story) *past 
 	return p
 }
 
-// plan makes the projects, the sprints and the observer.
+// plan creates the projects, the sprints and the observer.
 func (p *past) plan(projects []string) {
 	p.t.Helper()
 	at := func(days int) string { return p.first.AddDate(0, 0, days).Format(time.DateOnly) }
@@ -103,13 +103,13 @@ func (p *past) plan(projects []string) {
 	)
 }
 
-// cut takes the moment from an Oid.
+// cut removes the moment from an Oid.
 func cut(oid string) string { return strings.Join(strings.SplitN(oid, ":", 3)[:2], ":") }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// live writes the items that come on a day, and makes random changes, in requests of
-// different lengths. Half of the items are there on the first day, and all on the last.
+// live creates the items of a day and makes random changes, in requests of different sizes. Half of the
+// items are created on the first day, and all by the last.
 func (p *past) live(d int) {
 	p.t.Helper()
 	before := p.moment()
@@ -141,7 +141,7 @@ func (p *past) live(d int) {
 	p.onDay(d, before)
 }
 
-// change is a random change; one that the service refuses changes nothing.
+// change makes a random change. The service may refuse it.
 func (p *past) change() object {
 	if p.rand.IntN(p.changes) < planChanges {
 		return p.changePlan()
@@ -181,8 +181,8 @@ func (p *past) change() object {
 	})()
 }
 
-// changePlan is a random change of a project or of the first sprint. The project that
-// the observer does not see stays.
+// changePlan makes a random change of a project or of the first sprint. It never changes the hidden
+// project.
 func (p *past) changePlan() object {
 	project := pick(p.rand, p.movable)
 	run := func(op, state string) object {
@@ -205,8 +205,8 @@ func (p *past) changePlan() object {
 	}
 }
 
-// create writes items, some with a task or a test, and perhaps all as an import, with
-// dates that lie back. Those of a project that is deleted wait on.
+// create creates items, some with a task or a test. Sometimes it creates all as an import with earlier
+// dates. Items of a deleted project are refused and wait.
 func (p *past) create(d int, stories []story) {
 	p.t.Helper()
 	imported := p.rand.IntN(3) == 0
@@ -230,7 +230,7 @@ func (p *past) create(d int, stories []story) {
 		commands = append(commands, item)
 	}
 	answer := p.try(commands...)
-	refused := map[int]bool{} // a part fails with its item
+	refused := map[int]bool{} // a part fails together with its item
 	for _, failed := range answer.CommandFailures.Commands {
 		refused[failed.Error.SourceCommandIndex-len(commands)+len(stories)] = true
 	}
@@ -248,14 +248,14 @@ func (p *past) create(d int, stories []story) {
 	}
 }
 
-// try sends commands, which may fail.
+// try sends commands that may fail.
 func (p *past) try(commands ...object) (answer outcome) {
 	p.t.Helper()
 	p.post("/api/asset", commands, &answer)
 	return answer
 }
 
-// moment is the last that was assigned.
+// moment returns the last assigned moment.
 func (p *past) moment() (last int64) {
 	p.t.Helper()
 	if err := p.db.QueryRow(p.t.Context(), "SELECT COALESCE(MAX(last_moment), 0) FROM moment_stamp").Scan(&last); err != nil {
@@ -264,7 +264,7 @@ func (p *past) moment() (last int64) {
 	return last
 }
 
-// versions is how many there are of all assets.
+// versions returns the number of versions of all assets.
 func (p *past) versions() (n int) {
 	p.t.Helper()
 	if err := p.db.QueryRow(p.t.Context(), "SELECT COUNT(*) FROM asset_version").Scan(&n); err != nil {
@@ -273,8 +273,8 @@ func (p *past) versions() (n int) {
 	return n
 }
 
-// onDay puts the changes since a moment on a day: the first of them at its very begin,
-// or the last at its very end. What was imported keeps the dates that were given.
+// onDay moves the changes since a moment to a day: either the first change to the start of the day, or the
+// last change to its end. Imported dates are not changed.
 func (p *past) onDay(d int, before int64) {
 	p.t.Helper()
 	ctx, begin := p.t.Context(), p.first.Add(time.Duration(d)*day)

@@ -14,8 +14,8 @@ import (
 
 var docs = flag.String("pagetest.docs", "", "make the pictures of docs/ in this folder; a relative one lies below internal/test/pagetest")
 
-// TestPicturesOfDocs: docs/pictures shows the sample project, the console and a webhook.
-// With -pagetest.docs ../../../docs/pictures they are made again.
+// TestPicturesOfDocs checks that docs/pictures has pictures of the sample project, the console and a
+// webhook. With -pagetest.docs ../../../docs/pictures it makes the pictures again.
 func TestPicturesOfDocs(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -44,7 +44,8 @@ func TestPicturesOfDocs(t *testing.T) {
 	b.picture("webhook", "Healthy")
 }
 
-// picture makes a picture of docs/ of the page, which shows a text.
+// picture checks that the page shows a text and that docs/pictures has the picture. With -pagetest.docs it
+// makes the picture.
 func (b *tab) picture(name, shows string) {
 	b.t.Helper()
 	if text := b.text("main"); !strings.Contains(text, shows) {
@@ -57,7 +58,7 @@ func (b *tab) picture(name, shows string) {
 	if *docs == "" {
 		return
 	}
-	const png = 100 // percent of quality
+	const png = 100 // quality in percent
 	if err := os.WriteFile(filepath.Join(*docs, name+".png"), send(b, "take a picture", chromedp.FullScreenshot(png)), 0o600); err != nil {
 		b.t.Fatal(err)
 	}

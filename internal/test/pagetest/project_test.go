@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// numbersOf are the numbers of items in the order in which the page has them.
+// numbersOf is a script that returns the numbers of the items in the order of the page.
 const numbersOf = `[...document.querySelectorAll('.items tbody th a')].map(a => a.textContent)`
 
-// backlogOf makes a project with four stories, signs in, and returns the project with
-// the numbers of the stories by rank.
+// backlogOf creates a project with three stories and a defect, and signs in. It returns the project and the
+// numbers of its items by rank.
 func backlogOf(t *testing.T, script bool) (s *site, b *tab, project string, numbers []string) {
 	s = serve(t, "sqlite")
 	project = cut(s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{
@@ -32,7 +32,7 @@ func backlogOf(t *testing.T, script bool) (s *site, b *tab, project string, numb
 	return s, b, project, eval[[]string](b, numbersOf)
 }
 
-// order demands an order of names in the database.
+// order checks the order of the items in the database, by name.
 func (s *site) order(project, want string) {
 	s.t.Helper()
 	var rows [][]struct{ Name string }
@@ -46,14 +46,13 @@ func (s *site) order(project, want string) {
 	}
 }
 
-// told waits until the page says something to those who do not see it.
+// told waits until the live region for screen readers contains a text.
 func (b *tab) told(part string) {
 	b.t.Helper()
 	eval[bool](b, `new Promise(done => { const look = () => document.getElementById('told').textContent.includes(`+quote(part)+`) ? done(true) : setTimeout(look, 20); look(); })`)
 }
 
-// TestRankByKeyboard: a row moves by Alt and an arrow, and by being picked up; Escape
-// puts it back.
+// TestRankByKeyboard moves a row with Alt and an arrow key, and by picking it up. Escape must put it back.
 func TestRankByKeyboard(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, true)
@@ -86,7 +85,8 @@ func TestRankByKeyboard(t *testing.T) {
 	s.order(project, "Two Three One Four")
 }
 
-// drag drags with the mouse from the right end of one element to a part of the height of another.
+// drag drags with the mouse from the right end of one element to another. part is the height in the second
+// element, from 0 at the top to 1.
 func (b *tab) drag(from, to string, part float64) {
 	b.t.Helper()
 	type point struct{ X, Y float64 }
@@ -102,19 +102,20 @@ func (b *tab) drag(from, to string, part float64) {
 			Items: []*input.DragDataItem{{MimeType: "text/plain", Data: "dragged"}}, DragOperationsMask: moves,
 		}})
 	}
-	command(b, input.SetInterceptDrags, input.SetInterceptDragsParams{Enabled: true}) // a browser without a screen drags nothing itself
+	// A headless browser sends no drag events itself.
+	command(b, input.SetInterceptDrags, input.SetInterceptDragsParams{Enabled: true})
 	begin, end := place(from, .5), place(to, part)
 	mouse(input.DispatchMouseEventTypeMousePressed, begin, 1)
 	mouse(input.DispatchMouseEventTypeMouseMoved, point{begin.X + 3, begin.Y + 5}, 1)
 	mouse(input.DispatchMouseEventTypeMouseMoved, point{begin.X + 5, begin.Y + 9}, 1)
 	over(input.DispatchDragEventTypeDragEnter, end)
 	over(input.DispatchDragEventTypeDragOver, end)
-	over(input.DispatchDragEventTypeDragOver, end) // what lies there now, as browsers do again and again
+	over(input.DispatchDragEventTypeDragOver, end) // browsers repeat it, for the element that is there now
 	over(input.DispatchDragEventTypeDrop, end)
 	mouse(input.DispatchMouseEventTypeMouseReleased, end, 0)
 }
 
-// moves is the mask of what a drag may do: move.
+// moves is the mask of the allowed drag operations: only move.
 const moves = 16
 
 func mustJSON(v any) []byte {
@@ -125,7 +126,7 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// TestRankByDrag: a row that is dragged by its begin stands where it is dropped.
+// TestRankByDrag checks that a dragged row gets the place where it is dropped.
 func TestRankByDrag(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, true)
@@ -134,7 +135,7 @@ func TestRankByDrag(t *testing.T) {
 	s.order(project, "Two Three One Four")
 }
 
-// TestBacklogWithoutScript: forms filter, sort, rank and add.
+// TestBacklogWithoutScript checks that forms filter, sort, rank and add items.
 func TestBacklogWithoutScript(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, false)
@@ -186,8 +187,7 @@ func TestBacklogWithoutScript(t *testing.T) {
 	}
 }
 
-// TestBacklogFiltersWhileTyping: with script the table follows what is typed, and the
-// address with it.
+// TestBacklogFiltersWhileTyping checks that the table and the URL follow the input in the filter.
 func TestBacklogFiltersWhileTyping(t *testing.T) {
 	t.Parallel()
 	_, b, _, n := backlogOf(t, true)
@@ -207,7 +207,7 @@ func TestBacklogFiltersWhileTyping(t *testing.T) {
 	}
 }
 
-// TestBoard: cards move by drag, and by their forms without script.
+// TestBoard moves cards by drag and, without script, with their forms.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	s, b, project, _ := backlogOf(t, true)
@@ -234,7 +234,7 @@ func TestBoard(t *testing.T) {
 	plain.open("/alds/ui/project/" + project + "/board?type=Story")
 	plain.click("[data-status='StoryStatus:134'] article summary")
 	plain.click("[data-status='StoryStatus:134'] article select")
-	plain.press("N") // No status
+	plain.press("N") // chooses "No status"
 	plain.press(kb.Enter)
 	plain.follow("[data-status='StoryStatus:134'] article button")
 	if got := status(); got != "" || !strings.Contains(plain.path(), "type=Story") {
@@ -242,13 +242,13 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// sprints is a project with a sprint that runs, and others.
+// sprints is a project with a current sprint and others.
 type sprints struct {
 	*site
 	project, now, endless string // paths
 }
 
-// serveSprints runs a service with a project whose items have tasks and tests.
+// serveSprints starts a service with a project whose items have tasks and tests.
 func serveSprints(t *testing.T) (s sprints) {
 	at := func(days int) string { return time.Now().AddDate(0, 0, days).Format(time.DateOnly) }
 	sprint := func(name, state string, begin, end int) object {
@@ -276,7 +276,7 @@ func serveSprints(t *testing.T) (s sprints) {
 	return s
 }
 
-// What pages with items and sums show.
+// Scripts that read the sums and the column "To do" of a page.
 const (
 	sumsOf = `[...document.querySelectorAll('.sums dd')].map(d => d.textContent).join(' ')`
 	toDoOf = `(() => { const at = [...document.querySelectorAll('.items thead th')].findIndex(h => h.textContent === 'To do');
@@ -284,8 +284,8 @@ const (
 	toDoToday = `[...document.querySelector('#burndown table').rows].find(r => r.cells[0].textContent === new Date().toISOString().slice(0, 10)).cells[1].textContent`
 )
 
-// TestSprint: the page of a sprint shows its items at once, and its burndown in the place
-// that is kept for it. What is to do is the same everywhere.
+// TestSprint checks that the page of a sprint shows its items at once and loads the burndown into a
+// reserved place. All parts of the page must show the same amount to do.
 func TestSprint(t *testing.T) {
 	t.Parallel()
 	s := serveSprints(t)
@@ -324,7 +324,7 @@ func TestSprint(t *testing.T) {
 	b.waitFor("#burndown [role=alert]")
 }
 
-// TestSprintWithoutScript: the burndown is a page of its own.
+// TestSprintWithoutScript checks that the burndown is a separate page without script.
 func TestSprintWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := serveSprints(t)
@@ -346,7 +346,7 @@ func TestSprintWithoutScript(t *testing.T) {
 	}
 }
 
-// TestBacklogTable: what the table and its filter show.
+// TestBacklogTable checks the table of a backlog, its filter and its layout.
 func TestBacklogTable(t *testing.T) {
 	t.Parallel()
 	s := serveSprints(t)
@@ -384,7 +384,7 @@ func TestBacklogTable(t *testing.T) {
 	}
 }
 
-// Who only reads a project is offered no form of it that would be refused.
+// TestFormsOfAReader checks that a member who may only read a project sees no forms of it.
 func TestFormsOfAReader(t *testing.T) {
 	t.Parallel()
 	s, _, project, _ := backlogOf(t, true)

@@ -11,20 +11,20 @@ import (
 
 var seedGiven = flag.Uint64("pagetest.seed", 0, "what random choices are drawn from; 0: another number each time")
 
-// seedOf is that of this run.
+// seedOf returns the seed of this run.
 var seedOf = sync.OnceValue(func() uint64 { return cmp.Or(*seedGiven, rand.Uint64()) })
 
-// seeded is a source of random choices, of its own for each purpose. It names the seed.
+// seeded returns a separate source of random choices for each purpose, and logs the seed.
 func seeded(t testing.TB, purpose string) *rand.Rand {
 	t.Helper()
 	t.Logf("-pagetest.seed %d", seedOf())
 	of := fnv.New64a()
-	_, _ = of.Write([]byte(purpose))                   // it takes everything
-	return rand.New(rand.NewPCG(seedOf(), of.Sum64())) //nolint:gosec // a test repeats by its seed
+	_, _ = of.Write([]byte(purpose))                   // it accepts everything
+	return rand.New(rand.NewPCG(seedOf(), of.Sum64())) //nolint:gosec // repeatable with the same seed
 }
 
-// dialects are the databases on which a test runs: both, or SQLite with -short.
-// TestEveryPage has both then, too.
+// dialects returns the databases on which a test runs: both, or only SQLite with -short. TestEveryPage
+// always uses both.
 func dialects() []string {
 	if testing.Short() {
 		return []string{"sqlite"}
@@ -32,7 +32,7 @@ func dialects() []string {
 	return []string{"sqlite", "mysql"}
 }
 
-// schemes are both colors; with -short the one that the seed chooses.
+// schemes returns both color schemes; with -short only one, chosen by the seed.
 func schemes(t testing.TB, purpose string) []string {
 	t.Helper()
 	both := []string{dark, light}
@@ -43,14 +43,14 @@ func schemes(t testing.TB, purpose string) []string {
 	return both[n : n+1]
 }
 
-// screen is how a page is looked at.
+// screen is a screen on which a page is inspected. width is in pixels.
 type screen struct {
 	width  int64
 	scheme string
 }
 
-// screens are those of these widths, in both colors; with -short one of them, which the
-// seed chooses.
+// screens returns the screens of these widths in both color schemes; with -short only one, chosen by the
+// seed.
 func screens(t testing.TB, page string, widths []int64) (all []screen) {
 	t.Helper()
 	for _, width := range widths {

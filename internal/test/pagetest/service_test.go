@@ -25,23 +25,23 @@ type site struct {
 	t      *testing.T
 	origin string // http://host:port
 	base   string // http://host:port/instance
-	user   string // who sends requests
+	user   string // username for requests
 }
 
-// serve runs the service until the test ends, on an empty database.
+// serve runs the service on an empty database until the test ends.
 func serve(t *testing.T, dialect string) *site {
 	t.Helper()
 	return serveOn(t, dialect, "")
 }
 
-// serveOn runs the service on a database that the test has, or on one of its own.
+// serveOn runs the service on a database; "": a new one.
 func serveOn(t *testing.T, dialect, database string) *site {
 	t.Helper()
 	base := testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "DATABASE_URL": database})
 	return newSite(t, base)
 }
 
-// newSite is the service at a URL as the administrator uses it.
+// newSite returns the service at a URL, with requests of the administrator.
 func newSite(t *testing.T, base string) *site {
 	return &site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base, user: "admin"}
 }
@@ -49,14 +49,14 @@ func newSite(t *testing.T, base string) *site {
 // object is a JSON object.
 type object = map[string]any
 
-// as is the service as another member uses it.
+// as returns the service with requests of another member.
 func (s *site) as(user string) *site {
 	other := *s
 	other.user = user
 	return &other
 }
 
-// post sends a body as JSON, and reads the answer, which must be one of success.
+// post sends a body as JSON and decodes the answer, which must be a success.
 func (s *site) post(path string, body, answer any) {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -73,7 +73,7 @@ func (s *site) post(path string, body, answer any) {
 	}
 }
 
-// get reads the answer at a path.
+// get decodes the answer of a path.
 func (s *site) get(path string, answer any) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base+path, nil)
@@ -86,7 +86,7 @@ func (s *site) get(path string, answer any) {
 	}
 }
 
-// read returns the body of an answer that is 200 or 201.
+// read returns the body of an answer with status 200 or 201.
 func (s *site) read(req *http.Request) []byte {
 	s.t.Helper()
 	res, err := http.DefaultClient.Do(req)
@@ -114,8 +114,7 @@ type outcome struct {
 	}
 }
 
-// send posts commands, all of which must succeed, and returns the Oids of what was
-// created, in their order.
+// send posts commands, which must succeed, and returns the Oids of the created assets in their order.
 func (s *site) send(commands ...object) (created []string) {
 	s.t.Helper()
 	var answer outcome
@@ -125,17 +124,17 @@ func (s *site) send(commands ...object) (created []string) {
 	return answer.AssetsCreated.OidTokens
 }
 
-// Texts that a page must show as they are.
+// Texts that a page must show unchanged.
 const (
 	scripts = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><svg onload=alert(3)> &amp; javascript:alert(4)`
 	longest = "Donaudampfschifffahrtsgesellschaftskapitaenswitwenrentenauszahlungsstellenverzeichnisdrucker"
 )
 
-// stories are those of the project that fill makes: more than a page of a list.
+// stories is the number of similar stories that fill creates: more than a page of a list.
 const stories = 60
 
-// fill makes a project with what pages show, and returns the Oids of one asset of each
-// type, by its name.
+// fill creates a project with assets for all pages. It returns the Oid of the first created asset of each
+// type, by type.
 func (s *site) fill() map[string]string {
 	s.t.Helper()
 	var items []object
@@ -177,7 +176,7 @@ func (s *site) fill() map[string]string {
 	return oids
 }
 
-// signIn signs a member in, as somebody does who comes to the start page.
+// signIn signs a member in on the sign-in page.
 func signIn(b *tab, username, password string) {
 	b.t.Helper()
 	b.open("/alds/ui/sign-in")
@@ -188,7 +187,7 @@ func signIn(b *tab, username, password string) {
 	}
 }
 
-// signInAs gives a tab the session of another one, on the same site.
+// signInAs copies the session of another tab on the same site to a tab.
 func signInAs(b, other *tab) {
 	b.t.Helper()
 	found := send(other, "read the cookies", func(ctx context.Context, target *chromedp.Target) (network.GetCookiesResult, error) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSignInAndOut: who signs in gets where the link led, with script and without, and
-// who signs out is out.
+// TestSignInAndOut checks that the sign-in continues to the requested page, with and without script, and
+// that the sign-out ends the session.
 func TestSignInAndOut(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -41,8 +41,8 @@ func TestSignInAndOut(t *testing.T) {
 	}
 }
 
-// TestASessionThatEnds: who sends a form after the session has ended is told that nothing
-// was saved, and is led back to the form.
+// TestASessionThatEnds sends a form after its session has ended. The page must report that nothing was
+// saved, and the sign-in must continue to the form.
 func TestASessionThatEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -83,8 +83,8 @@ func TestASessionThatEnds(t *testing.T) {
 	}
 }
 
-// TestSignOutTwice: who signs out after the session has ended is out, and is told of
-// nothing that was not saved.
+// TestSignOutTwice signs out after the session has ended. The page must not report that something was not
+// saved.
 func TestSignOutTwice(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -97,8 +97,8 @@ func TestSignOutTwice(t *testing.T) {
 	}
 }
 
-// TestApplications: an access token is shown once, acts as its member, and ends when it
-// is revoked.
+// TestApplications checks that an access token is shown once, acts as its member, and ends when it is
+// revoked.
 func TestApplications(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -116,7 +116,7 @@ func TestApplications(t *testing.T) {
 		t.Errorf("there is no line to copy: %s", line)
 	}
 	b.expect("(Bad Request)")
-	eval[any](b, `document.querySelector("[name=expires]").type = "text"`) // as a browser that knows no days
+	eval[any](b, `document.querySelector("[name=expires]").type = "text"`) // as a browser without date fields
 	for text, want := range map[string]string{"soon": "write a day such as", "2020-01-01": "over already"} {
 		b.fill("[name=name]", "Nightly")
 		b.fill("[name=expires]", text)
@@ -132,7 +132,7 @@ func TestApplications(t *testing.T) {
 	if row := b.text("tbody tr"); !strings.Contains(row, scripts) {
 		t.Errorf("the list says %s", row)
 	}
-	// what a token was used for is written a moment later
+	// The use of a token is recorded a moment later.
 	for end := time.Now().Add(b.patience); !strings.Contains(b.text("tbody tr"), "127.0.0.1"); b.open("/alds/ui/applications") {
 		if time.Now().After(end) {
 			t.Fatalf("the list does not say where the token was used from: %s", b.text("tbody tr"))
@@ -144,8 +144,8 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestAFormSentTwice: what makes an asset or a secret makes one, also where its answer is
-// loaded again.
+// TestAFormSentTwice checks that a form that creates an asset or a secret creates only one, even if it is
+// sent again.
 func TestAFormSentTwice(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -177,7 +177,7 @@ func TestAFormSentTwice(t *testing.T) {
 	}
 }
 
-// TestDoubleClick: while a form is on its way it is not sent again.
+// TestDoubleClick checks that a form is not sent again while its request runs.
 func TestDoubleClick(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -195,7 +195,7 @@ func TestDoubleClick(t *testing.T) {
 	}
 }
 
-// TestRefusalOf: what the script has sent is done only if it is answered so.
+// TestRefusalOf checks which answers the script of the page takes as a success.
 func TestRefusalOf(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -225,7 +225,8 @@ func (s *site) asks(t *testing.T, token string) int {
 	return res.StatusCode
 }
 
-// TestProfile: a member changes what it may; a new password ends every other session.
+// TestProfile checks that members can change their profile, and that a new password ends all other
+// sessions.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "mysql")
@@ -262,8 +263,8 @@ func TestProfile(t *testing.T) {
 	signIn(other, "admin", "a new one")
 }
 
-// TestSample: a new standalone offers a sample, its events appear while the page of its
-// receiver is open, and one click removes it.
+// TestSample checks the sample project of a new standalone: its webhook events appear on the open page of
+// the receiver, and one click removes it.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -290,7 +291,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestFrames: no page of another site puts a page of ours into a frame.
+// TestFrames checks that a page of another site cannot show a page of alds in a frame.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -304,7 +305,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestGreeting: who signs in to a new standalone is welcomed, but not once there is a
+// TestGreeting checks that the sign-in on a new standalone opens the welcome page, but not if there is a
 // project.
 func TestGreeting(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// installation is a service whose database the test writes to, as other processes do.
+// installation is a service whose database the test changes, as other processes would.
 type installation struct {
 	*site
 	db *db.DB
@@ -39,7 +39,7 @@ func (i installation) exec(query string, args ...any) {
 	}
 }
 
-// process writes the row of a process that was seen some time ago.
+// process inserts the row of a process that was last seen some time ago.
 func (i installation) process(id, role, version, host string, ago time.Duration, slow ...object) {
 	i.t.Helper()
 	text, err := json.Marshal(append([]object{}, slow...))
@@ -51,7 +51,7 @@ func (i installation) process(id, role, version, host string, ago time.Duration,
 		id, role, version, host, (ago + 27*time.Hour).Microseconds(), ago.Microseconds(), string(text))
 }
 
-// checked writes how far a check is.
+// checked sets the progress of a check.
 func (i installation) checked(state, done int, step string, findings ...object) {
 	i.t.Helper()
 	text, err := json.Marshal(append([]object{}, findings...))
@@ -65,7 +65,7 @@ func (i installation) checked(state, done int, step string, findings ...object) 
 
 const slowQuery = `{"from":"Story","select":["Name","Status.Name","Owners.Name",{"from":"Children","select":["Name"]}],"where":{"Scope":"?"},"filter":["Name='?'|Estimate>'?'"],"page":{"size":50}}`
 
-// furnish makes several processes, one of them lost, of which one has slow queries.
+// furnish inserts several processes. One of them is lost, and two have slow queries.
 func (i installation) furnish() {
 	ms := int64(time.Millisecond)
 	i.process("w1", "worker", "v1.4.0", "worker-1.example", time.Second)
@@ -75,8 +75,8 @@ func (i installation) furnish() {
 		object{"query": `{"from":"` + scripts, "cut": true, "slowest": 12 * ms, "total": 12 * ms, "count": 1, "rows": 0})
 }
 
-// TestSystem: an administrator sees what runs, waits and is slow, and checks the
-// database, with script and without.
+// TestSystem checks that an administrator sees processes, queues and slow queries, and can check the
+// database, with and without script.
 func TestSystem(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -108,7 +108,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestACheckThatRuns: the page follows it by itself, and stops to ask when it has ended.
+// TestACheckThatRuns checks that the page follows a running check and stops polling when the check has
+// ended.
 func TestACheckThatRuns(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -141,7 +142,7 @@ func TestACheckThatRuns(t *testing.T) {
 	}
 }
 
-// TestTheSystemIsForAdministrators: nobody else is told anything.
+// TestTheSystemIsForAdministrators checks that other members see nothing of the page.
 func TestTheSystemIsForAdministrators(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -158,7 +159,7 @@ func TestTheSystemIsForAdministrators(t *testing.T) {
 	}
 }
 
-// TestTheSystemIsReadable: the page with all that it may show, on every screen.
+// TestTheSystemIsReadable inspects the page with everything that it can show, on every screen.
 func TestTheSystemIsReadable(t *testing.T) {
 	t.Parallel()
 	browser(t)

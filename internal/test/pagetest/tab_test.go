@@ -17,23 +17,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tab is a tab of the browser, with cookies of its own. Its methods fail the test
-// where they cannot do what they are for.
+// tab is a tab of the browser with separate cookies. Its methods fail the test if they do not succeed.
 type tab struct {
 	t        testing.TB
 	ctx      context.Context
-	site     string        // that of the pages, such as http://127.0.0.1:8080
-	patience time.Duration // how long an action, or a condition, may take
+	site     string        // origin of the pages, such as http://127.0.0.1:8080
+	patience time.Duration // longest time of an action or a wait
 
 	watched sync.Mutex
 	seen    []request
-	latest  map[network.RequestID]int // in seen
+	latest  map[network.RequestID]int // index in seen
 	trouble []string
 	allowed []string
-	dialogs chan struct{} // one is open
+	dialogs chan struct{} // gets a value when a dialog opens
 }
 
-// patience is that of a tab for which a test sets no other.
+// patience is the default of tab.patience.
 const patience = 30 * time.Second
 
 // newTab opens an empty tab for the pages of a site.
@@ -53,7 +52,7 @@ func newTab(t testing.TB, site string) *tab {
 	return b
 }
 
-// send does something in the tab, within its patience. what names it where it fails.
+// send runs an action in the tab within its patience. what describes the action in error messages.
 func send[T any](b *tab, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, b.patience)
@@ -76,14 +75,14 @@ func command[P, R any](b *tab, c cdp.Command[P, R], params P) {
 	})
 }
 
-// eval evaluates a script as the page's debugger does: neither its policy nor
-// withoutScript is in the way.
+// eval evaluates a script as the debugger of the page does. So neither the policy of the page nor
+// withoutScript prevents it.
 func eval[T any](b *tab, script string) T {
 	b.t.Helper()
 	return send(b, fmt.Sprintf("evaluate %.80s", script), chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// location is where the tab is, as far as it says.
+// location returns the URL of the tab, or a text if the page does not answer.
 func (b *tab) location() string {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 	defer cancel()
@@ -94,24 +93,23 @@ func (b *tab) location() string {
 	return at
 }
 
-// path is where the tab is, below the site.
+// path returns the URL of the tab without the site.
 func (b *tab) path() string { return strings.TrimPrefix(b.location(), b.site) }
 
-// waitAt waits until the tab is at a path: what is searched for while it is typed leads to
-// places in between.
+// waitAt waits until the tab is at a path. A search while typing passes through other URLs first.
 func (b *tab) waitAt(path string) {
 	b.t.Helper()
 	send(b, "wait for the place "+path, chromedp.Poll[any](fmt.Sprintf("location.href == %q", b.site+path)))
 }
 
-// open opens the page at a path of the site, and returns the status of the answer.
+// open opens the page at a path of the site and returns the status of the answer.
 func (b *tab) open(path string) (status int) {
 	b.t.Helper()
 	return answered(send(b, "open "+path, chromedp.NavigateResponse(b.site+path)))
 }
 
-// loads does what leads to another page, waits until that is loaded, and returns the
-// status of its answer.
+// loads runs an action that opens another page, waits until that page is loaded, and returns the status of
+// its answer.
 func (b *tab) loads(action func()) (status int) {
 	b.t.Helper()
 	step := chromedp.Func(func(context.Context, *chromedp.Target) error { action(); return nil })
@@ -120,8 +118,7 @@ func (b *tab) loads(action func()) (status int) {
 	}))
 }
 
-// answered is the status of an answer; 0 where nothing was asked for, as for another
-// place of the same page.
+// answered returns the status of an answer; 0 if there was no request, as for an anchor on the same page.
 func answered(response *network.Response) (status int) {
 	if response == nil {
 		return 0
@@ -129,15 +126,15 @@ func answered(response *network.Response) (status int) {
 	return int(response.Status)
 }
 
-// follow clicks on what leads to another page, and waits for that. What the page has asked for
-// is answered before: the browser would give it up, and htmx reports that as an error.
+// follow clicks on an element that opens another page, and waits for that page. Before that it waits for
+// running requests of the page: the browser would cancel them, and htmx would report that as an error.
 func (b *tab) follow(selector string) (status int) {
 	b.t.Helper()
 	b.waitGone(".htmx-request")
 	return b.loads(func() { b.t.Helper(); b.click(selector) })
 }
 
-// submit sends a form by its button, and waits for the page that answers.
+// submit sends a form with its button and waits for the page of the answer.
 func (b *tab) submit(form string) (status int) {
 	b.t.Helper()
 	return b.follow(form + " [type=submit]")
@@ -149,11 +146,11 @@ func (b *tab) click(selector string) {
 	send(b, "click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// typed is how much of a text is typed key by key; more is pasted but for its last
-// character, since each key is several messages to the browser.
+// typed is the most bytes of a text that are typed key by key, because each key is several messages to the
+// browser. Of a longer text all but the last character is pasted.
 const typed = 12
 
-// fill types a text into a field instead of what it holds.
+// fill replaces the content of a field with a text, as if typed.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	field := chromedp.CSS(selector)
@@ -171,37 +168,37 @@ func (b *tab) press(keys string, modifiers ...chromedp.Modifier) {
 	send(b, "press a key", chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
 
-// waitFor waits until an element is there and can be seen.
+// waitFor waits until an element exists and is visible.
 func (b *tab) waitFor(selector string) {
 	b.t.Helper()
 	send(b, "wait for "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// waitGone waits until no such element is there.
+// waitGone waits until no such element exists.
 func (b *tab) waitGone(selector string) {
 	b.t.Helper()
 	send(b, "wait until there is no "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
 }
 
-// exists reports whether an element is there now.
+// exists reports whether an element exists at this moment.
 func (b *tab) exists(selector string) bool {
 	b.t.Helper()
 	return eval[bool](b, "document.querySelector("+quote(selector)+") !== null")
 }
 
-// text is what a person reads in an element, once it is there.
+// text waits for an element and returns its visible text.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return send(b, "read "+selector, chromedp.Text(chromedp.CSS(selector)))
 }
 
-// html is the whole page as it is now.
+// html returns the whole page in its current state.
 func (b *tab) html() string {
 	b.t.Helper()
 	return eval[string](b, "document.documentElement.outerHTML")
 }
 
-// size gives the tab the size of a screen; one below 600 pixels is a phone's.
+// size sets the screen size of the tab in pixels. A width below 600 emulates a phone.
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
 	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -209,13 +206,13 @@ func (b *tab) size(width, height int64) {
 	})
 }
 
-// The colors that a person may prefer.
+// The color schemes that a person may prefer.
 const (
 	light = "light"
 	dark  = "dark"
 )
 
-// colorScheme makes the person prefer light or dark.
+// colorScheme sets the preferred color scheme to light or dark.
 func (b *tab) colorScheme(scheme string) {
 	b.t.Helper()
 	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -223,13 +220,13 @@ func (b *tab) colorScheme(scheme string) {
 	})
 }
 
-// withoutScript runs no script of the pages that are opened from now on.
+// withoutScript disables the scripts of pages that are opened from now on.
 func (b *tab) withoutScript() {
 	b.t.Helper()
 	command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
-// withoutCache fetches everything of each page, as at a first visit.
+// withoutCache disables the cache, as at a first visit.
 func (b *tab) withoutCache() {
 	b.t.Helper()
 	command(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})

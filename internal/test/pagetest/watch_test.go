@@ -14,20 +14,20 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// request is one that the pages of a tab made.
+// request is a request of the pages in a tab.
 type request struct {
 	url   string
-	bytes int64 // that were transferred, with headers, once it has ended
+	bytes int64 // transferred bytes with headers; known when it has ended
 }
 
-// requests are those made so far; a redirection is two.
+// requests returns the requests so far. A redirect counts as two requests.
 func (b *tab) requests() []request {
 	b.watched.Lock()
 	defer b.watched.Unlock()
 	return slices.Clone(b.seen)
 }
 
-// weight is how many bytes were transferred for requests.
+// weight returns the transferred bytes of requests.
 func weight(requests []request) int64 {
 	var sum int64
 	for _, r := range requests {
@@ -36,18 +36,18 @@ func weight(requests []request) int64 {
 	return sum
 }
 
-// expect allows trouble that has this text in it. The test fails when there is none.
+// expect allows trouble that contains a text. The test fails if there is no such trouble.
 func (b *tab) expect(part string) {
 	b.watched.Lock()
 	defer b.watched.Unlock()
 	b.allowed = append(b.allowed, part)
 }
 
-// report fails the test by the trouble that it did not expect.
+// report fails the test for unexpected trouble, and for expected trouble that did not happen.
 func (b *tab) report() {
 	b.t.Helper()
 	if !b.t.Failed() {
-		eval[int](b, "0") // what happened before has been noted when this is answered
+		eval[int](b, "0") // when this returns, all earlier events have been recorded
 	}
 	b.watched.Lock()
 	defer b.watched.Unlock()
@@ -63,8 +63,8 @@ func (b *tab) report() {
 	}
 }
 
-// note keeps what happens in the tab. It is called for one event after the other, and
-// must not ask the browser anything.
+// note records an event of the tab. It is called for one event after the other, and must not send anything
+// to the browser.
 func (b *tab) note(event any) {
 	b.watched.Lock()
 	defer b.watched.Unlock()
@@ -85,7 +85,7 @@ func (b *tab) note(event any) {
 		b.noteTrouble("%s: %q, a dialog of %s", e.Type, e.Message, e.URL)
 		select {
 		case b.dialogs <- struct{}{}:
-		default: // no second one opens before the first is closed
+		default: // a dialog opens only after the one before is closed
 		}
 	case *page.EventWindowOpen:
 		b.noteTrouble("a window was opened: %s", e.URL)
@@ -103,8 +103,8 @@ func (b *tab) note(event any) {
 	}
 }
 
-// isGivenUp reports whether htmx says that the page was left while it asked for a part of it,
-// which no person sees. What else ends a request it says after htmx:afterRequest.
+// isGivenUp reports whether a text is htmx's message about a request that ended because the page was left.
+// Nobody sees that effect. For other failed requests htmx also writes another message.
 func isGivenUp(text string) bool {
 	return strings.HasPrefix(text, "htmx:afterRequest") || strings.HasPrefix(text, "htmx:sendAbort")
 }
@@ -120,7 +120,7 @@ func (b *tab) noteTrouble(format string, args ...any) {
 	b.trouble = append(b.trouble, fmt.Sprintf(format, args...))
 }
 
-// closeDialogs closes dialogs, which keep the page waiting, with OK.
+// closeDialogs accepts dialogs, because an open dialog blocks the page.
 func (b *tab) closeDialogs() {
 	for {
 		select {
@@ -133,8 +133,8 @@ func (b *tab) closeDialogs() {
 	}
 }
 
-// foreign reports whether an address asks another host than that of the site. What
-// stands in the address itself, as data: does, asks nobody.
+// foreign reports whether a URL requests another host than the site. URLs that contain their data, such as
+// data:, request no host.
 func foreign(site, address string) bool {
 	own, err := url.Parse(site)
 	if err != nil {
@@ -144,7 +144,7 @@ func foreign(site, address string) bool {
 	return err != nil || u.Host != "" && u.Host != own.Host
 }
 
-// printed is what the console shows of values.
+// printed returns values as the console shows them.
 func printed(values []*runtime.RemoteObject) string {
 	var all []string
 	for _, v := range values {
@@ -157,11 +157,11 @@ func printed(values []*runtime.RemoteObject) string {
 	return strings.Join(all, " ")
 }
 
-// quote makes a text a literal of a script.
+// quote returns a text as a JavaScript literal.
 func quote(text string) string {
 	b, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string is always a literal
+		panic(err) // a string is always valid
 	}
 	return string(b)
 }

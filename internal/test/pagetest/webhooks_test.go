@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hostile is a receiver that refuses what it gets, with scripts in all of its answer.
+// hostile starts a receiver that refuses all deliveries, with scripts in its answers.
 func hostile(t *testing.T) (address string, got <-chan string) {
 	t.Helper()
 	bodies := make(chan string, 100)
@@ -23,8 +23,8 @@ func hostile(t *testing.T) (address string, got <-chan string) {
 	return s.URL, bodies
 }
 
-// A form makes a webhook: its check says what would have matched, and the secret is
-// shown once.
+// TestNewWebhook creates a webhook with a form. The check of the form must list past changes that match,
+// and the secret must be shown once.
 func TestNewWebhook(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
@@ -90,8 +90,7 @@ func newWebhooks(t *testing.T, s *site) {
 	}
 }
 
-// What was sent and answered is on the page of a webhook, and its forms do what they
-// say.
+// TestWebhook checks that the page of a webhook shows deliveries and answers, and that its forms work.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -108,7 +107,7 @@ func TestWebhook(t *testing.T) {
 	at := "/alds/ui/webhooks/" + made.ID
 	b.open(at)
 	for !b.exists("#receipts ~ div details") {
-		b.open(at) // until the receipt is there
+		b.open(at) // until the receipt is stored
 	}
 	if text := b.text("main .facts"); !strings.Contains(text, "by Administrator") {
 		t.Errorf("it is made by somebody without a name: %s", text)
@@ -129,7 +128,7 @@ func TestWebhook(t *testing.T) {
 	acts(b, at, got)
 }
 
-// acts uses each form of a webhook's page.
+// acts uses each form on the page of a webhook.
 func acts(b *tab, at string, got <-chan string) {
 	b.t.Helper()
 	for _, act := range [][2]string{{"pause", "Paused"}, {"resume", "Failing"}, {"disable", "Disabled"}, {"enable", "Healthy"}} {
@@ -139,7 +138,7 @@ func acts(b *tab, at string, got <-chan string) {
 		}
 	}
 	b.submit("form[action$=test]")
-	for body := <-got; !strings.Contains(body, `"Test"`); body = <-got { // attempts of the change come, too
+	for body := <-got; !strings.Contains(body, `"Test"`); body = <-got { // more attempts to deliver the change also arrive
 	}
 	b.open(at + "?state=dropped")
 	if b.follow("#deliveries ~ div form button"); !strings.Contains(b.text("[role=status]"), "sent again") {
@@ -161,8 +160,8 @@ func acts(b *tab, at string, got <-chan string) {
 	}
 }
 
-// Of two administrators who change a webhook at the same time, the second is told of the
-// first, and keeps what was typed.
+// TestWebhookOfTwoAdministrators lets two administrators change a webhook at the same time. The second must
+// see a message about the first change and keep the input.
 func TestWebhookOfTwoAdministrators(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
