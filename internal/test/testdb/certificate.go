@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Certificate is a server's certificate in files. Its own authority, which no system trusts,
-// has signed it.
+// Certificate is a server's certificate in files. It is signed by a separate authority that no system
+// trusts.
 type Certificate struct {
 	CA, Cert, Key string // paths of PEM files
 }
 
-// NewCertificate makes a certificate for hosts: names and IP addresses.
+// NewCertificate makes a certificate for hosts, which are names or IP addresses. It is valid for an hour.
 func NewCertificate(t testing.TB, hosts ...string) Certificate {
 	t.Helper()
 	authority := &x509.Certificate{
@@ -85,7 +85,7 @@ func redisTLS(c Certificate, port string) []string {
 	}
 }
 
-// OwnMySQLWithTLS is OwnMySQL for clients with and without TLS.
+// OwnMySQLWithTLS is like OwnMySQL. The server accepts connections with and without TLS.
 func OwnMySQLWithTLS(t testing.TB, c Certificate) *Own {
 	t.Helper()
 	o := OwnMySQL(t)

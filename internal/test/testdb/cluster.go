@@ -13,8 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// clusterNodes is how many nodes a cluster has: if one fails, the others are still the
-// majority.
+// clusterNodes is the number of nodes in a cluster. If one node fails, the others are still the majority.
 const clusterNodes = 3
 
 // Cluster is a database on several nodes. Each node is a server that the test may kill and
@@ -95,11 +94,11 @@ func equal(all []string) bool {
 	return true
 }
 
-// askedFor is how long a node may take to answer. After a node is killed, no write succeeds
-// for a few seconds, until the others notice.
+// askedFor is how long a node may take to answer. After a node was killed, writes fail for a few seconds
+// until the others notice.
 const askedFor = 30 * time.Second
 
-// ask runs a query on a node on its own connection.
+// ask runs a query on a node, on a separate connection.
 func (o *Own) ask(question func(ctx context.Context, d *db.DB) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), askedFor)
 	defer cancel()
@@ -123,8 +122,8 @@ func (o *Own) execute(statements ...string) error {
 	})
 }
 
-// nodePort returns a port for a server that returns to it after it was killed. It is neither
-// one that the system assigns automatically, nor one of testproc.
+// nodePort returns a port that a killed server can use again. It is neither in the range that the system
+// assigns automatically nor in the range of testproc.
 func nodePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -147,8 +146,8 @@ func nodePorts(t testing.TB) []string {
 	return ports
 }
 
-// there returns the first of some files that exists. If none exists, the test is skipped, or
-// fails with REQUIRE_SERVICES=1.
+// there returns the first of the files that exists. If none exists, the test is skipped, or fails with
+// REQUIRE_SERVICES=1.
 func there(t testing.TB, what string, files ...string) string {
 	t.Helper()
 	for _, file := range files {

@@ -69,7 +69,7 @@ func (c *Cluster) found(fresh string, dirs []string) {
 	}
 }
 
-// give gives a node a copy of data.
+// give copies data from another folder to a node.
 func (c *Cluster) give(o *Own, dir, from string) {
 	c.t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(from)); err != nil {
@@ -113,7 +113,7 @@ func galeraOptions(t testing.TB, dir, port, provider string, group []string, i i
 		program(t, "mariadbd", "mariadb-server"), "--no-defaults", "--datadir=" + filepath.Join(dir, "data"), redoLog,
 		"--bind-address=127.0.0.1", "--port=" + port,
 		"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir,
-		// other nodes have what one of them loses
+		// If a node loses commits, the other nodes still have them.
 		"--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M", "--performance-schema=OFF",
 		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--default-storage-engine=InnoDB",
 		"--wsrep-on=ON", "--wsrep-provider=" + provider, "--wsrep-cluster-name=alds", fmt.Sprintf("--wsrep-node-name=node%d", i+1),
@@ -137,8 +137,8 @@ func (o *Own) isSynced() error {
 
 var position = regexp.MustCompile(`Recovered position: *([0-9a-f-]+:-?[0-9]+)`)
 
-// recovered lets a killed node determine its position, as the distribution's service does
-// before it starts one. The node then gets only the data that it lacks.
+// recovered makes a killed node determine its position, as the distribution's service does before a start.
+// The node then gets only the missing data from the others.
 func (o *Own) recovered() []string {
 	o.t.Helper()
 	args := append([]string{}, o.args[1:]...)

@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Group starts a group replication of MySQL nodes. With multi all of them accept writes;
-// otherwise one does until it fails. They run in the folder that .ci/mysql unpacks, which
-// needs root. If that is not possible, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Group starts a group replication of MySQL nodes. With multi all nodes accept writes; otherwise only one
+// node does, and another takes over if that node fails. The nodes run in the folder that .ci/mysql unpacks,
+// which needs root. If that is not possible, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func Group(t testing.TB, multi bool) *Cluster {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -43,7 +43,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 		bootstraps := i == 0
 		o.ready = func() error {
 			err := o.joins(bootstraps)
-			bootstraps = bootstraps && err != nil // later it joins the others
+			bootstraps = bootstraps && err != nil // after its first start it joins the others
 			return err
 		}
 		c.Nodes = append(c.Nodes, o)
@@ -53,7 +53,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 	return c
 }
 
-// within returns the attributes of a process for which a folder is the root of all files.
+// within returns the attributes of a process that runs with a folder as its root directory.
 func within(tree string) *syscall.SysProcAttr {
 	attr := WithParent()
 	if attr == nil {
@@ -70,9 +70,9 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 		"/usr/sbin/mysqld", "--no-defaults", "--user=root", "--datadir=" + dir + "/data", "--tmpdir=" + dir,
 		"--bind-address=127.0.0.1", "--port=" + port, "--socket=" + dir + "/socket", "--pid-file=" + dir + "/pid",
 		"--mysqlx=0", "--secure-file-priv=NULL",
-		// other nodes have what one of them loses
+		// If a node loses commits, the other nodes still have them.
 		"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0", "--innodb-buffer-pool-size=128M", "--innodb-redo-log-capacity=64M",
-		// a started node that has not joined yet would accept writes that the others never get
+		// A node that has not joined yet would otherwise accept writes that the others never get.
 		"--super-read-only=ON",
 		fmt.Sprintf("--server-id=%d", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog",
 		"--report-host=127.0.0.1", "--report-port=" + port,
@@ -86,8 +86,7 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 	}
 }
 
-// initialize makes the data of the first node. Other nodes get a copy made before the first
-// one starts.
+// initialize makes the data of the first node. Other nodes get a copy from before the first node's start.
 func (o *Own) initialize(dir string, first *Own) {
 	o.t.Helper()
 	data := filepath.Join(dir, "data")
@@ -106,7 +105,7 @@ func (o *Own) initialize(dir string, first *Own) {
 	cmd.SysProcAttr, cmd.Dir = o.attr, "/"
 	out, failed := cmd.CombinedOutput()
 	if err = errors.Join(err, failed); err == nil {
-		// It has the id by which nodes distinguish one another.
+		// This file has the id of the server. Each node needs a different id.
 		_ = os.Remove(filepath.Join(data, "auto.cnf"))
 		err = os.CopyFS(filepath.Join(dir, "fresh"), os.DirFS(data))
 	}
@@ -115,7 +114,7 @@ func (o *Own) initialize(dir string, first *Own) {
 	}
 }
 
-// joins returns nil if a node is in the group. Otherwise it lets the node join.
+// joins returns nil if a node is in the group. Otherwise it makes the node join, and returns an error.
 func (o *Own) joins(bootstraps bool) error {
 	var state string
 	err := o.ask(func(ctx context.Context, d *db.DB) error {

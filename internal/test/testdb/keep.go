@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 )
 
-// Keep returns a folder of the user's cache that test binaries share, for files that take
-// seconds to make. No other process has the folder until release is called.
+// Keep returns a folder in the user's cache that test binaries share, for files that take seconds to make.
+// No other process uses the folder until release is called.
 func Keep(name string) (dir string, release func(), err error) { return keep(name, true) }
 
-// KeepIfFree is Keep, but returns an error if another process has the folder.
+// KeepIfFree is like Keep, but returns an error if another process uses the folder.
 func KeepIfFree(name string) (dir string, release func(), err error) { return keep(name, false) }
 
 func keep(name string, wait bool) (dir string, release func(), err error) {
 	cache, err := os.UserCacheDir()
-	if err != nil { // there is no home
+	if err != nil { // no home folder
 		cache = os.TempDir()
 	}
 	dir = filepath.Join(cache, "alds-tests", name)
@@ -29,5 +29,5 @@ func keep(name string, wait bool) (dir string, release func(), err error) {
 	if err := alone(lock, wait); err != nil {
 		return "", nil, errors.Join(err, lock.Close())
 	}
-	return dir, func() { _ = lock.Close() }, nil // which ends the lock
+	return dir, func() { _ = lock.Close() }, nil // closing ends the lock
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// Line is a connection to a server that can be frozen. Then no bytes pass, and neither side
-// notices that the other is unreachable, as after the failure of a host or network.
+// Line is a proxy in front of a server. It can be frozen: then no bytes pass, and neither side notices that
+// the other is unreachable, as after the failure of a host or network.
 type Line struct {
-	Addr string // host:port, used instead of the server's
+	Addr string // host:port for clients, in place of the server's
 
 	to      string
 	from    []byte // see Replace; nil: bytes pass unchanged
@@ -20,7 +20,7 @@ type Line struct {
 	mu      sync.Mutex
 	thawed  *sync.Cond
 	frozen  bool
-	left    int // bytes until it freezes; 0: see frozen
+	left    int // bytes until the line freezes; 0: no limit
 	closed  bool
 	conns   map[net.Conn]bool
 	serving sync.WaitGroup
@@ -52,11 +52,11 @@ func NewLine(t testing.TB, to string) *Line {
 	return line
 }
 
-// Replace makes the line replace a text in statements of MySQL's protocol by another of the
-// same length. It is called before the first connection.
+// Replace makes the line replace a text in statements of MySQL's protocol with a text of the same length.
+// Call it before the first connection.
 func (l *Line) Replace(text, by string) { l.from, l.by = []byte(text), []byte(by) }
 
-// Freeze stops all bytes until Thaw.
+// Freeze stops all bytes in both directions until Thaw.
 func (l *Line) Freeze() { l.set(true) }
 
 // FreezeAfter freezes the line after n more bytes, counted in both directions.
@@ -69,10 +69,10 @@ func (l *Line) FreezeAfter(n int) {
 // Thaw lets held and new bytes pass, in both directions.
 func (l *Line) Thaw() { l.set(false) }
 
-// Cut ends all connections and lets none live until Mend, as where a server restarts.
+// Cut closes all connections, and closes new ones at once until Mend, as during a restart of the server.
 func (l *Line) Cut() { l.close() }
 
-// Mend takes connections again.
+// Mend accepts connections again after Cut.
 func (l *Line) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +150,7 @@ func (l *Line) serve(client net.Conn) {
 	delete(l.conns, server)
 }
 
-// copy copies until one side ends. While the line is frozen, the other side does not notice
-// that.
+// copy copies until one side ends. While the line is frozen, the other side does not notice the end.
 func (l *Line) copy(to, from net.Conn) error {
 	part := make([]byte, 32<<10)
 	for {
@@ -170,7 +169,7 @@ func (l *Line) copy(to, from net.Conn) error {
 	}
 }
 
-// statements is copy for the packets of MySQL clients.
+// statements is copy for the packets of a MySQL client, with the replacement.
 func (l *Line) statements(to, from net.Conn) error {
 	for {
 		head := make([]byte, 4)

@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Own is a server for one test, which may kill it and start it again on the same data. It ends
+// Own is a server for a single test, which may kill the server and start it again on the same data. It ends
 // with the test.
 type Own struct {
 	URL string // its address; for MariaDB without a database
@@ -28,8 +28,8 @@ type Own struct {
 	// further returns options of the next start only; nil: none
 	further func() []string
 	attr    *syscall.SysProcAttr // of its process
-	env     []string             // of its process; nil for that of the test
-	log     string               // file that it writes to
+	env     []string             // environment of its process; nil: that of the test
+	log     string               // file for its log
 	ready   func() error
 	cmd     *exec.Cmd
 	ended   chan struct{}
@@ -38,8 +38,8 @@ type Own struct {
 // ownStart is how long a server may take to answer. A killed server recovers first.
 const ownStart = time.Minute
 
-// installed is the data of an unused MariaDB, which is copied for each server. It is made once
-// and stored for later test binaries.
+// installed is the data of an unused MariaDB, which is copied for each server. It is made once and stored
+// for later test binaries.
 var installed struct {
 	once sync.Once
 	dir  string
@@ -50,8 +50,8 @@ const (
 	// redoLog keeps the copied data small.
 	redoLog = "--innodb-log-file-size=16M"
 
-	// flushed makes a commit wait for the system but not for the disk. A killed server loses
-	// nothing, and tests do not stop the system.
+	// flushed makes a commit write to the operating system but not wait for the disk. A killed server loses
+	// nothing; only a crash of the system would lose commits.
 	flushed = "--innodb-flush-log-at-trx-commit=2"
 )
 
@@ -94,9 +94,8 @@ func installIn(program, user string) (dir string, err error) {
 	return dir, os.Rename(unfinished, dir)
 }
 
-// OwnMySQL starts a MariaDB on its own data. The test fails if the server's programs are
-// missing, since a server that is only reachable cannot be restarted. The options apply to
-// each start.
+// OwnMySQL starts a MariaDB with separate data. The test fails if the server's programs are missing,
+// because it cannot restart a server that runs elsewhere. The options apply to each start.
 func OwnMySQL(t testing.TB, options ...string) *Own {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
@@ -105,7 +104,7 @@ func OwnMySQL(t testing.TB, options ...string) *Own {
 	return o
 }
 
-// ownMySQL is OwnMySQL for a server that the caller starts.
+// ownMySQL is like OwnMySQL, but the caller starts the server.
 func ownMySQL(t testing.TB, name string) *Own {
 	t.Helper()
 	daemon, installer := program(t, "mariadbd", "mariadb-server"), program(t, "mariadb-install-db", "mariadb-server")
@@ -139,8 +138,8 @@ func ownMySQL(t testing.TB, name string) *Own {
 	return o
 }
 
-// AsTiDB starts a MariaDB that claims to be a TiDB. It returns the URL of an empty database
-// there and its recorder. alds then sends what it would send to a TiDB.
+// AsTiDB starts a MariaDB that claims to be TiDB, so that alds sends it what it would send to TiDB. It
+// returns the URL of an empty database there, and the recorder in front of it.
 func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	t.Helper()
 	o := OwnMySQL(t, "--version=8.0.11-TiDB-v8.5.0")
@@ -155,14 +154,14 @@ func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	return "mysql://root@" + r.Addr + "/alds", r
 }
 
-// OpenAsTiDB is AsTiDB with a migrated database.
+// OpenAsTiDB is like AsTiDB, with an open and migrated database.
 func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
 	t.Helper()
 	url, r := AsTiDB(t)
 	return open(t, url), r
 }
 
-// OwnRedis starts a Redis that stores nothing on disk: if it is killed, it loses all data.
+// OwnRedis starts a Redis that stores nothing on disk. If it is killed, it loses all data.
 func OwnRedis(t testing.TB) *Own {
 	t.Helper()
 	dir, port := scratch(t), freePort(t)
@@ -188,8 +187,8 @@ func answersPing(port string) func() error {
 	}
 }
 
-// Slow lets a server run for works and stop for stands, in turns, as with a slow disk. The
-// returned function ends that.
+// Slow makes a server run for works and stop for stands, in turns, as with a slow disk. The returned
+// function ends that.
 func (o *Own) Slow(works, stands time.Duration) (end func()) {
 	o.t.Helper()
 	process := o.cmd.Process
@@ -279,11 +278,10 @@ func (o *Own) await() {
 	}
 }
 
-// With gives the server more options from its next start on. A later option overrides an
-// earlier one of the same name.
+// With adds options for all following starts. A later option overrides an earlier option of the same name.
 func (o *Own) With(options ...string) { o.args = append(o.args, options...) }
 
-// Kill is kill -9; it returns when the server has ended.
+// Kill sends SIGKILL to the server and waits until it has ended.
 func (o *Own) Kill() { o.end(syscall.SIGKILL) }
 
 // Stop sends SIGTERM to the server and waits until it has ended.
@@ -301,7 +299,7 @@ func (o *Own) end(s syscall.Signal) {
 	}
 }
 
-// program finds a program of a server. Debian installs these outside a user's path.
+// program returns the path of a server's program. Debian installs these outside the PATH of users.
 func program(t testing.TB, name, pkg string) string {
 	t.Helper()
 	if found, err := lookUp(name); err == nil {
@@ -321,8 +319,7 @@ func lookUp(name string) (found string, err error) {
 	return "", err
 }
 
-// scratch returns a folder with a short path for sockets. The path of a socket has at most 107
-// bytes.
+// scratch returns a folder with a short path, because the path of a socket may have at most 107 bytes.
 func scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "alds")

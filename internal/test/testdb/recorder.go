@@ -78,7 +78,7 @@ func (r *Recorder) join(client net.Conn, server string) {
 const (
 	comQuery   = 0x03
 	comPrepare = 0x16
-	clientTLS  = 0x800 // in the first four bytes of a client
+	clientTLS  = 0x800 // flag in the first four bytes of the client's first message
 
 	// maxPacket is the length of a packet that continues in the next one.
 	maxPacket = 1<<24 - 1

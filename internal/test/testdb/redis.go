@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// redisDatabases is how many databases a Redis server has by default. Number 0 is left to
-// others. It also has the marks of the databases in use.
+// redisDatabases is the number of databases that a Redis server has by default. Tests do not use number 0,
+// except for the marks of the databases in use.
 const redisDatabases = 16
 
 // Redis returns the redis:// URL of an empty Redis database that no other test uses until this
@@ -45,7 +45,7 @@ func Redis(t testing.TB) string {
 	return ""
 }
 
-// redisConn implements just enough of the protocol; only package jobs uses the real client.
+// redisConn implements the few commands that the tests need. Only package jobs may use the real client.
 type redisConn struct {
 	conn net.Conn
 	in   *bufio.Reader

@@ -9,16 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Replica is a MariaDB that applies the commits of another one, the writer, some seconds
-// later.
+// Replica is a MariaDB that applies the commits of another MariaDB, the writer, some seconds later.
 type Replica struct {
 	Writer *Own
 	*Own   // the replica
 }
 
-// Replicated starts a MariaDB and a replica that applies each commit some seconds later. The
-// delay is at most delay, and at least one second less, since it counts from the second of the
-// commit.
+// Replicated starts a MariaDB and a replica. The replica applies each commit delay-1 to delay seconds
+// later, because the delay counts from the start of the second of the commit.
 func Replicated(t testing.TB, delay int) *Replica {
 	t.Helper()
 	r := &Replica{Writer: ownMySQL(t, "the writer"), Own: ownMySQL(t, "the replica")}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A rule describes what no statement of alds may contain, and the engine that does not support
-// it. alds sends only what all engines of docs/engines.md support.
+// A rule describes what no statement of alds may contain, and which engine does not support it. alds sends
+// only what all engines of docs/engines.md support.
 type rule struct {
 	has string // consecutive tokens, as in Statement.words
 	is  func(Statement) bool
@@ -81,7 +81,7 @@ var verbs = []string{
 	"EXPLAIN FORMAT = TRADITIONAL",
 }
 
-// functions are those that MySQL, MariaDB, TiDB and Vitess have.
+// functions are the allowed functions. MySQL, MariaDB, TiDB and Vitess have all of them.
 var functions = []string{
 	"ABS", "AVG", "CAST", "COALESCE", "CONCAT", "CONNECTION_ID", "COUNT", "DATABASE", "DENSE_RANK", "FLOOR", "GREATEST", "IF", "IFNULL", "JSON_EXTRACT",
 	"JSON_REMOVE", "JSON_TABLE", "JSON_UNQUOTE", "LAST_INSERT_ID", "LEAST", "LENGTH", "LOWER", "MAX", "MIN", "MOD", "NOW", "NULLIF", "ROUND", "ROW_NUMBER",
@@ -92,19 +92,20 @@ var functions = []string{
 var others = strings.Fields(`IN AND OR NOT ON AS FROM JOIN WHERE EXISTS VALUES SELECT BY CASE WHEN THEN ELSE SET UNION ALL LIKE BETWEEN HAVING
 	KEY INDEX OVER COLUMNS RECURSIVE DISTINCT IS LIMIT CHAR VARCHAR VARBINARY BINARY INT SMALLINT BIGINT`)
 
-// variables are those of a session that alds sets. On nodes of clusters it also sets
-// WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY (db.DB.Write). These break the rule
-// elsewhere; no recorder is used with clusters.
+// variables are the session variables that alds sets. On nodes of clusters it also sets WSREP_SYNC_WAIT and
+// GROUP_REPLICATION_CONSISTENCY (db.DB.Write). No recorder runs in front of a cluster, so these break the
+// rule only elsewhere.
 var variables = []string{
 	"TRANSACTION ISOLATION LEVEL READ COMMITTED", "TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 	"SQL_MODE", "TIME_ZONE", "INNODB_LOCK_WAIT_TIMEOUT", "SQL_SELECT_LIMIT", "MAX_EXECUTION_TIME",
 	"WAIT_TIMEOUT", "NET_READ_TIMEOUT", "NET_WRITE_TIMEOUT",
 }
 
-// collations are those of texts. TiDB has them with its new collations, the default since 6.0.
+// collations are the allowed collations. TiDB has them if its new collations are enabled, which is the
+// default since 6.0.
 var collations = []string{"UTF8MB4_UNICODE_CI", "UTF8MB4_BIN", "ASCII_BIN"}
 
-// accepted are the beginnings of statements that may break a rule, and why.
+// accepted are the beginnings of statements that may break a rule, with the reason.
 var accepted = map[string]string{
 	"DELETE FROM AUDIT_TRAIL WHERE AT":               "trail.Prune has counted that there are at most pruneRows of them",
 	"DELETE FROM PROCESS WHERE SEEN <":               "a row for each process that has run within a week and is gone",
@@ -123,7 +124,7 @@ func (s Statement) isAccepted() bool {
 	return false
 }
 
-// broken returns the rules that a statement breaks, as text.
+// broken returns a text for each rule that the statement breaks.
 func (s Statement) broken(rules []rule) (all []string) {
 	if s.isAccepted() {
 		return nil
@@ -150,8 +151,8 @@ func unknownVerb(s Statement) string {
 	return strings.Join(strings.Fields(s.words)[:1], " ")
 }
 
-// unknownFunction returns a word before a parenthesis that is not in the lists. A word after
-// INTO, TABLE, EXISTS or KEY, or before AS, is a name.
+// unknownFunction returns a word before a parenthesis that is not in the lists. A word after INTO, EXISTS
+// or KEY is a name, and so is a table of a WITH.
 func unknownFunction(s Statement) string {
 	tokens := strings.Fields(s.words)
 	for i, t := range tokens {
@@ -166,8 +167,8 @@ func unknownFunction(s Statement) string {
 	return ""
 }
 
-// isTableOfWith reports whether columns in parentheses are those of a table in a WITH: AS and
-// another parenthesis follow.
+// isTableOfWith reports whether columns in parentheses belong to a table of a WITH: AS and another
+// parenthesis follow.
 func isTableOfWith(tokens []string) bool {
 	end := slices.Index(tokens, ")")
 	return end > 0 && end+2 < len(tokens) && tokens[end+1] == "AS" && tokens[end+2] == "("
@@ -201,8 +202,7 @@ func changesAll(s Statement) bool {
 	return (s.begins("UPDATE") || s.begins("DELETE")) && !s.has("WHERE")
 }
 
-// deletesByRange matches a DELETE without LIMIT whose condition has no equality and at most
-// one end of a range.
+// deletesByRange matches a DELETE without LIMIT whose condition has no =, IN or BETWEEN.
 func deletesByRange(s Statement) bool {
 	return s.begins("DELETE") && s.has("WHERE") && !s.has("=") && !s.has("IN (") && !s.has("BETWEEN") && !s.has("LIMIT")
 }
@@ -214,7 +214,7 @@ func altersOneColumnTwice(s Statement) bool {
 
 // subqueryInON matches a SELECT inside an ON.
 func subqueryInON(s Statement) bool {
-	var on []bool // of each level
+	var on []bool // by level of parentheses: the level is inside an ON
 	on = append(on, false)
 	for _, t := range strings.Fields(s.words) {
 		last := len(on) - 1
@@ -236,8 +236,8 @@ func subqueryInON(s Statement) bool {
 	return false
 }
 
-// Broken returns the rules that the recorded statements break, including those of TiDB if the
-// server is one. own are statements of the tests, which do not count.
+// Broken returns a text for each rule that the recorded statements break. isTiDB adds the rules of TiDB.
+// own are statements of the tests; they are not checked.
 func (r *Recorder) Broken(isTiDB bool, own ...string) (all []string) {
 	rules := everywhere
 	if isTiDB {

@@ -65,8 +65,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRecorder checks that the recorder has prepared statements, texts, and several statements
-// at once.
+// TestRecorder checks that the recorder records prepared statements, statements as text, and several
+// statements in one message.
 func TestRecorder(t *testing.T) {
 	d, r := MySQL(t), local.server.recorder
 	ctx := context.Background()
@@ -76,7 +76,7 @@ func TestRecorder(t *testing.T) {
 	}
 	const length = 20 << 20
 	err = d.Write(ctx, func(tx *db.Tx) error {
-		for _, name := range []string{"recorded", strings.Repeat("x", length)} { // the second is a statement of several packets
+		for _, name := range []string{"recorded", strings.Repeat("x", length)} { // the second statement needs several packets
 			if _, err := tx.Later().Exec(ctx, "UPDATE sequence SET value = 0 WHERE name = ?", name); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func TestRecorder(t *testing.T) {
 		_, err := tx.Exec(ctx, "UPDATE sequence SET value = 1 WHERE name = 'recorded'")
 		return err
 	})
-	if err != nil && most[0] > length { // else the server refuses it, or hangs up before all has come
+	if err != nil && most[0] > length { // otherwise the server refuses it, or closes the connection before it has arrived
 		t.Error(err)
 	}
 	all := r.Statements()
@@ -95,8 +95,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// large has the columns that accept more than 6 MB, the default limit for a row of TiDB, and
-// how large their values may be. docs/engines.md has the setting.
+// large are the columns that accept more than 6 MB, the default limit for a row of TiDB, and the size of
+// their largest values. docs/engines.md describes the setting of TiDB.
 var large = map[string]string{
 	"asset.description":                "15 MiB, asset.maxColumn",
 	"asset.attrs":                      "15 MiB, asset.maxColumn",

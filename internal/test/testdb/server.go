@@ -25,7 +25,7 @@ import (
 type server struct {
 	base     *url.URL
 	admin    *db.DB
-	recorder *Recorder // in front of it, for all but admin
+	recorder *Recorder // proxy for all connections except admin
 	template template
 }
 
@@ -47,7 +47,7 @@ func mysqlServer(t testing.TB) *server {
 	return local.server
 }
 
-// missing skips the test, or fails it if services are required.
+// missing skips the test, or fails it with REQUIRE_SERVICES=1.
 func missing(t testing.TB, what string, err error) {
 	t.Helper()
 	if os.Getenv("REQUIRE_SERVICES") == "1" {
@@ -56,9 +56,9 @@ func missing(t testing.TB, what string, err error) {
 	t.Skipf("%s does not answer, so this is not tested here: %v", what, err)
 }
 
-// Address ensures that connections may use an address of this machine. On Linux all of
-// 127.0.0.0/8 works, elsewhere only configured addresses. If it does not work, the test is
-// skipped, or fails with REQUIRE_SERVICES=1.
+// Address checks that connections may use an address of this machine. On Linux all of 127.0.0.0/8 works, on
+// other systems only configured addresses. If it does not work, the test is skipped, or fails with
+// REQUIRE_SERVICES=1.
 func Address(t testing.TB, address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
@@ -72,8 +72,8 @@ func Address(t testing.TB, address string) {
 // commandEndsIn is how long a command may take. Installing a package contacts a registry.
 const commandEndsIn = 3 * time.Minute
 
-// Runs ensures that a command of this machine succeeds, such as "node", "--version". If it
-// does not, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Runs checks that a command of this machine succeeds, such as "node", "--version". If it does not, the
+// test is skipped, or fails with REQUIRE_SERVICES=1.
 func Runs(t testing.TB, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandEndsIn)

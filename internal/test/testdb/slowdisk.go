@@ -13,13 +13,13 @@ import (
 //go:embed testdata/slowdisk.c
 var slowDisk []byte
 
-// Disk is where a server of a test keeps its data.
+// Disk is the disk of a test server's data. A test can delay its calls.
 type Disk struct {
 	t    testing.TB
 	file string // its first four bytes are the delay of each call in microseconds
 }
 
-// OwnMySQLOnDisk is OwnMySQL on a disk whose calls can be made slow. It needs a C compiler.
+// OwnMySQLOnDisk is like OwnMySQL, with a disk that a test can make slow. It needs a C compiler.
 func OwnMySQLOnDisk(t testing.TB, options ...string) (*Own, *Disk) {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
@@ -34,16 +34,16 @@ func OwnMySQLOnDisk(t testing.TB, options ...string) (*Own, *Disk) {
 	d := &Disk{t, filepath.Join(dir, "delay")}
 	d.Delay(0)
 	o.env = append(os.Environ(), "LD_PRELOAD="+library, "SLOW_DISK="+d.file)
-	o.With("--innodb-use-native-aio=0") // native calls would pass by the library
+	o.With("--innodb-use-native-aio=0") // native calls would bypass the library
 	o.With(options...)
 	o.begin()
 	return o, d
 }
 
-// Delay makes each call of the server to its disk take this much longer, from now on.
+// Delay makes each call of the server to its disk take longer, from now on.
 func (d *Disk) Delay(by time.Duration) {
 	d.t.Helper()
-	f, err := os.OpenFile(d.file, os.O_CREATE|os.O_WRONLY, 0o600) // the server has mapped this very file
+	f, err := os.OpenFile(d.file, os.O_CREATE|os.O_WRONLY, 0o600) // in place, because the server maps this file
 	if err != nil {
 		d.t.Fatal(err)
 	}

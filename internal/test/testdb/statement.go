@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Statement is a statement as a server received it, without its values, so that there are few
-// different ones.
+// Statement is a statement as a server received it, without its values, so that there are few different
+// statements.
 type Statement struct {
-	// Text is for people. A value is "?", several in parentheses are "(?…)", and several of
-	// those "(?…)…".
+	// Text is the readable form. A value is "?", several in parentheses are "(?…)", and several of those
+	// "(?…)…".
 	Text string
 	// words has a space around each token. Words are in upper case, and names in backquotes in
 	// lower case. Rules search for tokens in it.
@@ -73,7 +73,7 @@ func newStatement(tokens []string) Statement {
 type lexeme int
 
 const (
-	// nothing is space, a comment, or the delimiter of one that some server executes.
+	// nothing is white space, a comment, or the delimiter of a comment that some server executes.
 	nothing lexeme = iota
 	value
 	word // also a name in backquotes
@@ -152,8 +152,8 @@ func isWord(c byte) bool {
 	return c == '_' || c == '$' || c == '@' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// withoutPrefix drops the tokens that belong to the following value: its sign, or the
-// character set that the driver adds to bytes.
+// withoutPrefix drops tokens that belong to the following value: its sign, or the character set that the
+// driver puts before bytes.
 func withoutPrefix(tokens []string) []string {
 	n := len(tokens)
 	if n > 0 && tokens[n-1] == "_binary" {
@@ -165,7 +165,7 @@ func withoutPrefix(tokens []string) []string {
 	return tokens
 }
 
-// inValues reports whether a value may follow in a list of values.
+// inValues reports whether the next token may be a value in a list of values.
 func inValues(tokens []string) bool {
 	n := len(tokens)
 	return n > 0 && tokens[n-1] == "(" || n > 1 && tokens[n-1] == "," && tokens[n-2] == "?"

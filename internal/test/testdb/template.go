@@ -19,12 +19,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Databases of tests are copies of a template, which is migrated once. For SQLite it is a file
-// for all test binaries of a run. On a server it is a database that stays until the migrations
-// change.
+// Databases of tests are copies of a template, which is migrated only once. For SQLite it is a file for all
+// test binaries of a run. On a server it is a database that stays until the migrations change.
 
-// templatePrefix begins the name of a template. The rest is the hash of the files that define
-// it.
+// templatePrefix is the start of a template's name. The rest is the hash of the files that define the
+// template.
 const templatePrefix = "alds_template_"
 
 var hashed = sync.OnceValues(func() (string, error) {

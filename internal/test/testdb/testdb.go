@@ -55,7 +55,7 @@ func MySQL(t testing.TB) *db.DB {
 	return d.db
 }
 
-// unused takes a database that no test uses; nil if there is none.
+// unused removes a free database from the pool and returns it; nil: there is none.
 func unused() *database {
 	pool.Lock()
 	defer pool.Unlock()
@@ -90,7 +90,7 @@ func URL(t testing.TB, dialect string) string {
 	return server.url(name)
 }
 
-// EmptyURL is URL for a database without tables.
+// EmptyURL is like URL, but the database has no tables.
 func EmptyURL(t testing.TB, dialect string) string {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -136,7 +136,7 @@ func empty(d *db.DB) error {
 	var all []string
 	left := tables(steps)
 	for _, table := range left {
-		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // which alds never sends
+		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // the condition satisfies the rules of Judged
 	}
 	for _, s := range steps {
 		if _, into, ok := strings.Cut(s.Text, "INTO "); ok && strings.HasPrefix(s.Text, "INSERT ") {
@@ -155,8 +155,8 @@ func empty(d *db.DB) error {
 	})
 }
 
-// tables returns the quoted tables that exist after the steps, except that of the migrations
-// themselves.
+// tables returns the quoted names of the tables that exist after the migrations, without the table of the
+// migrations.
 func tables(steps []schema.Migration) []string {
 	var all []string
 	for _, s := range steps {
@@ -179,8 +179,7 @@ func tables(steps []schema.Migration) []string {
 // Main runs the tests of a package and drops their databases. Call it from TestMain.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Run is Main for a TestMain that has its own clean-up. The caller exits with the returned
-// code.
+// Run is like Main, for a TestMain with more clean-up. The caller exits with the returned code.
 func Run(m *testing.M) int {
 	defer dropAll()
 	code := m.Run()
@@ -195,8 +194,8 @@ func Run(m *testing.M) int {
 // printed prints the recorded statements.
 var printed = flag.Bool("testdb.statements", false, "print each distinct statement that was sent to MySQL or MariaDB, and how often")
 
-// Judged is Main for a package whose tests cover most statements that alds sends to a server.
-// It fails if a statement breaks a rule. own are statements that the tests send themselves.
+// Judged is like Main, for a package whose tests cover most statements that alds sends to a server. It
+// fails if a statement breaks a rule. own are statements that only the tests send.
 func Judged(m *testing.M, own ...string) {
 	code := Run(m)
 	if local.server != nil && code == 0 {

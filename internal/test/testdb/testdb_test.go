@@ -11,7 +11,7 @@ import (
 func TestMain(m *testing.M) { Main(m) }
 
 func TestEachHandsOutEmptyDatabases(t *testing.T) {
-	for range 2 { // the second time it is the first one, emptied
+	for range 2 { // the second time MySQL returns the same database, emptied
 		Each(t, func(t *testing.T, d *db.DB) {
 			ctx := context.Background()
 			if err := d.SchemaIsCurrent(ctx); err != nil {

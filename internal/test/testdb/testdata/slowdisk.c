@@ -1,5 +1,5 @@
-/* Loaded by LD_PRELOAD into a server of a test: calls to the disk take as much longer as
-   the file named by SLOW_DISK says, in microseconds. */
+/* LD_PRELOAD loads this library into a server of a test. It delays each call to the disk by the
+   number of microseconds in the first four bytes of the file named by SLOW_DISK. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
