@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Becomes waits until a URL answers with a status; 0 means any status.
+// Becomes waits up to AnswersIn until a URL answers with a status, and reports whether it did. 0 means any
+// status.
 func Becomes(ctx context.Context, url string, status int) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -27,14 +28,14 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	return false
 }
 
-// The ports of FreeAddr. The system does not assign them automatically, so no other program
-// takes one between the choice and the start of its service.
+// The ports of FreeAddr. The system does not assign them automatically, so no other program uses one
+// between the choice and the start of the service.
 const (
 	firstPort = 16_000
 	ports     = 16_000
 )
 
-// FreeAddr returns an unused address of this machine.
+// FreeAddr returns an unused host:port of this machine.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -48,7 +49,7 @@ func FreeAddr(t testing.TB) string {
 	return ""
 }
 
-// Log keeps the last lines that processes wrote.
+// Log stores the last lines that processes wrote, up to keptLines writes.
 type Log struct {
 	mu    sync.Mutex
 	lines []string

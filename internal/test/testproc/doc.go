@@ -1,7 +1,7 @@
-// Package testproc starts the commands of this repository as processes of tests, waits until
-// they answer, and ends them.
+// Package testproc starts the commands of this repository as processes of tests, waits until they answer,
+// and stops them.
 //
-//	func TestMain(m *testing.M) { testproc.Main(m) } // removes what was built
+//	func TestMain(m *testing.M) { testproc.Main(m) } // removes the built commands
 //
 //	p := testproc.Start(t, testproc.Options{Env: env}, "api")
 //	if !testproc.Becomes(t.Context(), url, 0) { ... }

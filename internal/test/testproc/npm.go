@@ -11,9 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// NPM returns a folder of the test with npm packages, each with its version, where programs
-// find them. Installed packages are stored for the next run. Options of npm may come first. If
-// the packages are unavailable, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// NPM returns a folder with a node_modules of npm packages. Each package is given with its version; options
+// of npm may come first. Installed packages are stored for the next run. If the packages are unavailable,
+// the test is skipped, or fails with REQUIRE_SERVICES=1.
 func NPM(t testing.TB, packages ...string) (dir string) {
 	t.Helper()
 	of := fnv.New64a()

@@ -31,7 +31,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// built has the commands, built once for all tests.
+// built is the folder of the commands, which are built once for all tests.
 var built struct {
 	once sync.Once
 	dir  string
@@ -41,7 +41,7 @@ var built struct {
 // commands are the commands of this repository.
 var commands = []string{"api", "worker", "scheduler", "standalone"}
 
-// Built returns the folder of the commands, which are built once.
+// Built returns the folder of the commands. The first call builds them.
 func Built(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() { built.dir, built.err = buildIn(testdb.Root(t)) })
@@ -51,9 +51,9 @@ func Built(t testing.TB) string {
 	return built.dir
 }
 
-// buildIn builds the commands of a tree. They are linked in a folder that all test binaries
-// share, so that the next build is fast. Then they are copied to a folder of this binary,
-// since a build of another tree changes the shared ones.
+// buildIn builds the commands of a tree. It links them in a folder that all test binaries share, so that
+// the next build is fast. Then it copies them to a folder of this binary, because a build of another tree
+// would replace the shared files.
 func buildIn(root string) (dir string, err error) {
 	shared, release, err := testdb.Keep("commands")
 	if err != nil {
@@ -74,7 +74,7 @@ func buildIn(root string) (dir string, err error) {
 	}
 	for _, name := range commands {
 		from, to := filepath.Join(shared, name), filepath.Join(dir, name)
-		if os.Link(from, to) == nil { // go build replaces a file instead of writing into it
+		if os.Link(from, to) == nil { // go build replaces a file and does not write into it
 			continue
 		}
 		if err := copyProgram(from, to); err != nil {
@@ -89,15 +89,15 @@ func buildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0") }
 
 // copyProgram copies a program to another file system.
 func copyProgram(from, to string) error {
-	b, err := os.ReadFile(from) //nolint:gosec // what was built
+	b, err := os.ReadFile(from) //nolint:gosec // it was just built
 	if err == nil {
 		err = os.WriteFile(to, b, 0o700) //nolint:gosec // a program
 	}
 	return err
 }
 
-// BuildWith builds commands as of another release: this tree with some files added or
-// replaced. The keys of files are paths in the tree. It returns the folder of the commands.
+// BuildWith builds commands of another release: this tree with some files added or replaced. The keys of
+// files are paths in the tree. It returns the folder of the commands.
 func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	t.Helper()
 	root, dir := testdb.Root(t), t.TempDir()
@@ -128,8 +128,7 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	return dir
 }
 
-// BuildTree builds commands of another source tree, such as an older release. It returns their
-// folder.
+// BuildTree builds commands of another source tree, such as an older release, and returns their folder.
 func BuildTree(t testing.TB, root string, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,27 +146,27 @@ func BuildTree(t testing.TB, root string, names ...string) string {
 
 // Options describes how a command is started.
 type Options struct {
-	Dir string   // of the command; "" for that of this tree, which is built once
-	Env []string // all of it, as os.Environ returns it
-	// Log receives stderr, in addition to the log of a failed test; nil: only that log does.
+	Dir string   // folder of the command; "": the commands of this tree, built once
+	Env []string // the whole environment, as os.Environ returns it
+	// Log receives stderr, in addition to the log of a failed test; nil: only the log of the test.
 	Log   io.Writer
-	Files int // file descriptors it may have; 0 for as many as the test
+	Files int // most file descriptors; 0: as many as the test
 }
 
 // Process is a started command.
 type Process struct {
-	Out bytes.Buffer // its standard output; read it after it has ended
+	Out bytes.Buffer // standard output; read it only after the process has ended
 
 	t     testing.TB
 	cmd   *exec.Cmd
 	name  string
-	log   *Log          // its last lines on stderr
-	ended chan struct{} // closed when it has ended
-	err   error         // of Wait; read it after it has ended
+	log   *Log          // last lines of stderr
+	ended chan struct{} // closed when the process has ended
+	err   error         // result of Wait; read it only after the process has ended
 }
 
-// Start starts a command that runs until the test ends or it is killed. A failed test shows
-// its last lines.
+// Start starts a command. It runs until it ends, is killed, or the test ends. A failed test logs its last
+// lines.
 func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	t.Helper()
 	if o.Dir == "" {
@@ -199,16 +198,17 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	return p
 }
 
-// shownLines is how many lines of each process a failed test shows.
+// shownLines is the number of lines of each process that a failed test logs.
 const shownLines = 12
 
-// Kill is kill -9.
+// Kill sends SIGKILL to the process and waits until it has ended.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.ended
 }
 
-// Stop sends SIGTERM to a process and waits until it has ended.
+// Stop sends SIGTERM to the process and waits until it has ended. The test fails if the process returns an
+// error or does not end within AnswersIn.
 func (p *Process) Stop() {
 	p.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
@@ -223,11 +223,10 @@ func (p *Process) Stop() {
 	}
 }
 
-// Freeze stops a process with SIGSTOP. Its connections stay open, and it does nothing until
-// Thaw.
+// Freeze stops the process with SIGSTOP. Its connections stay open, and it does nothing until Thaw.
 func (p *Process) Freeze() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process continue.
+// Thaw makes a frozen process continue.
 func (p *Process) Thaw() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
 
 // MustRun fails the test if the process has ended.
@@ -240,7 +239,7 @@ func (p *Process) MustRun() {
 	}
 }
 
-// Wait waits until a command that ends by itself has ended. The test fails if it returned an
+// Wait waits until a process has ended that ends without a signal. The test fails if the process returns an
 // error.
 func (p *Process) Wait() {
 	p.t.Helper()
@@ -250,19 +249,19 @@ func (p *Process) Wait() {
 	}
 }
 
-// Status waits until a command has ended, and returns its exit status.
+// Status waits until the process has ended, and returns its exit status.
 func (p *Process) Status() int {
 	<-p.ended
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// ForgetPeak makes Memory return the peak from now on.
+// ForgetPeak resets the peak that Memory returns.
 func (p *Process) ForgetPeak() error {
 	return os.WriteFile("/proc/"+strconv.Itoa(p.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o600)
 }
 
-// Memory returns the memory that a process uses, and its peak so far, in bytes; 0 if the
-// system does not report it.
+// Memory returns the current and the peak memory of the process, in bytes; 0 if the system does not report
+// it.
 func (p *Process) Memory() (now, most int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
 	if err != nil {

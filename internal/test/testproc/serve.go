@@ -71,8 +71,8 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	return base
 }
 
-// newDatabase returns the URL of an unused database. On a server it is a copy with all tables.
-// For SQLite it has no tables, since migrate copies more than tables.
+// newDatabase returns the URL of an unused database. On a server it is a copy with all tables. For SQLite
+// it has no tables, because migrate copies a whole file.
 func newDatabase(t *testing.T, dialect string) string {
 	t.Helper()
 	if dialect == "mysql" {
@@ -81,14 +81,14 @@ func newDatabase(t *testing.T, dialect string) string {
 	return testdb.EmptyURL(t, dialect)
 }
 
-// migrated has SQLite databases after Migrate, by the settings.
+// migrated has the files of migrated SQLite databases, by their settings.
 var migrated struct {
 	sync.Mutex
 	files map[string][]byte
 }
 
-// migrate does what the command does. If one was made with the same settings, a new SQLite
-// file is a copy.
+// migrate does the same as the command migrate. A new SQLite file becomes a copy of an earlier file with
+// the same settings, if there is one.
 func migrate(ctx context.Context, settings map[string]string, log io.Writer, roles ...app.Role) error {
 	do := func() error {
 		return app.Migrate(ctx, func(name string) string { return settings[name] }, log, roles...)
@@ -111,7 +111,7 @@ func migrate(ctx context.Context, settings map[string]string, log io.Writer, rol
 		return err
 	}
 	if _, err := os.Stat(file + "-wal"); err == nil {
-		return nil // a part of it is in another file
+		return nil // a part of the database is in that file
 	}
 	b, err := os.ReadFile(file) //nolint:gosec // the test's own
 	if migrated.files == nil {
@@ -121,9 +121,9 @@ func migrate(ctx context.Context, settings map[string]string, log io.Writer, rol
 	return err
 }
 
-// ServeWithToken does what Serve does, and makes an access token of the administrator. It
-// calls the function of the operator's command, since starting the command takes longer than
-// many tests. The tests of the documents run the command itself.
+// ServeWithToken does the same as Serve, and creates an access token of the administrator. It calls the
+// function of the operator's command, because starting the command takes longer than many tests. The tests
+// of the documents run the command itself.
 func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, token string) {
 	t.Helper()
 	settings := maps.Clone(env)
