@@ -37,8 +37,8 @@ func (f file) reader() io.Reader {
 	return io.LimitReader(rand.NewChaCha8(seed), f.size)
 }
 
-// files creates attachments of up to 20 MiB: 20 of them, 10 in the short form, or as many as the
-// environment variable ATTACHMENTS gives.
+// files creates attachments of up to 20 MiB: 20 of them, or 10 in the short form. The environment variable
+// ATTACHMENTS sets another number.
 func (s *site) files() (all []file) {
 	s.t.Helper()
 	n, err := strconv.Atoi(os.Getenv("ATTACHMENTS"))
@@ -51,7 +51,7 @@ func (s *site) files() (all []file) {
 		commands = append(commands, map[string]any{"AssetType": "Attachment", "Name": fmt.Sprint(i), "ContentType": "image/png", "Asset": story})
 	}
 	for i, made := range s.post("/api/asset", commands) {
-		f := file{id: strings.TrimPrefix(made, "Attachment:"), seed: uint64(i), size: int64(i)*20*mib/int64(n) + 1} //nolint:gosec // few
+		f := file{id: strings.TrimPrefix(made, "Attachment:"), seed: uint64(i), size: int64(i)*20*mib/int64(n) + 1} //nolint:gosec // i is small
 		if i == n-1 {
 			f.size = 20 * mib
 		}

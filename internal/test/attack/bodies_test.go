@@ -201,7 +201,7 @@ func explode(t *testing.T, all []bomb) {
 			var seen tally
 			a := attack{
 				memory: o.before + 2*bodyMemory(), lasts: 2 * time.Second, seen: &seen, turns: 4 * senders,
-				most: metrics{memoryTaken: float64(bodyMemory()/2 + 8*mib)}, // half is for one member
+				most: metrics{memoryTaken: float64(bodyMemory()/2 + 8*mib)}, // one member may use half
 				run: func(ctx context.Context, on func()) {
 					on()
 					flood(ctx, senders, 50*time.Millisecond, func(int, int) { seen.add(s.throw(c, who, b)) })()

@@ -3,21 +3,22 @@
 //
 // The commands run as processes: standalone on SQLite, and an api on MariaDB or MySQL. The attacker
 // connects from 127.0.0.2, the second member from 127.0.0.1. While the attack lasts, the second member
-// reads a page of 50 stories and a single asset in turn, the asset on a new connection each time. The
-// assertions are counts, so they also hold on a busy machine:
+// reads a page of 50 stories and a single asset in turn. The asset is read on a new connection each time.
+// The assertions are counts, so they also hold on a busy machine:
 //
-//   - during the attack, each read of the second member, /healthz and /metrics are answered 200;
-//   - a read waits for a bounded number of answers to the attacker;
-//   - metrics of the process stay within bounds each time they are read: memory for bodies
-//     and answers, running requests, connections, database connections, and the number of
-//     passwords that are checked before the password of a member;
-//   - the memory of the process stays under the limit of the test and falls again after the
-//     attack, and the process does not end.
+//   - Each read of the second member, /healthz and /metrics are answered 200 during the attack.
+//   - A read waits for a bounded number of answers to the attacker.
+//   - Metrics of the process stay within bounds: memory for bodies and answers, running
+//     requests, connections, database connections, and passwords that are checked before
+//     the password of a member.
+//   - The memory of the process stays under the limit of the test, and falls after the attack.
+//   - The process does not end.
 //
-// With -short, each attack lasts until the second member has read often enough (see leastReads), tests run
-// in parallel, and tests that do not depend on the database run on only one. In the long form the reads are
-// also timed: 99 of 100 must take at most three times as long as without an attack, or at most the constant
-// floor. /healthz must answer within a second.
+// With -short, each attack lasts until the second member has read often enough (see leastReads). Tests run
+// in parallel, and tests that do not depend on the database run on only one.
+//
+// In the long form the reads are also timed. 99 of 100 reads may take three times as long as without an
+// attack, or as long as the constant floor. /healthz must answer within a second.
 //
 // TestHeavyAsynchronousRequests runs only in the long form. 20 members do ordinary work while 60
 // asynchronous requests of the heaviest kinds run:

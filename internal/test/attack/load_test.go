@@ -225,8 +225,8 @@ func (s *site) later(ctx context.Context, c *http.Client, who string, one cost) 
 	return res.StatusCode, answer.RequestID, err
 }
 
-// pollHeavy polls the requests that have not ended every two seconds, until all have ended. It gives up
-// after the time that all of them may take one after another.
+// pollHeavy polls the unfinished requests every two seconds until all have ended. Its time limit is enough
+// for all requests one after another.
 func (s *site) pollHeavy(t *testing.T, all []*heavy) {
 	began := time.Now()
 	for n := 1; n > 0 && time.Since(began) < giveUp+time.Duration(len(all)*heavyTries)**loadLimit; {

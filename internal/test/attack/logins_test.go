@@ -45,7 +45,7 @@ func TestLoginFlood(t *testing.T) {
 				s.mustLogIn(t, near, fmt.Sprintf("member%d", i))
 			}
 			s.mustLogIn(t, near, "owner")
-			s.mustLogIn(t, near, "owner") // the server knows the password by now
+			s.mustLogIn(t, near, "owner") // the server has checked the password before
 			wait()
 		}})
 		near.CloseIdleConnections()

@@ -12,9 +12,9 @@ import (
 
 const metricsToken = "the-token-of-a-monitoring-system-0123456789"
 
-// TestMetricsFlood guesses the token of /metrics, and sends a leaked token as often as possible. Nobody
-// else may have to wait, monitoring from another address must go on, the server must build only a few
-// answers at a time, and the log must not contain the token.
+// TestMetricsFlood guesses the token of /metrics, and sends a leaked token as often as possible. Other
+// clients must not wait, and monitoring from another address must go on. The server must build only a few
+// answers at a time. The log must not contain the token.
 func TestMetricsFlood(t *testing.T) {
 	settings := []string{"ALDS_METRICS_TOKEN=" + metricsToken, "ALDS_LOG_LEVEL=info"}
 	onEach(t, setup{settings: settings, short: "sqlite"}, func(t *testing.T, s *site) {

@@ -64,7 +64,7 @@ func (s *site) watch(oneStory string) *others {
 		{http.MethodGet, "/rest-1.v1/Data/" + oneStory + "?sel=Name,Estimate", ""},
 	}}
 	o.kept.Timeout, o.fresh.Timeout = giveUp, giveUp
-	o.fresh.Transport.(*http.Transport).DisableKeepAlives = true //nolint:forcetypeassert // from made it
+	o.fresh.Transport.(*http.Transport).DisableKeepAlives = true //nolint:forcetypeassert // set by from
 	seen := sights{highest: metrics{}}
 	for n := range warmUps {
 		o.look(s.t.Context(), &seen, n, attack{})

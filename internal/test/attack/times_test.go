@@ -51,8 +51,8 @@ func (o *others) timeQuiet() (l timeLimits) {
 // machines this time changes from minute to minute.
 func (l *timeLimits) allowTouch() { l.most = max(l.most, 3*firstTouch()) }
 
-// firstTouch measures how long the machine takes to give a process the memory of a large body. That is
-// about 10 ms, and up to half a second on virtual machines, where nothing else runs on that core meanwhile.
+// firstTouch measures how long the machine takes to allocate the memory of a large body for a process. That
+// is usually 10 ms. On virtual machines it is up to half a second, in which nothing else runs on that core.
 // It returns the slowest of three tries, because other processes allocate memory, too.
 func firstTouch() (slowest time.Duration) {
 	for range 3 {

@@ -92,7 +92,7 @@ func (s *site) employ(stories int) *usual {
 	for i := range usualMembers {
 		name := "usual" + strconv.Itoa(i)
 		s.member(name)
-		m := &usualMember{who: name + ":" + passwordOf(name), name: name, project: u.project, own: made[i], client: from("127.0.0.1"), random: rand.New(rand.NewPCG(1, uint64(i)))} //nolint:gosec // the same each time
+		m := &usualMember{who: name + ":" + passwordOf(name), name: name, project: u.project, own: made[i], client: from("127.0.0.1"), random: rand.New(rand.NewPCG(1, uint64(i)))} //nolint:gosec // repeatable
 		m.client.Timeout = giveUp
 		u.workers = append(u.workers, m)
 		for _, kind := range kinds {
