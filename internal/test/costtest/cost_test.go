@@ -65,7 +65,7 @@ func TestRequests(t *testing.T) {
 	for i := range workers {
 		m := *made
 		m.seen, m.closest = map[string]int{}, make([]nearest, len(bounds))
-		working.Go(func() { m.run(seed, uint64(i), n/workers) }) //nolint:gosec // few
+		working.Go(func() { m.run(seed, uint64(i), n/workers) }) //nolint:gosec // i is small
 	}
 	working.Wait()
 }
@@ -113,7 +113,7 @@ type machine struct {
 	w        *world
 	s        *service
 	seen     map[string]int // number of answers by kind and status
-	closest  []nearest      // by bound
+	closest  []nearest      // one for each of bounds
 }
 
 // newMachine creates the initial assets and stops the service.

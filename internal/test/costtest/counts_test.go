@@ -62,7 +62,7 @@ func countSQLite() {
 
 // pointer returns the address of a function for SQLite. The function must not be a closure.
 func pointer[T any](f T) uintptr {
-	return *(*uintptr)(unsafe.Pointer(&struct{ f T }{f})) //nolint:gosec // as the driver does it
+	return *(*uintptr)(unsafe.Pointer(&struct{ f T }{f})) //nolint:gosec // the driver does the same
 }
 
 // onSteps is called by a connection after each thousand instructions.
@@ -134,7 +134,7 @@ func look(peeks bool) counts {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	n := counts{
-		Allocated: int64(sample[0].Value.Uint64()), Processor: processor(), //nolint:gosec // far less
+		Allocated: int64(sample[0].Value.Uint64()), Processor: processor(), //nolint:gosec // fits into an int64
 		Statements: c.statements.Load(), Steps: c.steps.Load(), Read: c.read.Load(), Written: c.written.Load(),
 		Turns: c.turns.Load(), TurnSteps: c.turnSteps.Load(), Writing: c.began.Load() > 0,
 	}
@@ -149,7 +149,7 @@ const peeking = "peek"
 
 // tellCounts serves the counts of this process over HTTP.
 func tellCounts(addr string) error {
-	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // on this machine
+	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // only the test connects
 		_ = json.NewEncoder(w).Encode(look(r.URL.RawQuery == peeking))
 	}))
 }

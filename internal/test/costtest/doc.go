@@ -7,8 +7,12 @@
 //
 // Members of every role send the requests, one at a time, to standalone on SQLite with about 1,500 assets.
 // A second member reads and writes meanwhile. The service runs in this test binary, which measures its
-// work: bytes allocated and held, processor time, statements, instructions of SQLite, rows read and
-// written, how long the writer was held, and how much was done while the second member waited.
+// work:
+//
+//   - bytes allocated and held, and processor time,
+//   - statements, instructions of SQLite, and rows read and written,
+//   - how long the writer was held,
+//   - how much was done while the second member waited.
 //
 // A finding is a request for which one of these numbers is above its bound (see bounds). A bound is a
 // multiple of the size of the request plus a constant. A request that is answered 500 or ends the process

@@ -131,7 +131,7 @@ func (e *encoder) value(v any, at string) {
 			}
 		})
 	default:
-		raw, _ := json.Marshal(v) // nil, a Boolean or a number
+		raw, _ := json.Marshal(v) // never fails for nil, a Boolean or a number
 		e.Write(raw)
 	}
 }
@@ -148,7 +148,7 @@ func (e *encoder) between(open, end byte, n int, each func(int)) {
 }
 
 func (e *encoder) text(s string) {
-	raw, _ := json.Marshal(s) // a text
+	raw, _ := json.Marshal(s) // never fails for a string
 	e.Write(raw)
 }
 

@@ -228,7 +228,7 @@ func (s *service) fill() {
 	s.create("Attachment", 3, func(i int) attrs {
 		return attrs{"Name": "File", "Asset": stories[i], "Filename": "a.png", "ContentType": "image/png", "Content": ""}
 	})
-	for range 60 { // versions
+	for range 60 { // each update creates a version
 		s.ask("POST", "/api/asset", attrs{"from": stories[0], "update": attrs{"Reference": strconv.FormatInt(time.Now().UnixNano(), 10)}}, nil)
 	}
 	for _, a := range []attrs{
