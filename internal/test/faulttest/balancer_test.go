@@ -77,7 +77,7 @@ func (x *target) probe(url string) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
 	for {
-		res, err := http.Get(url) //nolint:gosec,noctx // the test's own service
+		res, err := http.Get(url) //nolint:gosec,noctx // a service of the test
 		if err == nil {
 			_ = res.Body.Close()
 		}

@@ -18,7 +18,7 @@ import (
 
 // The connections of a process according to docs/capacity.md.
 const (
-	dbConns         = 20 // the setting
+	dbConns         = 20 // ALDS_DB_CONNS
 	besideDBConns   = 7
 	redisProcessors = 2
 	redisMost       = 10*redisProcessors + 10 + 2
@@ -107,7 +107,7 @@ func (s *site) administer() *db.DB {
 
 func (s *site) redisCLI(args ...string) string {
 	s.t.Helper()
-	out, err := exec.CommandContext(s.t.Context(), "redis-cli", append([]string{"-u", s.redis.URL}, args...)...).CombinedOutput() //nolint:gosec // the test's own
+	out, err := exec.CommandContext(s.t.Context(), "redis-cli", append([]string{"-u", s.redis.URL}, args...)...).CombinedOutput() //nolint:gosec // arguments of the test
 	if err != nil || strings.HasPrefix(string(out), "ERR") {
 		s.t.Fatalf("redis-cli %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

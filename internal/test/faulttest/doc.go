@@ -9,8 +9,8 @@
 //   - A write that a full disk or tablespace prevents is answered 503 and not stored. It
 //     succeeds when there is room again.
 //   - While two apis and a worker run, new attributes are known to all of them within two
-//     seconds, and no value of them is ignored. An api that is killed while it adds several
-//     attributes adds all or none.
+//     seconds, and no value of them is ignored. If an api is killed while it adds several
+//     attributes, all of them exist afterwards or none.
 //   - An upgrade to the next release and a rollback, process by process behind a load
 //     balancer, fail no request and lose no delivery.
 //   - A process that is stopped (SIGSTOP), or cut off while its connections stay open, does

@@ -45,12 +45,12 @@ func TestAFullDisk(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
 	mount := func(options string) error {
-		return exec.Command("mount", "-t", "tmpfs", "-o", options, "none", dir).Run() //nolint:gosec // the test's own folder
+		return exec.Command("mount", "-t", "tmpfs", "-o", options, "none", dir).Run() //nolint:gosec // a folder of the test
 	}
 	if err := mount("size=12m"); err != nil {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:gosec // as above
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() }) //nolint:gosec // a folder of the test
 	addr := testproc.FreeAddr(t)
 	s := &site{t: t, base: "http://" + addr + "/alds", logs: &testproc.Log{}}
 	s.env = append(os.Environ(), "ALDS_ADDR="+addr, "ALDS_DATA_DIR="+dir, "ALDS_ADMIN_PASSWORD="+adminPassword, "ALDS_LOG_LEVEL=warn",

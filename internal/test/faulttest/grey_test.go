@@ -19,7 +19,7 @@ const (
 	clockOfTest   = "tst(6)"
 )
 
-// ownClock gives the processes that start from now on a clock that setClock sets.
+// ownClock makes the processes that start from now on use the clock of setClock.
 func (s *site) ownClock() {
 	s.t.Helper()
 	for _, query := range []string{
@@ -46,8 +46,8 @@ func (s *site) setClock(ahead time.Duration) {
 	})
 }
 
-// TestGreyFailures writes steadily during partial failures: processes are stopped or cut off for a while,
-// the database runs only a tenth of the time, its disk is slow, and its clock is set forward and back.
+// TestGreyFailures writes steadily during partial failures. Processes are stopped or cut off for a while.
+// The database runs only a tenth of the time, its disk is slow, and its clock is set forward and back.
 // Afterwards every change that matches a subscription must have been delivered, nothing may wait in a
 // queue, and check must find no fault in the database.
 func TestGreyFailures(t *testing.T) {
@@ -114,8 +114,8 @@ func TestGreyFailures(t *testing.T) {
 	s.sound()
 }
 
-// allCame fails the test if a subscription lacks an event, if it got an event that does not match it, or if
-// a change or delivery still waits. last is the time of the last fault.
+// allCame fails the test if a subscription lacks an event or got an event that does not match it. It also
+// fails if a change or delivery still waits. last is the time of the last fault.
 func (s *site) allCame(books []wish, last time.Time) {
 	s.t.Helper()
 	for _, b := range books {

@@ -25,8 +25,8 @@ var olderCommit = flag.String("faults.older", "", "a commit whose build is to wo
 
 // TestAnOlderBuildReadsWhatThisOneWrites compares this build with each older build that the migrations
 // declare as compatible. Both must give the same answers, whichever of the two has written the data. The
-// older builds are the tags from the oldest declared release on, and the first commit with the number of
-// this release, because later builds count as the same release.
+// older builds are the tags from the oldest declared release on. The first commit with the number of this
+// release is one of them, because it counts as the same release as all later builds.
 func TestAnOlderBuildReadsWhatThisOneWrites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: builds older releases, and compares their answers")
@@ -55,7 +55,7 @@ func TestAnOlderBuildReadsWhatThisOneWrites(t *testing.T) {
 // the repository the test is skipped, or fails with REQUIRE_SERVICES=1.
 func git(t *testing.T, args ...string) []string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", testdb.Root(t)}, args...)...) //nolint:gosec // of the test itself
+	cmd := exec.Command("git", append([]string{"-C", testdb.Root(t)}, args...)...) //nolint:gosec // arguments of the test
 	out, err := cmd.Output()
 	if err != nil {
 		if os.Getenv("REQUIRE_SERVICES") == "1" {
@@ -105,7 +105,7 @@ func newPair(t *testing.T, commit string) *pair {
 	tree := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "tree.tar")
 	git(t, "archive", "--format=tar", "--output="+archive, commit)
-	if out, err := exec.Command("tar", "-xf", archive, "-C", tree).CombinedOutput(); err != nil { //nolint:gosec // of the test itself
+	if out, err := exec.Command("tar", "-xf", archive, "-C", tree).CombinedOutput(); err != nil { //nolint:gosec // folders of the test
 		t.Fatalf("%v: %s", err, out)
 	}
 	p.older = testproc.BuildTree(t, tree, "api")
@@ -145,7 +145,7 @@ func (p *pair) ask(of int, method, path string, body any) (status int, text stri
 	p.t.Helper()
 	var b []byte
 	if body != nil {
-		b, _ = json.Marshal(body) //nolint:errchkjson // of the test itself
+		b, _ = json.Marshal(body) //nolint:errchkjson // a body of the test
 	}
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.bases[of]+path, bytes.NewReader(b))
 	if err != nil {

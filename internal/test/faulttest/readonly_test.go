@@ -114,7 +114,7 @@ func (s *site) wantWrite(status int) {
 // checks returns the checks in the answer of /readyz.
 func (s *site) checks(url string) map[string]string {
 	s.t.Helper()
-	res, err := http.Get(url) //nolint:gosec,noctx // the test's own service
+	res, err := http.Get(url) //nolint:gosec,noctx // a service of the test
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -352,7 +352,8 @@ func (s *rolled) nothingIsLost(l *load, b *book, newest string) {
 }
 
 // refusesWhatBreaks migrates to a release that does not work with this one. migrate --check must report
-// that before. Afterwards running processes must not be ready, and new ones must not start.
+// that before the migration. Afterwards running processes must not be ready, and new processes must not
+// start.
 func (s *rolled) refusesWhatBreaks(breaking string) {
 	s.t.Helper()
 	refusal := "the oldest release that works with it is " + later(2) + " (schema migration 9002_next); this is " + release.Number
