@@ -64,7 +64,7 @@ func formats(t *testing.T) (program string) {
 	text, err := os.ReadFile(shared + "/formats")
 	program = filepath.Join(t.TempDir(), "formats")
 	if err == nil {
-		err = os.WriteFile(program, text, 0o700) //nolint:gosec // a program
+		err = os.WriteFile(program, text, 0o700) //nolint:gosec // it must be executable
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func checkComposed(t *testing.T, text string) {
 	}
 }
 
-// TestDockerignore checks that the image is built only from files that git tracks: .dockerignore must
-// exclude the same files as .gitignore, so that no data and no secret gets into the image.
+// TestDockerignore checks that .dockerignore excludes the same files as .gitignore. So the image is built
+// without local data and secrets.
 func TestDockerignore(t *testing.T) {
 	var want []string
 	for _, line := range linesOf(t, ".gitignore") {

@@ -83,7 +83,7 @@ func (s *site) behind(t *testing.T, p proxy) *front {
 		"/etc/ssl/alds/cert.pem", c.Cert, "/etc/ssl/alds/key.pem", c.Key, "/etc/ssl/alds/both.pem", both)...).Replace(read(t, "../../../deploy/proxies/"+p.file))
 	file := filepath.Join(dir, "configuration")
 	write(t, file, p.around(dir, text))
-	cmd := exec.Command(p.run[0], append(p.run[1:len(p.run):len(p.run)], file)...) //nolint:gosec,noctx // the proxy, ended below
+	cmd := exec.Command(p.run[0], append(p.run[1:len(p.run):len(p.run)], file)...) //nolint:gosec,noctx // the proxy, stopped below
 	log := &testproc.Log{}
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, testdb.WithParent()
 	cmd.Env, cmd.WaitDelay = append(os.Environ(), "HOME="+dir), testproc.AnswersIn

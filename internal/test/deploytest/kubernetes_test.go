@@ -203,8 +203,8 @@ func (m manifest) checkPod(t *testing.T) {
 	}
 }
 
-// isSelected fails the test if a deployment does not select its pods, if several of its replicas may be
-// evicted at once, or if the service does not forward to its port.
+// isSelected fails the test if a deployment does not select its pods, or if several of its replicas may be
+// evicted at once. It also fails if the service does not forward to the port of the api.
 func (m manifest) isSelected(t *testing.T, all []manifest) {
 	t.Helper()
 	name, labels := m.Metadata.Name, m.Spec.Template.Metadata.Labels

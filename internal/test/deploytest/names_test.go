@@ -21,7 +21,7 @@ type names struct {
 
 func newNames(t *testing.T, name string) *names {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0") //nolint:noctx // a test's own
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0") //nolint:noctx // closed by Cleanup
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,7 +182,7 @@ func cleanCopy(t *testing.T) (dir string) {
 // run runs a command until it ends, and returns its output. The command must succeed.
 func run(t *testing.T, dir string, env []string, command ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // the test's own
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // a command of the test
 	cmd.Dir, cmd.Env = dir, env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -194,7 +194,7 @@ func run(t *testing.T, dir string, env []string, command ...string) string {
 // begin starts a command that runs until the end of the test. It must then stop without an error.
 func begin(t *testing.T, dir string, env []string, log io.Writer, command string) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "exec "+command) //nolint:gosec,noctx // a line of the Procfile, ended below
+	cmd := exec.Command("sh", "-c", "exec "+command) //nolint:gosec,noctx // a line of the Procfile, stopped below
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = dir, env, log, testdb.WithParent()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func newBehind(t *testing.T) *behind {
 		t.Fatal(err)
 	}
 	run(t, root, nil, "haproxy", "-c", "-f", file)
-	proxy := exec.Command("haproxy", "-db", "-f", file) //nolint:noctx // ended below
+	proxy := exec.Command("haproxy", "-db", "-f", file) //nolint:noctx // stopped below
 	proxy.Stdout, proxy.Stderr, proxy.SysProcAttr = b.log, b.log, testdb.WithParent()
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
@@ -108,10 +108,10 @@ func (b *behind) start(host string, hosts ...string) *testproc.Process {
 func (b *behind) takes(host string) {
 	b.t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); time.Now().Before(until); <-time.After(20 * time.Millisecond) {
-		if res, err := http.Get(b.base + "/api/webhook"); err == nil { //nolint:gosec,noctx // the test's own service
+		if res, err := http.Get(b.base + "/api/webhook"); err == nil { //nolint:gosec,noctx // a service of the test
 			_ = res.Body.Close()
 		}
-		res, err := http.Get("http://" + host + ":" + b.admin + "/metrics") //nolint:gosec,noctx // likewise
+		res, err := http.Get("http://" + host + ":" + b.admin + "/metrics") //nolint:gosec,noctx // a service of the test
 		if err != nil {
 			continue
 		}

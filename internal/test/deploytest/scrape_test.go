@@ -46,7 +46,7 @@ func TestMetricsToken(t *testing.T) {
 		}
 	}
 	run(t, dir, nil, "promtool", "check", "config", file)
-	prometheus := exec.Command("prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+web) //nolint:gosec,noctx // ended below
+	prometheus := exec.Command("prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+web) //nolint:gosec,noctx // stopped below
 	prometheus.Stderr, prometheus.SysProcAttr = log, testdb.WithParent()
 	if err := prometheus.Start(); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestMetricsToken(t *testing.T) {
 
 // reads reports whether Prometheus has series for an expression.
 func reads(web, expression string) bool {
-	res, err := http.Get("http://" + web + "/api/v1/query?query=" + url.QueryEscape(expression)) //nolint:noctx // the test's own
+	res, err := http.Get("http://" + web + "/api/v1/query?query=" + url.QueryEscape(expression)) //nolint:noctx // the Prometheus of the test
 	if err != nil {
 		return false
 	}

@@ -23,7 +23,7 @@ func TestUnits(t *testing.T) {
 	testdb.Runs(t, "systemd-analyze", "--version")
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it must be executable
 		t.Fatal(err)
 	}
 	var files []string
@@ -123,7 +123,7 @@ func unitFiles(t *testing.T) map[string]string {
 type unit struct {
 	started
 	after, wants []string
-	state        string // StateDirectory
+	state        string // value of StateDirectory
 }
 
 // parseUnit reads a unit. Settings of the example file /etc/alds/alds.env replace those of the unit, as in
