@@ -103,7 +103,7 @@ func clone(t *testing.T) (folder string) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c",
-		`git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --ignore-failed-read -c | tar -x -C "$0" && git init -q "$0" && git -C "$0" add -A`, folder) //nolint:gosec // the test's own folder
+		`git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --ignore-failed-read -c | tar -x -C "$0" && git init -q "$0" && git -C "$0" add -A`, folder) //nolint:gosec // a folder of the test
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("copy the sources: %v\n%s", err, out)
