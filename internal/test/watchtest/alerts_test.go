@@ -24,7 +24,7 @@ import (
 func TestTimesOfAlerts(t *testing.T) {
 	testdb.Runs(t, "promtool", "--version")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts.test.yml"}} {
-		cmd := exec.Command("promtool", args...) //nolint:gosec // as above
+		cmd := exec.Command("promtool", args...) //nolint:gosec // arguments of the test
 		cmd.Dir = dashboards
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
@@ -85,7 +85,7 @@ func TestAlerts(t *testing.T) {
 	t.Logf("%d installations stand after %s", len(all), time.Since(began).Round(time.Second))
 
 	waiting := []watched{{panicking, "AldsPanics", time.Now(), 20 * time.Second}}
-	if res, err := http.Get(base); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusInternalServerError { //nolint:gosec,noctx // the test's own
+	if res, err := http.Get(base); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusInternalServerError { //nolint:gosec,noctx // a service of the test
 		t.Errorf("a request whose handler panics: %v", err)
 	}
 	for n, f := range all {

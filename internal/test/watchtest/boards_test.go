@@ -101,7 +101,8 @@ func chosen(expr, job, instances string) string {
 
 var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
-// offers returns the values that a dashboard offers for a variable, when others have the given values.
+// offers returns the values that a dashboard offers for a variable. others are the chosen values of other
+// variables.
 func (s *server) offers(b board, variable string, others map[string]string) []string {
 	s.t.Helper()
 	for _, v := range b.Templating.List {

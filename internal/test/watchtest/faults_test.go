@@ -25,7 +25,7 @@ type fault struct {
 	cause  func(i *installation)
 }
 
-// faults are the faults that need an installation. TestAlerts causes the other ones itself.
+// faults are the faults that need an installation. TestAlerts causes the remaining faults itself.
 func faults(t *testing.T) []fault {
 	receiver := answering(t, http.StatusOK)
 	contents := filepath.Join(t.TempDir(), "contents")

@@ -289,7 +289,7 @@ func TestReleases(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("promtool", "test", "rules", file).CombinedOutput(); err != nil { //nolint:gosec // the test's own file
+		if out, err := exec.Command("promtool", "test", "rules", file).CombinedOutput(); err != nil { //nolint:gosec // a file of the test
 			t.Errorf("%s: %v\n%s", b.Title, err, out)
 		}
 	}

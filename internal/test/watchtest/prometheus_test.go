@@ -76,7 +76,7 @@ func startPrometheus(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), //nolint:gosec // the test's own files
+	cmd := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), //nolint:gosec // files of the test
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+strings.TrimPrefix(s.url, "http://"), "--log.level=warn")
 	cmd.Stderr, cmd.SysProcAttr = log, testdb.WithParent()
 	if err := cmd.Start(); err != nil {
