@@ -32,7 +32,7 @@ func TestPowerShellParses(t *testing.T) {
 		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "syntax.cjs"), at).CombinedOutput() //nolint:gosec // the test's own
+		out, err := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "syntax.cjs"), at).CombinedOutput() //nolint:gosec // files of the test
 		return string(out), err
 	}
 	if out, err := parses(string(text)); err != nil {

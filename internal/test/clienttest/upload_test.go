@@ -207,7 +207,7 @@ func throttled(t *testing.T, base string, pace int) string {
 func forward(client *net.TCPConn, to string, pace int) {
 	defer func() { _ = client.Close() }()
 	_ = client.SetReadBuffer(32 << 10)
-	conn, err := net.Dial("tcp", to) //nolint:noctx // it ends with the client
+	conn, err := net.Dial("tcp", to) //nolint:noctx // closed when the client ends
 	if err != nil {
 		return
 	}

@@ -60,8 +60,8 @@ func (c *client) value(typ string, a *attribute, nth int) any {
 	return v
 }
 
-// differs describes the difference between the written and the read value of an attribute; empty: there is
-// none.
+// differs describes the difference between the written and the read value of an attribute. It is empty if
+// there is no difference.
 func differs(a *attribute, wrote, read any) string {
 	problem := fmt.Sprintf("%s: wrote %.100v, read %.100v", a.Token, wrote, read)
 	switch {
