@@ -40,7 +40,7 @@ func (s *site) visitor(username, password string) *visitor {
 
 func (v *visitor) do(req *http.Request, want int) string {
 	v.t.Helper()
-	req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: v.session}) //nolint:gosec // it is sent, not set
+	req.AddCookie(&http.Cookie{Name: ".V1.Ticket.alds", Value: v.session}) //nolint:gosec // a cookie of a request
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		v.t.Fatal(err)
@@ -80,8 +80,8 @@ func (v *visitor) send(path, request, action string, want int) string {
 	return page[begin:end]
 }
 
-// TestConsoleExamples checks that every example works, on a new database and on one with data, for an
-// administrator, for a member who may write and for a member who may read.
+// TestConsoleExamples checks that every example works, on a new database and on one with data. It runs the
+// examples as an administrator, as a member who may write, and as a member who may only read.
 func TestConsoleExamples(t *testing.T) {
 	t.Parallel()
 	const secret = "correct horse"
@@ -166,8 +166,8 @@ func TestConsoleAnswers(t *testing.T) {
 	}
 }
 
-// TestConsole writes a request with the keyboard, follows the cursor to a mistake in it, finds the request
-// again in the history, and follows a link to it.
+// TestConsole writes a request with the keyboard. The cursor must move to a mistake in it. The test then
+// finds the request again in the history, and follows a link to a request.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

@@ -9,8 +9,13 @@
 //	tab.waitFor("main h1")
 //
 // A tab has separate cookies and a separate cache, and ends with its test. At its end a test fails if the
-// page opened a dialog (for example from stored script), wrote an error to the console, threw an exception,
-// broke its Content-Security-Policy, or sent a request to another host. tab.expect allows such an event.
+// page did one of the following, unless tab.expect allows it:
+//
+//   - It opened a dialog, for example from stored script.
+//   - It wrote an error to the console, or threw an exception.
+//   - It broke its Content-Security-Policy.
+//   - It sent a request to another host.
+//
 // accessible (axe-core, in light and dark), keyboard and overflows find problems for people with bad sight,
 // without a mouse, or with a small screen.
 //

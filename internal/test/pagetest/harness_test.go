@@ -135,8 +135,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestImpatience checks that an action that takes too long ends the test with a message about what was
-// missing.
+// TestImpatience checks that an action that does not succeed in time ends the test. The message must
+// contain the action.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
 	b := newTab(t, pagesOf(t, map[string]string{"/": `<p id=hidden hidden>text</p>`}))
@@ -167,7 +167,7 @@ func TestTabs(t *testing.T) {
 	t.Parallel()
 	site := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := r.Cookie("known")
-		http.SetCookie(w, &http.Cookie{Name: "known", Value: "yes"}) //nolint:gosec // a test's own
+		http.SetCookie(w, &http.Cookie{Name: "known", Value: "yes"}) //nolint:gosec // a cookie of the test
 		write(w, fmt.Sprintf("<p>%t</p>", err == nil))
 	}))
 	first, second := newTab(t, site), newTab(t, site)

@@ -245,7 +245,7 @@ func TestBoard(t *testing.T) {
 // sprints is a project with a current sprint and others.
 type sprints struct {
 	*site
-	project, now, endless string // paths
+	project, now, endless string // paths of pages
 }
 
 // serveSprints starts a service with a project whose items have tasks and tests.

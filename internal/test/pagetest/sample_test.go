@@ -19,7 +19,7 @@ func seeded(t testing.TB, purpose string) *rand.Rand {
 	t.Helper()
 	t.Logf("-pagetest.seed %d", seedOf())
 	of := fnv.New64a()
-	_, _ = of.Write([]byte(purpose))                   // it accepts everything
+	_, _ = of.Write([]byte(purpose))                   // writing to a hash never fails
 	return rand.New(rand.NewPCG(seedOf(), of.Sum64())) //nolint:gosec // repeatable with the same seed
 }
 
