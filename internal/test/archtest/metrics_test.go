@@ -66,9 +66,9 @@ func registered(t *testing.T) map[string]bool {
 	return known
 }
 
-// namesIn returns the expressions of a node that may be the name of a metric, with or without its prefix:
-// the value of a field Name, the first argument of NewDesc, or the first two arguments of a function such
-// as counter. The first of these two may be a registerer.
+// namesIn returns the expressions of a node that may be the name of a metric, with or without its prefix.
+// These are the value of a field Name, the first argument of NewDesc, and the first two arguments of a
+// function such as counter, of which the first may be a registerer.
 func namesIn(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
