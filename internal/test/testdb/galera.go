@@ -55,7 +55,7 @@ func (c *Cluster) found(fresh string, dirs []string) {
 	first.further = func() []string { return []string{"--wsrep-new-cluster"} }
 	first.Start()
 	first.Stop()
-	_ = os.Remove(filepath.Join(data, "galera.cache")) // large, and other nodes need nothing from it
+	_ = os.Remove(filepath.Join(data, "galera.cache")) // large, and not needed by other nodes
 	for i, o := range c.Nodes[1:] {
 		c.give(o, dirs[i+1], data)
 	}
@@ -103,7 +103,7 @@ func serviceUser(t testing.TB, dir string) *syscall.SysProcAttr {
 	if attr == nil {
 		attr = &syscall.SysProcAttr{}
 	}
-	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // ids of the system
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // ids are small
 	return attr
 }
 
@@ -142,9 +142,9 @@ var position = regexp.MustCompile(`Recovered position: *([0-9a-f-]+:-?[0-9]+)`)
 func (o *Own) recovered() []string {
 	o.t.Helper()
 	args := append([]string{}, o.args[1:]...)
-	cmd := exec.Command(o.args[0], append(args, "--wsrep-recover", "--log-error="+o.log+".recovery")...) //nolint:gosec // a test's own server
+	cmd := exec.Command(o.args[0], append(args, "--wsrep-recover", "--log-error="+o.log+".recovery")...) //nolint:gosec // a server of the test
 	cmd.SysProcAttr = o.attr
-	_ = os.Remove(o.log + ".recovery") // of an earlier start
+	_ = os.Remove(o.log + ".recovery") // the log of an earlier start
 	out, err := cmd.CombinedOutput()
 	text, unread := os.ReadFile(o.log + ".recovery")
 	found := position.FindAllStringSubmatch(string(text), -1)

@@ -100,7 +100,7 @@ func (o *Own) initialize(dir string, first *Own) {
 	const users = "CREATE USER 'root'@'%';\nGRANT ALL ON *.* TO 'root'@'%' WITH GRANT OPTION;\n"
 	err := os.WriteFile(filepath.Join(dir, "users.sql"), []byte(users), 0o600)
 	inside := strings.TrimPrefix(dir, o.attr.Chroot)
-	cmd := exec.Command(o.args[0], "--no-defaults", "--user=root", "--datadir="+inside+"/data", "--tmpdir="+inside, //nolint:gosec // a test's own server
+	cmd := exec.Command(o.args[0], "--no-defaults", "--user=root", "--datadir="+inside+"/data", "--tmpdir="+inside, //nolint:gosec // a server of the test
 		"--secure-file-priv=NULL", "--init-file="+inside+"/users.sql", "--initialize-insecure")
 	cmd.SysProcAttr, cmd.Dir = o.attr, "/"
 	out, failed := cmd.CombinedOutput()

@@ -20,14 +20,14 @@ import (
 // Own is a server for a single test, which may kill the server and start it again on the same data. It ends
 // with the test.
 type Own struct {
-	URL string // its address; for MariaDB without a database
+	URL string // URL of the server; for MariaDB without a database
 
 	t    testing.TB
 	name string
 	args []string
 	// further returns options of the next start only; nil: none
 	further func() []string
-	attr    *syscall.SysProcAttr // of its process
+	attr    *syscall.SysProcAttr // attributes of its process
 	env     []string             // environment of its process; nil: that of the test
 	log     string               // file for its log
 	ready   func() error
@@ -71,7 +71,7 @@ func installIn(program, user string) (dir string, err error) {
 		return "", fmt.Errorf("%s --version: %w", daemon, err)
 	}
 	of := fnv.New64a()
-	_, _ = of.Write(append(version, redoLog...)) // it accepts everything
+	_, _ = of.Write(append(version, redoLog...)) // writing to a hash never fails
 	kept, release, err := Keep(fmt.Sprintf("mariadb-%x", of.Sum64()))
 	if err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func installIn(program, user string) (dir string, err error) {
 	if err := os.RemoveAll(unfinished); err != nil {
 		return "", err
 	}
-	cmd := exec.Command(program, "--no-defaults", user, "--datadir="+unfinished, redoLog, flushed, //nolint:gosec // as above
+	cmd := exec.Command(program, "--no-defaults", user, "--datadir="+unfinished, redoLog, flushed, //nolint:gosec // found in the usual places
 		"--auth-root-authentication-method=normal", "--skip-test-db")
 	cmd.Env = append(os.Environ(), "TMPDIR="+kept)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -225,7 +225,7 @@ func (o *Own) endWithTest() {
 			text, _ := os.ReadFile(o.log)
 			o.t.Logf("the end of %s's log:\n%s", o.name, text[max(0, len(text)-3000):])
 		}
-		if o.cmd != nil && o.cmd.Process != nil { // it was started
+		if o.cmd != nil && o.cmd.Process != nil { // it was started at least once
 			o.Kill()
 		}
 	})
@@ -249,7 +249,7 @@ func (o *Own) launch() {
 	if o.further != nil {
 		args = append(args, o.further()...)
 	}
-	o.cmd, o.ended = exec.Command(o.args[0], args...), make(chan struct{}) //nolint:gosec // a test's own server
+	o.cmd, o.ended = exec.Command(o.args[0], args...), make(chan struct{}) //nolint:gosec // a server of the test
 	o.cmd.Stdout, o.cmd.Stderr, o.cmd.SysProcAttr, o.cmd.Env = log, log, o.attr, o.env
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)

@@ -17,7 +17,7 @@ type Recorder struct {
 
 	listener net.Listener
 	mu       sync.Mutex
-	sent     map[string]*Sent // by their text
+	sent     map[string]*Sent // by Statement.Text
 }
 
 // Sent is a statement, and how often it was sent or prepared.

@@ -78,7 +78,7 @@ func Runs(t testing.TB, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandEndsIn)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // the test's own
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // a command of the test
 	if err != nil {
 		missing(t, "the command "+strings.Join(command, " "), fmt.Errorf("%w\n%s", err, out))
 	}
