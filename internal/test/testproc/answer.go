@@ -18,7 +18,7 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(AnswersIn); time.Now().Before(end) && ctx.Err() == nil; <-tick.C {
-		if res, err := http.Get(url); err == nil { //nolint:gosec,noctx // the test's own service
+		if res, err := http.Get(url); err == nil { //nolint:gosec,noctx // a service of the test
 			_ = res.Body.Close()
 			if status == 0 || res.StatusCode == status {
 				return true

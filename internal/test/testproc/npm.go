@@ -11,13 +11,13 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// NPM returns a folder with a node_modules of npm packages. Each package is given with its version; options
-// of npm may come first. Installed packages are stored for the next run. If the packages are unavailable,
-// the test is skipped, or fails with REQUIRE_SERVICES=1.
+// NPM returns a folder with a node_modules of npm packages, each named with its version. Options of npm may
+// come before the packages. Installed packages are stored for the next run. If the packages are
+// unavailable, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func NPM(t testing.TB, packages ...string) (dir string) {
 	t.Helper()
 	of := fnv.New64a()
-	_, _ = of.Write([]byte(strings.Join(packages, " "))) // it accepts everything
+	_, _ = of.Write([]byte(strings.Join(packages, " "))) // writing to a hash never fails
 	kept, release, err := testdb.Keep(fmt.Sprintf("npm-%x", of.Sum64()))
 	if err != nil {
 		t.Fatal(err)

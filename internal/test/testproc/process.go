@@ -91,7 +91,7 @@ func buildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0") }
 func copyProgram(from, to string) error {
 	b, err := os.ReadFile(from) //nolint:gosec // it was just built
 	if err == nil {
-		err = os.WriteFile(to, b, 0o700) //nolint:gosec // a program
+		err = os.WriteFile(to, b, 0o700) //nolint:gosec // it must be executable
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	program := filepath.Join(o.Dir, name)
 	cmd := exec.Command(program, args...) //nolint:gosec // a command of this repository
 	if o.Files > 0 {
-		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // as above
+		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // a command of this repository
 	}
 	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), log: &Log{}, ended: make(chan struct{})}
 	cmd.Env, cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = o.Env, p.log, &p.Out, testdb.WithParent()

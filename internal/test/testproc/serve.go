@@ -113,7 +113,7 @@ func migrate(ctx context.Context, settings map[string]string, log io.Writer, rol
 	if _, err := os.Stat(file + "-wal"); err == nil {
 		return nil // a part of the database is in that file
 	}
-	b, err := os.ReadFile(file) //nolint:gosec // the test's own
+	b, err := os.ReadFile(file) //nolint:gosec // a file of the test
 	if migrated.files == nil {
 		migrated.files = map[string][]byte{}
 	}
