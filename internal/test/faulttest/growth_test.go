@@ -97,7 +97,8 @@ func newCustom(n int) *custom {
 // TestTheModelGrows adds attributes at two apis in turn. Writers use each attribute before, during and
 // after its definition. Each use must be refused or executed, and no value may be missing from a version, a
 // row or an event. Both apis and the worker must know an attribute within two seconds. Then an api is
-// killed several times while it adds attributes. Spec: interface 2.1.4.
+// killed several times while it adds attributes.
+// Spec: interface 2.1.4.
 func TestTheModelGrows(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
