@@ -49,7 +49,7 @@ func newInstallation(t *testing.T) *installation {
 	i := &installation{
 		api: testproc.FreeAddr(t), apiAdmin: testproc.FreeAddr(t), worker: testproc.FreeAddr(t), scheduler: testproc.FreeAddr(t),
 		prometheus: testproc.FreeAddr(t), proxy: testproc.FreeAddr(t), plain: testproc.FreeAddr(t),
-		// --log-bin is for backups; capacity.md requires the number of connections
+		// Backups need --log-bin. capacity.md requires this number of connections.
 		mariadb: testdb.OwnMySQL(t, "--log-bin", "--max-connections=400"), redis: testdb.OwnRedis(t),
 	}
 	i.folder, i.prelude = clone(t), guidePrelude
