@@ -101,7 +101,8 @@ func (a *attribute) isRelation() bool { return a.AttributeType == "Relation" }
 
 // holder returns a type with a writable single-value relation, of which the multi-value attribute is the
 // other side; nil: no type has one. Metadata calls that side read-only, because a write changes the assets
-// at its end. Bulk requests accept the write. Spec: interface 4.3.4.
+// at its end. Bulk requests accept the write.
+// Spec: interface 4.3.4.
 func (m *model) holder(typ string, a *attribute) *assetType {
 	back := m.attribute(a.ReciprocalRelation.TokenRef)
 	if back == nil || !a.IsReadOnly || !a.IsMultivalue {
