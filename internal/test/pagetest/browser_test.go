@@ -33,11 +33,11 @@ var flags = map[string]any{
 	"disable-extensions":            true,
 	"no-proxy-server":               true,
 	"host-resolver-rules":           "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-	// no tab is slowed down in the background
+	// No tab is slowed down in the background.
 	"disable-background-timer-throttling":    true,
 	"disable-backgrounding-occluded-windows": true,
 	"disable-renderer-backgrounding":         true,
-	// frames of other sites run in the process of their page, which reports their requests
+	// Frames of other sites run in the process of their page, which reports their requests.
 	"disable-features":    "IsolateOrigins,site-per-process,Translate",
 	"force-color-profile": "srgb",
 }

@@ -127,7 +127,7 @@ func (b *tab) closeDialogs() {
 		case <-b.ctx.Done():
 			return
 		case <-b.dialogs:
-			// the tab may have been closed meanwhile
+			// The tab may have been closed meanwhile.
 			_, _ = chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 		}
 	}
