@@ -3,7 +3,6 @@ package rig
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -17,23 +16,14 @@ import (
 // does not hide the difference between the measured sides.
 type Conn struct {
 	net.Conn
-	Ended bool // the server closes the connection after the last answer
 
 	in   *bufio.Reader
 	body []byte
 }
 
 // Dial connects to a server.
-func Dial(addr string) (*Conn, error) { return DialFrom("", addr) }
-
-// DialFrom connects to a server from a local address. With an empty address the system chooses
-// it.
-func DialFrom(from, addr string) (*Conn, error) {
-	var d net.Dialer
-	if from != "" {
-		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
-	}
-	c, err := d.Dial("tcp", addr)
+func Dial(addr string) (*Conn, error) {
+	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +38,7 @@ var (
 // Ask sends a request and returns the body of the answer, which is valid until the next
 // request. A status other than 200 is an error.
 func (c *Conn) Ask(request []byte) ([]byte, error) {
-	status, body, err := c.Do(request)
+	status, body, err := c.do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +48,9 @@ func (c *Conn) Ask(request []byte) ([]byte, error) {
 	return body, nil
 }
 
-// Do sends a request and returns the status and body of the answer. The body is valid until
+// do sends a request and returns the status and body of the answer. The body is valid until
 // the next request.
-func (c *Conn) Do(request []byte) (status int, body []byte, err error) {
+func (c *Conn) do(request []byte) (status int, body []byte, err error) {
 	if _, err := c.Write(request); err != nil {
 		return 0, nil, err
 	}
@@ -108,8 +98,6 @@ func (c *Conn) headers() (size int, chunked bool, err error) {
 			}
 		case "Transfer-Encoding":
 			chunked = true
-		case "Connection":
-			c.Ended = string(value) == "close"
 		}
 	}
 }
@@ -126,32 +114,20 @@ func (c *Conn) chunks() ([]byte, error) {
 }
 
 // Get returns a GET request with a bearer token.
-func Get(path, token string) []byte { return request("GET", path, bearer(token), "") }
+func Get(path, token string) []byte { return request("GET", path, token, "") }
 
 // GetXML returns a GET request for XML with a bearer token.
 func GetXML(path, token string) []byte {
 	return bytes.Replace(Get(path, token), []byte("Accept: application/json"), []byte("Accept: text/xml"), 1)
 }
 
-// GetAs returns a GET request with a username and password.
-func GetAs(path, username, password string) []byte {
-	return request("GET", path, "Basic "+base64.StdEncoding.EncodeToString([]byte(username+":"+password)), "")
-}
-
 // Post returns a POST request with a bearer token and a JSON body.
-func Post(path, token, body string) []byte { return request("POST", path, bearer(token), body) }
+func Post(path, token, body string) []byte { return request("POST", path, token, body) }
 
-func bearer(token string) string {
-	if token == "" {
-		return ""
-	}
-	return "Bearer " + token
-}
-
-func request(method, path, authorization, body string) []byte {
+func request(method, path, token, body string) []byte {
 	text := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n"
-	if authorization != "" {
-		text += "Authorization: " + authorization + "\r\n"
+	if token != "" {
+		text += "Authorization: Bearer " + token + "\r\n"
 	}
 	if body != "" {
 		text += "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"

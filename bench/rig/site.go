@@ -187,32 +187,14 @@ func (s *Site) AdminAddr(name string) string { return s.watched[name] }
 func (s *Site) CPU() time.Duration {
 	var all time.Duration
 	for _, cmd := range s.running {
-		all += CPU(cmd.Process.Pid)
+		all += cpu(cmd.Process.Pid)
 	}
 	return all
 }
 
-// DatabaseCPU returns the processor time that the database server has used so far, or 0 if it
-// is not known.
-func (s *Site) DatabaseCPU(ctx context.Context) time.Duration {
-	var file string
-	if s.Admin == nil || s.Admin.QueryRow(ctx, "SELECT @@pid_file").Scan(&file) != nil {
-		return 0
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
-	return CPU(pid)
-}
-
-// CPU returns the processor time that a process of this machine has used so far, or 0 if it is
+// cpu returns the processor time that a process of this machine has used so far, or 0 if it is
 // not known.
-func CPU(pid int) time.Duration {
+func cpu(pid int) time.Duration {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
