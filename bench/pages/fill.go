@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -80,17 +79,6 @@ func fill(site *rig.Site, stories int) (f filled, err error) {
 		f.project, f.story = project[0], made
 	}
 	return f, nil
-}
-
-// analyze updates the planner statistics of the database, so that they are as current as in a
-// database in use.
-func analyze(ctx context.Context, site *rig.Site) error {
-	for _, table := range []string{"asset", "asset_link", "asset_version"} {
-		if _, err := site.Admin.Exec(ctx, "ANALYZE TABLE `"+site.Name+"`.`"+table+"`"); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // words occur in the names of stories.

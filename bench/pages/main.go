@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := analyze(ctx, site); err != nil {
+	if err := site.Analyze(ctx); err != nil {
 		return err
 	}
 	b, err := newBrowser(site)

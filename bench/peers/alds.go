@@ -140,12 +140,7 @@ func (a *alds) analyze(ctx context.Context) error {
 	if a.Admin == nil {
 		return analyzeFile(ctx, strings.TrimPrefix(a.URL, "sqlite:"))
 	}
-	for _, table := range []string{"asset", "asset_link", "asset_version"} {
-		if _, err := a.Admin.Exec(ctx, "ANALYZE TABLE `"+a.Name+"`.`"+table+"`"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.Analyze(ctx)
 }
 
 // analyzeFile updates the planner statistics of a SQLite database.

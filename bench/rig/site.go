@@ -180,6 +180,17 @@ func (s *Site) Await(ctx context.Context) error {
 	return errors.New("the api does not answer")
 }
 
+// Analyze updates the planner statistics of the database server, so that they are as current as
+// in a database in use.
+func (s *Site) Analyze(ctx context.Context) error {
+	for _, table := range []string{"asset", "asset_link", "asset_version"} {
+		if _, err := s.Admin.Exec(ctx, "ANALYZE TABLE `"+s.Name+"`.`"+table+"`"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AdminAddr returns the address at which a process serves its metrics.
 func (s *Site) AdminAddr(name string) string { return s.watched[name] }
 
