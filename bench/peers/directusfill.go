@@ -83,7 +83,7 @@ func (p *directus) fill(ctx context.Context, d *db.DB) error {
 		}
 	}
 	for table, names := range map[string][]string{"project": p.data.projects, "status": statuses, "member": p.data.members} {
-		err := insert(ctx, d, table, []string{"id", "name"}, len(names), func(i int) []any { return []any{1 + i, names[i]} })
+		err := rig.Insert(ctx, d, table, []string{"id", "name"}, len(names), func(i int) []any { return []any{1 + i, names[i]} })
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (p *directus) fill(ctx context.Context, d *db.DB) error {
 		}
 	}
 	columns := []string{"id", "name", "description", "estimate", "position", "project", "status"}
-	err := insert(ctx, d, "story", columns, len(p.data.stories), func(i int) []any {
+	err := rig.Insert(ctx, d, "story", columns, len(p.data.stories), func(i int) []any {
 		s := p.data.stories[i]
 		var estimate any
 		if s.estimate > 0 {
@@ -107,19 +107,5 @@ func (p *directus) fill(ctx context.Context, d *db.DB) error {
 	if err != nil {
 		return err
 	}
-	return insert(ctx, d, "story_member", []string{"story_id", "member_id"}, len(owners), func(i int) []any { return owners[i] })
-}
-
-// insert writes n rows in transactions of limited size.
-func insert(ctx context.Context, d *db.DB, table string, columns []string, n int, row func(int) []any) error {
-	const most = 20_000
-	for from := 0; from < n; from += most {
-		err := d.Write(ctx, func(tx *db.Tx) error {
-			return db.InsertN(ctx, tx, table, columns, min(most, n-from), func(i int) []any { return row(from + i) })
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return rig.Insert(ctx, d, "story_member", []string{"story_id", "member_id"}, len(owners), func(i int) []any { return owners[i] })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alds-dev/alds/bench/rig"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/store/db"
 )
@@ -54,17 +55,17 @@ func fillCustom(ctx context.Context, d *db.DB, n int) error {
 			rows = append(rows, customRow(l.first+v, l.typ, fmt.Sprintf("Value %d", v), nil, v+1, "{}"))
 		}
 	}
-	if err := insertRows(ctx, d, "asset", customColumns, len(rows), func(i int) []any { return rows[i] }); err != nil {
+	if err := rig.Insert(ctx, d, "asset", customColumns, len(rows), func(i int) []any { return rows[i] }); err != nil {
 		return err
 	}
 	if err := d.Write(ctx, func(tx *db.Tx) error { return catalog.Raise(ctx, tx) }); err != nil {
 		return err
 	}
-	if err := insertRows(ctx, d, "asset", customColumns, n, customStory); err != nil {
+	if err := rig.Insert(ctx, d, "asset", customColumns, n, customStory); err != nil {
 		return err
 	}
 	links := strings.Fields("relation from_type from_id to_id since_moment until_moment")
-	err := insertRows(ctx, d, "asset_link", links, n, func(i int) []any {
+	err := rig.Insert(ctx, d, "asset_link", links, n, func(i int) []any {
 		return []any{customRelation, typeStory, firstItem + i, firstOrigin + i*7919%listValues, firstMoment + i, db.Forever}
 	})
 	if err != nil {

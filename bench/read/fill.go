@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alds-dev/alds/bench/rig"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -38,23 +39,9 @@ func (s *store) fill(ctx context.Context, l *layout, out io.Writer) error {
 	return nil
 }
 
-// insert is insertRows on the database of the run.
+// insert is rig.Insert on the database of the run.
 func (s *store) insert(ctx context.Context, table string, columns []string, n int, row func(int) []any) error {
-	return insertRows(ctx, s.DB, table, columns, n, row)
-}
-
-// insertRows writes n rows in transactions of limited size.
-func insertRows(ctx context.Context, d *db.DB, table string, columns []string, n int, row func(int) []any) error {
-	const most = 20_000
-	for from := 0; from < n; from += most {
-		err := d.Write(ctx, func(tx *db.Tx) error {
-			return db.InsertN(ctx, tx, table, columns, min(most, n-from), func(i int) []any { return row(from + i) })
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return rig.Insert(ctx, s.DB, table, columns, n, row)
 }
 
 // asset returns a row of the table asset: the values that every asset has, then the given

@@ -95,3 +95,17 @@ func (d *Database) Close() error {
 	}
 	return errors.Join(append(errs, d.Admin.Close())...)
 }
+
+// Insert writes n rows in transactions of limited size.
+func Insert(ctx context.Context, d *db.DB, table string, columns []string, n int, row func(int) []any) error {
+	const most = 20_000
+	for from := 0; from < n; from += most {
+		err := d.Write(ctx, func(tx *db.Tx) error {
+			return db.InsertN(ctx, tx, table, columns, min(most, n-from), func(i int) []any { return row(from + i) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
