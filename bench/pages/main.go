@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -89,18 +88,13 @@ func measure(b *browser, p page, times int, out io.Writer) error {
 		}
 		floors = append(floors, took)
 	}
-	a, c := median(pages), median(floors)
+	a, c := rig.Median(pages), rig.Median(floors)
 	if len(requests) == 0 {
 		fmt.Fprintf(out, "%-34s %7.1f ms %10s %8s %10d\n", p.name, ms(a), "none", "", first.bytes)
 		return nil
 	}
 	fmt.Fprintf(out, "%-34s %7.1f ms %7.1f ms %8.2f %10d\n", p.name, ms(a), ms(c), ms(a)/ms(c), first.bytes)
 	return nil
-}
-
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -117,9 +115,9 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.what, err)
 		}
-		line := fmt.Sprintf("| %s | %s | %d | %s |", name, p.what, size, ms(middle(took[0])))
+		line := fmt.Sprintf("| %s | %s | %d | %s |", name, p.what, size, ms(rig.Median(took[0])))
 		for _, times := range took[1:] {
-			line += fmt.Sprintf(" %s | %.2f |", ms(middle(times)), ratio(times, took[0]))
+			line += fmt.Sprintf(" %s | %.2f |", ms(rig.Median(times)), ratio(times, took[0]))
 		}
 		if len(took) == 2 {
 			line += " | |"
@@ -136,11 +134,7 @@ func ratio(a, b []time.Duration) float64 {
 	for i := range a {
 		all[i] = float64(a[i]) / float64(b[i])
 	}
-	return middle(all)
-}
-
-func middle[T cmp.Ordered](list []T) T {
-	return slices.Sorted(slices.Values(list))[len(list)/2]
+	return rig.Median(all)
 }
 
 // measure runs the query of each peer in turn. The answers must be equal. The peer that comes

@@ -154,12 +154,7 @@ func create(c *rig.Conn, token string, names []string) (time.Duration, error) {
 			return 0, fmt.Errorf("not all were created: %.200s", raw)
 		}
 	}
-	return median(times) / batch, nil
-}
-
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
+	return rig.Median(times) / batch, nil
 }
 
 // goes is the number of searches for a word.
@@ -318,6 +313,6 @@ func (x *index) measure(ctx context.Context, d *db.DB, names []string, service t
 	if err := errors.Join(err, d.QueryRow(ctx, x.size, "").Scan(&size)); err != nil {
 		return err
 	}
-	printRow(out, x.engine, x.name, median(times)/batch, service, size, a, b)
+	printRow(out, x.engine, x.name, rig.Median(times)/batch, service, size, a, b)
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,7 +90,7 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 			times[side] = append(times[side], took)
 		}
 	}
-	alds, floor, less := median(times[0]), median(times[1]), median(times[2])
+	alds, floor, less := rig.Median(times[0]), rig.Median(times[1]), rig.Median(times[2])
 	fmt.Fprintf(out, "| %s | %d | %s | %s | %.2f | %.0f | %.0f |", w.name, goes, ms(alds), ms(floor), ratio(alds, floor),
 		rate(w.assets, alds), rate(w.assets, floor))
 	if less > 0 {
@@ -123,14 +122,6 @@ func (s *sides) byHand(ctx context.Context, floor func(context.Context, *hand, a
 	}
 }
 
-func median[T ~int64 | ~float64](all []T) T {
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
@@ -149,7 +140,7 @@ func crowds(ctx context.Context, o options, s *sides, w work, writers int, out i
 			}
 		}
 	}
-	one, many, floorOne, floorMany := median(rates[0][0]), median(rates[0][1]), median(rates[1][0]), median(rates[1][1])
+	one, many, floorOne, floorMany := rig.Median(rates[0][0]), rig.Median(rates[0][1]), rig.Median(rates[1][0]), rig.Median(rates[1][1])
 	fmt.Fprintf(out, "\n%s, writers of alds: one %.0f/s, %d %.0f/s, %.1f times as many; of the floor: one %.0f/s, %d %.0f/s, %.1f times; alds at %d is %.2f of the floor; load %s\n",
 		w.name, one, writers, many, many/one, floorOne, writers, floorMany, floorMany/floorOne, writers, many/floorMany, rig.Load())
 	return nil
