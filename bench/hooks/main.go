@@ -17,7 +17,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -78,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		}
 	}()
 	b := &bench{o: o, s: s, out: out}
-	b.say("%d processors, %s, load %s", runtime.NumCPU(), runtime.Version(), load())
+	b.say("%d processors, %s, load %s", runtime.NumCPU(), runtime.Version(), rig.Load())
 	if o.soak > 0 {
 		return b.soak(ctx)
 	}
@@ -103,13 +102,4 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		}
 	}
 	return nil
-}
-
-// load returns the load averages of the machine.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.Join(strings.Fields(string(text))[:3], " ")
 }

@@ -65,12 +65,12 @@ func (b *bench) catchUp(ctx context.Context, began time.Time, first *arrival, to
 			return err
 		}
 	case <-time.After(b.o.patience):
-		b.say("restart: the delivery that was due did not come within %s; load %s", b.o.patience, load())
+		b.say("restart: the delivery that was due did not come within %s; load %s", b.o.patience, rig.Load())
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if !first.at.IsZero() {
-		b.say("restart: the delivery that was due came %.0f ms after the start, while %d writes waited; load %s", ms(first.at.Sub(began)), left, load())
+		b.say("restart: the delivery that was due came %.0f ms after the start, while %d writes waited; load %s", ms(first.at.Sub(began)), left, rig.Load())
 	}
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
@@ -134,7 +134,7 @@ func (b *bench) pile(ctx context.Context) error {
 		}
 	}
 	n, err := b.waiting(ctx)
-	b.say("restart: %d changes in %d writes wait; load %s", b.o.backlog, n, load())
+	b.say("restart: %d changes in %d writes wait; load %s", b.o.backlog, n, rig.Load())
 	return err
 }
 

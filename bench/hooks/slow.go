@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // takes are the times that the receivers of the step slow take for an answer. The first
@@ -44,7 +46,7 @@ func (b *bench) slow(ctx context.Context) error {
 			break
 		}
 	}
-	b.say("slow: %d changes in %s, one to a request, to %d receivers; load %s", len(answered), loaded.Round(time.Second), len(all), load())
+	b.say("slow: %d changes in %s, one to a request, to %d receivers; load %s", len(answered), loaded.Round(time.Second), len(all), rig.Load())
 	for i, r := range all {
 		b.say("  %-5s %s", takes[i], r.told(answered, began))
 	}

@@ -44,7 +44,7 @@ func (b *bench) soak(ctx context.Context) error {
 	defer w.close()
 	every := min(15*time.Second, b.o.soak/24)
 	b.say("soak: %d changes/s for %s to two healthy receivers, one that answers 500 for %s of every %s, and one that always does and is enabled again with each sample; a sample every %s; load %s",
-		b.o.rate, b.o.soak, flapping/2, flapping, every, load())
+		b.o.rate, b.o.soak, flapping/2, flapping, every, rig.Load())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()
@@ -79,7 +79,7 @@ func (b *bench) soaked(w *watch, healthy []*receiver) error {
 		}
 		b.say("a healthy receiver got %d events of %d changes", r.events.Load(), changes)
 	}
-	b.say("%d requests were answered 503; load %s", w.refused.Load(), load())
+	b.say("%d requests were answered 503; load %s", w.refused.Load(), rig.Load())
 	return w.judge()
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // steadily creates stories at the rate of -rate. For every receiver and story it returns the
@@ -58,7 +60,7 @@ func (b *bench) latency(ctx context.Context) error {
 		return err
 	}
 	b.say("latency: %d changes/s for %s, answer to receipt: p50 %.1f ms, p99 %.1f ms, most %.1f ms; %.2f ms CPU per change, the request included; load %s",
-		b.o.rate, b.o.steady, ms(at(all, .5)), ms(at(all, .99)), ms(at(all, 1)), ms((b.s.CPU()-used)/time.Duration(len(all))), load())
+		b.o.rate, b.o.steady, ms(at(all, .5)), ms(at(all, .99)), ms(at(all, 1)), ms((b.s.CPU()-used)/time.Duration(len(all))), rig.Load())
 	return nil
 }
 
@@ -78,7 +80,7 @@ func (b *bench) isolation(ctx context.Context) error {
 	}
 	b.say("isolation: 18 receivers at %d changes/s: alone p50 %.1f ms, p99 %.1f ms; beside one that hangs and one that answers 500 p50 %.1f ms, p99 %.1f ms: p99 ratio %.2f; load %s",
 		b.o.rate, ms(at(alone, .5)), ms(at(alone, .99)), ms(at(bad, .5)), ms(at(bad, .99)),
-		at(bad, .99).Seconds()/at(alone, .99).Seconds(), load())
+		at(bad, .99).Seconds()/at(alone, .99).Seconds(), rig.Load())
 	return nil
 }
 

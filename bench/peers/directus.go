@@ -89,7 +89,7 @@ func (p *directus) prepare(ctx context.Context, installed string) (err error) {
 	if _, err = p.admin.Exec(ctx, "CREATE DATABASE "+p.database+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
 		return err
 	}
-	if p.process.addr, err = freeAddr(); err != nil {
+	if p.process.addr, err = rig.FreeAddr(); err != nil {
 		return err
 	}
 	server, err := url.Parse(p.url)

@@ -45,7 +45,7 @@ func startPocketBase(ctx context.Context, source string, durable bool, d *data) 
 	if err = p.build(ctx, source); err != nil {
 		return p, err
 	}
-	if p.process.addr, err = freeAddr(); err != nil {
+	if p.process.addr, err = rig.FreeAddr(); err != nil {
 		return p, err
 	}
 	p.dir, p.ready = p.scratch, "/api/health"

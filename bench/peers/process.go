@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -85,14 +84,6 @@ func (p *process) stop() error {
 	defer timer.Stop()
 	_ = cmd.Wait() // an interrupted process returns an error
 	return nil
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // httpRequest returns a request of any method with a bearer token.
