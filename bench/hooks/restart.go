@@ -85,7 +85,7 @@ func (b *bench) catchUp(ctx context.Context, began time.Time, first *arrival, to
 			return err
 		}
 		b.say("%5.0fs %7d writes wait, %7d events came, the worker says %s, worker %d MiB", time.Since(began).Seconds(), n, to.events.Load(),
-			b.gauges(ctx, "worker"), b.s.Memory("worker", "VmRSS")>>20)
+			b.gauges(), b.s.Memory("worker")>>20)
 		if time.Since(began) > b.o.patience {
 			return errors.New("the backlog takes too long")
 		}
@@ -176,9 +176,9 @@ func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// gauges returns the backlog metrics of a process as text.
-func (b *bench) gauges(_ context.Context, process string) string {
-	all, err := (&watch{b: b}).metrics(process)
+// gauges returns the backlog metrics of the worker as text.
+func (b *bench) gauges() string {
+	all, err := (&watch{b: b}).metrics("worker")
 	if err != nil {
 		return err.Error()
 	}

@@ -33,7 +33,6 @@ type watch struct {
 
 // sample has the measures at one time.
 type sample struct {
-	at      time.Duration
 	changes float64
 	values  map[string]float64
 }
@@ -73,7 +72,7 @@ var processMetrics = []struct {
 
 // sample reads all measures once and prints a summary.
 func (w *watch) sample(ctx context.Context, at time.Duration) error {
-	s := sample{at: at, changes: float64(w.changes.Load()), values: map[string]float64{}}
+	s := sample{changes: float64(w.changes.Load()), values: map[string]float64{}}
 	put := func(name string, value float64) {
 		if len(w.samples) == 0 {
 			w.names = append(w.names, name)

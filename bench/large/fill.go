@@ -25,9 +25,8 @@ const (
 
 // project is the part of a project that the works need.
 type project struct {
-	token, program, epic string
-	stories, tasks       []string // some of them
-	defect               string
+	token, program string
+	stories        []string // some of them
 }
 
 // world is an installation and its contents.
@@ -47,7 +46,6 @@ type world struct {
 	projects []project
 	assets   int
 	middle   time.Time // time at which half of the first size was filled
-	filling  time.Duration
 }
 
 // begin creates the members and teams, which all projects share.
@@ -96,7 +94,6 @@ func (w *world) fill(ctx context.Context, assets int, out io.Writer) error {
 		}
 	}
 	took := time.Since(began)
-	w.filling += took
 	fmt.Fprintf(out, "\n%d assets in %d projects: %d of them in %s, %.0f a second by %d clients; load %s\n",
 		w.assets, len(w.projects), w.assets-had, took.Round(time.Second), float64(w.assets-had)/took.Seconds(), clients, rig.Load())
 	return ctx.Err()
@@ -119,7 +116,7 @@ func (w *world) project() error {
 	if err != nil {
 		return err
 	}
-	p.epic, made = epicsOf[0], made+len(epicsOf)
+	made += len(epicsOf)
 	for done := 0; done < ofProject; done += atOnce {
 		oids, err := w.Bulk(list(min(atOnce, ofProject-done), func(int) any { return w.item(r, p.token, epicsOf) }))
 		if err != nil {
@@ -188,19 +185,13 @@ func list(n int, of func(i int) any) []any {
 	return all
 }
 
-// keep stores the Oids of some of the created assets.
+// keep stores the Oids of some of the created stories.
 func (p *project) keep(oids []string) {
 	for i, o := range oids {
 		typ, id, _ := strings.Cut(o, ":")
 		id, _, _ = strings.Cut(id, ":") // drop the moment
-		o = typ + ":" + id
-		switch {
-		case typ == "Story" && len(p.stories) < 20 && i%40 < 5:
-			p.stories = append(p.stories, o)
-		case typ == "Task" && len(p.tasks) < 10 && i%40 < 5:
-			p.tasks = append(p.tasks, o)
-		case typ == "Defect":
-			p.defect = o
+		if typ == "Story" && len(p.stories) < 20 && i%40 < 5 {
+			p.stories = append(p.stories, typ+":"+id)
 		}
 	}
 }

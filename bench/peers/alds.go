@@ -241,15 +241,6 @@ func (a *alds) read(q question, body []byte) (answer, error) {
 	return got, nil
 }
 
-// bulk returns a bulk request that has the settings before the creates.
-func (a *alds) bulk(stories []story, settings ...object) []byte {
-	commands := settings
-	for _, s := range stories {
-		commands = append(commands, a.story(s))
-	}
-	return rig.Post("/alds/api/asset", a.token, encode(commands))
-}
-
 // encode returns the JSON of a value. It panics if the value cannot be encoded.
 func encode(v any) string {
 	text, err := json.Marshal(v)
@@ -259,7 +250,13 @@ func encode(v any) string {
 	return string(text)
 }
 
-func (a *alds) create(stories []story) []byte { return a.bulk(stories) }
+func (a *alds) create(stories []story) []byte {
+	var commands []object
+	for _, s := range stories {
+		commands = append(commands, a.story(s))
+	}
+	return rig.Post("/alds/api/asset", a.token, encode(commands))
+}
 
 // done is the answer to a bulk request.
 type done struct {

@@ -129,16 +129,15 @@ func (s *Site) prepare(ctx context.Context, o SiteOptions) (err error) {
 	return nil
 }
 
-// Start starts a command under a name. settings are additional settings in the form
-// NAME=value.
-func (s *Site) Start(name, command string, settings ...string) error {
+// Start starts a command under a name.
+func (s *Site) Start(name, command string) error {
 	addr, err := FreeAddr()
 	if err != nil {
 		return err
 	}
 	s.watched[name] = addr
 	cmd := exec.Command(filepath.Join(s.dir, command))
-	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr}, settings)
+	cmd.Env = slices.Concat(s.env, []string{"ALDS_ADMIN_ADDR=" + addr})
 	cmd.Stderr = s.stderr
 	s.running[name] = cmd
 	return cmd.Start()
@@ -220,14 +219,13 @@ func cpu(pid int) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// Memory returns a value of /proc/PID/status for a process, such as VmRSS or VmHWM, in bytes.
-// It returns 0 if the value is not known.
-func (s *Site) Memory(name, line string) int64 {
+// Memory returns the resident memory of a process in bytes, or 0 if it is not known.
+func (s *Site) Memory(name string) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(s.running[name].Process.Pid) + "/status")
 	if err != nil {
 		return 0
 	}
-	_, after, _ := strings.Cut(string(text), line+":")
+	_, after, _ := strings.Cut(string(text), "VmRSS:")
 	value, _, _ := strings.Cut(strings.TrimSpace(after), " ")
 	kib, _ := strconv.ParseInt(value, 10, 64)
 	return kib << 10
