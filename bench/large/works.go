@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/bench/rig"
-	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // work is one request, each time for another project.
@@ -171,12 +169,8 @@ func (w *world) readers(ctx context.Context) (admin, reader string, err error) {
 	if _, err := w.Bulk([]any{map[string]any{"from": w.members[0], "update": map[string]any{"Scopes": map[string]any{"add": scopes}}}}); err != nil {
 		return "", "", err
 	}
-	logins, err := auth.New(w.db, meta.Default(), auth.Options{})
-	if err != nil {
-		return "", "", err
-	}
-	if admin, err = logins.CreateToken(ctx, "admin", auth.TokenOptions{Name: "bench"}); err == nil {
-		reader, err = logins.CreateToken(ctx, "m0", auth.TokenOptions{Name: "bench"})
+	if admin, err = rig.Token(ctx, w.db, "admin"); err == nil {
+		reader, err = rig.Token(ctx, w.db, "m0")
 	}
 	return admin, reader, err
 }

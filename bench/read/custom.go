@@ -92,7 +92,7 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 	if err := fillCustom(ctx, d.DB, o.assets); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	token, err := d.Token(ctx, "admin")
+	token, err := rig.Token(ctx, d.DB, "admin")
 	if err != nil {
 		return err
 	}

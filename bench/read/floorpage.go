@@ -42,7 +42,7 @@ func floorStories(ctx context.Context, q db.Querier, w []byte, where, order stri
 	if err != nil {
 		return nil, err
 	}
-	owners, err := readOwners(ctx, q, list, ` AND l.until_moment = 9223372036854775807`)
+	owners, err := readOwners(ctx, q, list)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +91,9 @@ type ownerNames struct {
 	names [][]byte
 }
 
-func readOwners(ctx context.Context, q db.Querier, list []storyRow, when string, args ...any) (ownerNames, error) {
+func readOwners(ctx context.Context, q db.Querier, list []storyRow) (ownerNames, error) {
 	return readNames(ctx, q, list, `SELECT l.from_id, m.name FROM asset_link l JOIN asset m ON m.id = l.to_id
-		WHERE l.relation = 1 AND l.from_type = 4`+when, args...)
+		WHERE l.relation = 1 AND l.from_type = 4 AND l.until_moment = 9223372036854775807`)
 }
 
 func readOwnersAt(ctx context.Context, q db.Querier, list []storyRow, moment int64) (ownerNames, error) {

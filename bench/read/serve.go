@@ -18,11 +18,11 @@ type sides struct {
 
 // serve starts the service and the floor.
 func serve(ctx context.Context, d *store, rows []work) (*sides, error) {
-	token, err := d.Token(ctx, "admin")
+	token, err := rig.Token(ctx, d.DB, "admin")
 	if err != nil {
 		return nil, err
 	}
-	reader, err := d.Token(ctx, readerName)
+	reader, err := rig.Token(ctx, d.DB, readerName)
 	if err != nil {
 		return nil, err
 	}

@@ -72,8 +72,8 @@ func (d *Database) getenv(addr string) func(string) string {
 }
 
 // Token creates an access token for a member.
-func (d *Database) Token(ctx context.Context, username string) (string, error) {
-	logins, err := auth.New(d.DB, meta.Default(), auth.Options{})
+func Token(ctx context.Context, d *db.DB, username string) (string, error) {
+	logins, err := auth.New(d, meta.Default(), auth.Options{})
 	if err != nil {
 		return "", err
 	}

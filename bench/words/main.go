@@ -89,7 +89,7 @@ func measure(ctx context.Context, o options, engine string, out io.Writer) error
 		return err
 	}
 	defer s.Stop()
-	token, err := d.Token(ctx, "admin")
+	token, err := rig.Token(ctx, d.DB, "admin")
 	if err != nil {
 		return err
 	}

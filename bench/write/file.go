@@ -33,7 +33,7 @@ func measureFile(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	defer service.Stop()
-	token, err := d.Token(ctx, "admin")
+	token, err := rig.Token(ctx, d.DB, "admin")
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type sides struct {
 }
 
 func newSides(ctx context.Context, d *rig.Database, addr string) (*sides, error) {
-	token, err := d.Token(ctx, "admin")
+	token, err := rig.Token(ctx, d.DB, "admin")
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func newSides(ctx context.Context, d *rig.Database, addr string) (*sides, error)
 		return fmt.Sprintf(`{"AssetType":"Member","Name":"Member %d","Nickname":"m%d","DefaultRole":"Role:4","Username":"m%d","Scopes":["Scope:0"]}`, i, i, i)
 	}))
 	if err == nil {
-		s.asMember, err = d.Token(ctx, "m1")
+		s.asMember, err = rig.Token(ctx, d.DB, "m1")
 	}
 	return s, err
 }
