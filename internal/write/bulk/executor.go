@@ -312,7 +312,7 @@ func (p *executor) query(ctx context.Context, s *step) error {
 }
 
 // subqueryValues returns the Oids that a query in the place of a value finds. If one is true, it
-// returns only the first Oid, and errForm if there is no Oid.
+// returns only the first Oid, and asset.ErrForm if there is no Oid.
 // Errors: also asset.TooManyAssets, asset.TooManyEdges.
 func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
@@ -327,7 +327,7 @@ func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([
 		return nil, err
 	}
 	if one && len(found) == 0 {
-		return nil, errForm
+		return nil, asset.ErrForm
 	}
 	if len(found) > p.MaxAssets {
 		return nil, asset.TooManyAssets(p.MaxAssets)

@@ -104,7 +104,6 @@ func (p *projection) create(c *command, n *doc.Node, alias string, context asset
 
 func (p *projection) typeOf(s *step) {
 	n, _ := s.node.Get("AssetType")
-	s.name = n.Text
 	t, ok := p.assets.Model().Type(n.Text)
 	switch {
 	case n.Kind != doc.String || !ok:

@@ -47,7 +47,6 @@ type step struct {
 	asWritten bool      // a create with nested creates and an alias in the payload: a preview shows it as written
 
 	typ     *meta.Type // of the asset; nil while unknown
-	name    string     // create: the AssetType as written
 	fields  []field    // create, update: attributes in their order
 	context asset.Ref  // create: the context; zero if there is none
 	handle  *asset.Handle

@@ -16,7 +16,8 @@ import (
 type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
 
 // change converts a field to a change. multi: the attribute has several values. ask answers
-// subqueries.
+// subqueries. Change.Bad is asset.ErrForm for a value of an unknown form, and for a subquery that
+// must find an asset and finds none. Then only the command fails.
 func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	ch := asset.Change{Name: f.name, At: f.node.At}
 	n := f.node
@@ -37,18 +38,14 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	default:
 		err = changeMap(&ch, n, multi, ask)
 	}
-	if errors.Is(err, errForm) {
+	if errors.Is(err, asset.ErrForm) {
 		ch.Bad, err = asset.ErrForm, nil
 	}
 	return ch, err
 }
 
-// errForm is the error for a value of an unknown form, and for a subquery that must find an
-// asset and finds none. change stores it in Change.Bad, so that only the command fails.
-var errForm = asset.ErrForm
-
 // changeMap reads a change that is an object: {add, remove}, {Before}, {After} or
-// {find, replace}. Errors: errForm for another object.
+// {find, replace}. Errors: asset.ErrForm for another object.
 func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 	if add, remove, ok := addRemove(n, multi); ok {
 		var err error
@@ -64,7 +61,7 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 	}
 	find, replace, ok := findReplace(n)
 	if !ok {
-		return errForm
+		return asset.ErrForm
 	}
 	v := asset.ValueOf(find)
 	ch.Find, ch.Replace = &v, asset.ValueOf(replace)
@@ -72,7 +69,7 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 }
 
 // values returns the values of a list. A subquery adds the Oids that it finds.
-// Errors: errForm for an item of another form; those of ask.
+// Errors: asset.ErrForm for an item of another form; those of ask.
 func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	all := make([]asset.Value, 0, len(list))
 	for i := range list {
@@ -87,7 +84,7 @@ func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 			}
 			all = append(all, found...)
 		default:
-			return nil, errForm
+			return nil, asset.ErrForm
 		}
 	}
 	return all, nil
