@@ -24,24 +24,23 @@ type kind struct {
 
 	equalFolded bool // texts are equal when their folded forms are
 	summable    bool // @Sum, @Min and @Max apply
-	ordered     bool // <, <=, > and >= apply
 }
 
 // kinds is the table of kinds. Packages with access to the model print relations and types.
 var kinds = map[meta.Kind]*kind{
 	meta.Boolean: {form: Bool, parse: parseBool, row: appendBool, data: appendBool, xml: appendBool},
-	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
-	meta.Rank:    {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
-	meta.LongInt: {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true, ordered: true},
-	meta.Opaque:  {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, ordered: true},
-	meta.State:   {form: Int, parse: parseState, row: appendState, data: appendNumber, xml: appendNumber, ordered: true},
-	meta.Date:    {form: Int, parse: parseDate, row: appendDate, data: appendDate, xml: appendPlainDate, ordered: true},
+	meta.Numeric: {form: Float, parse: parseFloat, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true},
+	meta.Rank:    {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true},
+	meta.LongInt: {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber, summable: true},
+	meta.Opaque:  {form: Int, parse: parseInt, row: appendQuotedNumber, data: appendNumber, xml: appendNumber},
+	meta.State:   {form: Int, parse: parseState, row: appendState, data: appendNumber, xml: appendNumber},
+	meta.Date:    {form: Int, parse: parseDate, row: appendDate, data: appendDate, xml: appendPlainDate},
 
-	meta.Text:         {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
-	meta.LongText:     {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
-	meta.LocalizerTag: {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
-	meta.GUID:         {form: Text, parse: parseGUID, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
-	meta.Duration:     {form: Text, parse: parseDuration, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true, ordered: true},
+	meta.Text:         {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true},
+	meta.LongText:     {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true},
+	meta.LocalizerTag: {form: Text, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true},
+	meta.GUID:         {form: Text, parse: parseGUID, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true},
+	meta.Duration:     {form: Text, parse: parseDuration, row: appendText, data: appendText, xml: appendXMLText, equalFolded: true},
 	meta.Blob:         {form: Text, parse: parseBlob, row: appendText, data: appendText, xml: appendXMLText},
 	meta.Password:     {form: Text, row: appendText, data: appendText, xml: appendXMLText},
 
@@ -61,6 +60,3 @@ func IsText(k meta.Kind) bool { return kinds[k].equalFolded }
 
 // IsFreeText reports whether a kind accepts any text, also the empty one.
 func IsFreeText(k meta.Kind) bool { return IsText(k) && kinds[k].parse == nil }
-
-// IsOrdered reports whether one value of a kind can be less than another.
-func IsOrdered(k meta.Kind) bool { return kinds[k].ordered }

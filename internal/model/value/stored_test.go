@@ -81,10 +81,6 @@ func TestEveryKind(t *testing.T) {
 		"numbers":    {IsNumber, []meta.Kind{meta.Numeric, meta.Rank, meta.LongInt}},
 		"texts":      {IsText, []meta.Kind{meta.Text, meta.LongText, meta.LocalizerTag, meta.GUID, meta.Duration}},
 		"free texts": {IsFreeText, []meta.Kind{meta.Text, meta.LongText, meta.LocalizerTag}},
-		"ordered": {IsOrdered, []meta.Kind{
-			meta.Numeric, meta.Rank, meta.LongInt, meta.Text, meta.LongText, meta.LocalizerTag,
-			meta.GUID, meta.Duration, meta.Date, meta.State, meta.Opaque,
-		}},
 	} {
 		n := 0
 		for k := range kinds {
