@@ -94,7 +94,7 @@ func TestLifecycleOfBrokenFiles(t *testing.T) {
 		{"  T: {code: 1, ops: [Delete], attributes: {Of: {to: T, link: 1}}, partOf: {relation: Of, ops: [Explode]}}\n", "T: T has no operation Explode"},
 		{"  T: {code: 1, ops: [Delete], partOf: {relation: Of, ops: [Delete]}}\n", "T: no attribute Of"},
 	} {
-		_, err := Load([]byte(head + c.types))
+		err := loadText(head + c.types)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.types, err, c.want)
 		}

@@ -29,21 +29,10 @@ func Default() *Model {
 	return m
 }
 
-// Load reads a model in the form of model.yaml.
-//
-// Errors: everything that is wrong, joined, each with its line. They are defects of the file,
-// so they have no fault kinds.
-func Load(data []byte) (*Model, error) {
-	s, err := parse(data)
-	if err != nil {
-		return nil, err
-	}
-	return s.load(Custom{}, &loader{})
-}
-
 // load makes a model of the files and of c. It uses a new loader, which then has the entries
 // that were left out. The files do not change.
-// Errors: as Load.
+// Errors: everything that is wrong, joined, each with its line. They are defects of the file,
+// so they have no fault kinds.
 func (s *source) load(c Custom, l *loader) (*Model, error) {
 	*l = loader{
 		m:      &Model{source: s, types: map[string]*Type{}, codes: map[int]*Type{}, links: map[int]*Attr{}},
@@ -75,7 +64,7 @@ func (l *loader) rights(s *source) {
 	}
 }
 
-// loader carries the results of the steps of Load. A step runs only if no earlier step has
+// loader carries the results of the steps of load. A step runs only if no earlier step has
 // failed.
 type loader struct {
 	m      *Model

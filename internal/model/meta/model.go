@@ -7,7 +7,7 @@ type Model struct {
 	Types     []*Type    // in the order of the file; parents come before their children
 	Columns   []Column   // the typed columns that attributes share; Place.Slot indexes it
 	Instances []Instance // well-known assets, in the order of the file
-	Rights    *Rights    // who may do what; nil in a model read by Load
+	Rights    *Rights    // who may do what; nil in the models of tests that have no rights
 
 	source *source // the files it was made of
 
