@@ -42,13 +42,6 @@ func FromDoc(n *doc.Node, also ...string) (Request, error) {
 	return d.request(n, "root", 0)
 }
 
-// WithFromDoc reads the variables of a query: a list unchanged, a string split at commas.
-func WithFromDoc(n *doc.Node) (map[string][]string, error) {
-	var r Request
-	err := decodeWith(&r, n)
-	return r.With, err
-}
-
 type decoder struct {
 	also []string
 }
