@@ -146,7 +146,6 @@ func TestWhatIsStillNeededStays(t *testing.T) {
 		name, comment string
 		then          []string
 		left          string
-		audits        int
 		after         []string
 		leftAfter     string
 	}{
