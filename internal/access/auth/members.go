@@ -12,11 +12,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Limits of Actor.Members. If an actor sees MaxMembers or more members, or reads more than
+// Limits of Actor.Members. If an actor sees maxMembers or more members, or reads more than
 // maxMemberScopes projects, each query reads the members from the database instead. MariaDB
 // turns a list of a thousand values into a join.
 const (
-	MaxMembers      = 1000
+	maxMembers      = 1000
 	maxMemberScopes = 4 * db.MaxIn
 )
 
@@ -98,7 +98,7 @@ func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]
 	noRead, roleArgs := db.InArgs(RolesWithoutRead(s.roles.role))
 	found := map[int64]bool{}
 	for in, args := range db.InChunks(scopes) {
-		args = slices.Concat([]any{at, at}, roleArgs, []any{at, at}, args, []any{MaxMembers})
+		args = slices.Concat([]any{at, at}, roleArgs, []any{at, at}, args, []any{maxMembers})
 		err := db.Each(ctx, s.db, `SELECT DISTINCT m.member_id FROM scope_member m
  WHERE m.since_moment <= ? AND m.until_moment > ? AND m.role_id NOT IN `+noRead+`
    AND m.scope_id IN (SELECT c.ancestor_id FROM scope_closure c
@@ -112,7 +112,7 @@ func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]
 		if err != nil {
 			return nil, fmt.Errorf("read the visible members of %d projects: %w", len(scopes), err)
 		}
-		if len(found) >= MaxMembers {
+		if len(found) >= maxMembers {
 			return nil, nil
 		}
 	}

@@ -37,9 +37,9 @@ func (s *Service) MakeToken(ctx context.Context, l Login, body []byte, yaml bool
 	}
 	now := s.now()
 	switch {
-	case o.session && !l.ByPassword():
+	case o.session && !l.byPassword():
 		return TokenView{}, fault.Deniedf("A session needs the password")
-	case !l.ByPassword() && !l.session:
+	case !l.byPassword() && !l.session:
 		return TokenView{}, fault.Deniedf("An access token cannot make another")
 	case o.session:
 		o.Expires = now.Add(sessionLasts)
@@ -107,7 +107,7 @@ func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, l Login, session bool
 func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 	var c credentialRow
 	err = tx.Gorm().Clauses(forUpdate).Take(&c, l.Member).Error
-	if fault.KindOf(err) == fault.NotFound || err == nil && l.ByPassword() && c.Version != l.version {
+	if fault.KindOf(err) == fault.NotFound || err == nil && l.byPassword() && c.Version != l.version {
 		return nil, errPasswordOver()
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func lockLogin(tx *db.Tx, l Login, now time.Time) (rows []tokenRow, err error) {
 			return rows, nil
 		}
 	}
-	if !l.ByPassword() {
+	if !l.byPassword() {
 		return nil, errTokenOver()
 	}
 	return rows, nil

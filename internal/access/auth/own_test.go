@@ -96,7 +96,7 @@ func TestMembersMakeTokens(t *testing.T) {
 			t.Errorf("a session: %+v", session)
 		}
 		in := w.bearer(session.Token)
-		if in.Member != 1001 || in.TokenID() != session.ID || !in.IsSession() || in.ByPassword() || !w.basic("cara").ByPassword() {
+		if in.Member != 1001 || in.tokenID != session.ID || !in.session || in.byPassword() || !w.basic("cara").byPassword() {
 			t.Errorf("signed in as %+v", in)
 		}
 		w.clock.pass(time.Second)
@@ -106,7 +106,7 @@ func TestMembersMakeTokens(t *testing.T) {
 		}
 		w.wantBearer("a token made by a session", loader.Token, 1001)
 		app := w.bearer(loader.Token)
-		if app.IsSession() || app.TokenID() != loader.ID {
+		if app.session || app.tokenID != loader.ID {
 			t.Errorf("signed in as %+v", app)
 		}
 		make := func(l Login, body string) error {

@@ -26,18 +26,12 @@ type Login struct {
 	username string    // folded; empty: the login is not by password
 	version  int64     // of the credential, if the login is by password
 	token    string    // hash of the access token; empty: the login is not by token
-	tokenID  string    // id of the access token
+	tokenID  string    // id of the access token; empty: the login is not by token
 	session  bool      // the access token is a session
 }
 
-// TokenID returns the id of the access token of the login. It is empty for a password.
-func (l Login) TokenID() string { return l.tokenID }
-
-// IsSession reports whether the login is by a session.
-func (l Login) IsSession() bool { return l.session }
-
-// ByPassword reports whether the login is by a password.
-func (l Login) ByPassword() bool { return l.username != "" }
+// byPassword reports whether the login is by a password.
+func (l Login) byPassword() bool { return l.username != "" }
 
 // watch has the data for the checks of one running request.
 type watch struct {
