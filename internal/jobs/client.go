@@ -41,7 +41,7 @@ func (c *Client) Attach(w *Worker) { c.local.Store(w) }
 // Committed is called after each commit, with the audit and the id of the write.
 func (c *Client) Committed(auditID int64, write string) {
 	if w := c.local.Load(); w != nil {
-		w.WakeFanOut()
+		signal(w.fanOut)
 		return
 	}
 	c.lastAudit.Store(auditID)
@@ -60,7 +60,7 @@ func signal(to chan struct{}) {
 // Accepted is called after a request was accepted for asynchronous execution.
 func (c *Client) Accepted(id string) {
 	if w := c.local.Load(); w != nil {
-		w.WakeExecute()
+		signal(w.execute)
 		return
 	}
 	c.add(executeTask(id))

@@ -60,12 +60,6 @@ func NewWorker(q *Queue, changes Changes, accepted Requests) *Worker {
 	}
 }
 
-// WakeFanOut signals that this process has committed a change. It never blocks.
-func (w *Worker) WakeFanOut() { signal(w.fanOut) }
-
-// WakeExecute signals that this process has accepted a request. It never blocks.
-func (w *Worker) WakeExecute() { signal(w.execute) }
-
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) error {
 	changes := w.q.server(ctx, queueChanges, changesTasks)
@@ -146,7 +140,7 @@ func (w *Worker) untilSweep() <-chan time.Time {
 // the database.
 func (w *Worker) runSweeps(ctx context.Context) {
 	for {
-		w.WakeExecute()
+		signal(w.execute)
 		_ = w.run(ctx, workSweep, w.changes.Sweep)
 		select {
 		case <-ctx.Done():
