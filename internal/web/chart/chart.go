@@ -24,12 +24,12 @@ type Series struct {
 	Values []float64
 }
 
-// Largest limits the values that are drawn; a larger value is drawn as Largest. Sums and
-// scales of values up to Largest do not overflow.
-const Largest = 1e300
+// largest limits the values that are drawn; a larger value is drawn as largest. Sums and
+// scales of values up to largest do not overflow.
+const largest = 1e300
 
-// Bounded limits a value to the range from -Largest to Largest. NaN stays NaN.
-func Bounded(v float64) float64 { return min(max(v, -Largest), Largest) }
+// Bounded limits a value to the range from -largest to largest. NaN stays NaN.
+func Bounded(v float64) float64 { return min(max(v, -largest), largest) }
 
 // layout has the size of a drawing and the margins for its axes, in units of the SVG.
 type layout struct {
@@ -83,7 +83,7 @@ func (s scale) y(value float64) float64 {
 // draw draws a chart in each layout, with a vertical axis up to most. The function series
 // draws the content and returns the vertical position at which each series ends.
 func draw(c Chart, most float64, series func(b *strings.Builder, s scale) (ends []float64)) template.HTML {
-	step := Step(most, maxTicks)
+	step := axisStep(most, maxTicks)
 	var b strings.Builder
 	for _, l := range layouts {
 		s := scale{layout: l, places: len(c.Labels), most: ceil(most, step)}
@@ -129,7 +129,7 @@ func Lines(c Chart) template.HTML {
 
 // Stack draws each series as a band on top of the previous one.
 func Stack(c Chart) template.HTML {
-	upper := Upper(c.Series, len(c.Labels))
+	upper := upperEdges(c.Series, len(c.Labels))
 	most := 0.0
 	if len(upper) > 0 {
 		for _, v := range upper[len(upper)-1] {
@@ -150,8 +150,8 @@ func Stack(c Chart) template.HTML {
 	})
 }
 
-// Upper returns the upper edge of each band of a stack.
-func Upper(series []Series, places int) [][]float64 {
+// upperEdges returns the upper edge of each band of a stack.
+func upperEdges(series []Series, places int) [][]float64 {
 	edges := make([][]float64, len(series))
 	sum := make([]float64, places)
 	for i, band := range series {
@@ -165,10 +165,10 @@ func Upper(series []Series, places int) [][]float64 {
 	return edges
 }
 
-// Step returns the distance of the numbers on an axis from 0 to most, with at most ticks
+// axisStep returns the distance of the numbers on an axis from 0 to most, with at most ticks
 // numbers. It is 1, 2 or 5 times a power of ten.
-func Step(most float64, ticks int) float64 {
-	if most < 1/Largest || ticks < 1 {
+func axisStep(most float64, ticks int) float64 {
+	if most < 1/largest || ticks < 1 {
 		return 1
 	}
 	power := math.Pow(10, math.Floor(math.Log10(most/float64(ticks))))
@@ -216,7 +216,7 @@ const (
 // names writes the names of series. They are at the right, where the series end and without
 // overlap, or in rows below.
 func names(b *strings.Builder, series []Series, s scale, ends []float64) {
-	for i, y := range Apart(ends, lineHeight, s.top+lineHeight/2, s.height-s.bottom) {
+	for i, y := range apart(ends, lineHeight, s.top+lineHeight/2, s.height-s.bottom) {
 		x := s.width - s.right + 8
 		if s.inRow > 0 {
 			x = 8 + float64(i%s.inRow)*s.width/float64(s.inRow)
@@ -231,9 +231,9 @@ func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 	}
 }
 
-// Apart moves positions so that they have a minimum distance and keep their order. They stay
+// apart moves positions so that they have a minimum distance and keep their order. They stay
 // between least and most if there is room.
-func Apart(places []float64, distance, least, most float64) []float64 {
+func apart(places []float64, distance, least, most float64) []float64 {
 	moved := append([]float64(nil), places...)
 	order := make([]int, len(moved))
 	for i := range order {

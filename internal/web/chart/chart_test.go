@@ -13,14 +13,14 @@ func TestStep(t *testing.T) {
 		most float64
 		want float64
 	}{{0, 1}, {1, 0.2}, {6, 1}, {7, 2}, {12, 2}, {13, 5}, {30, 5}, {31, 10}, {34512, 10000}, {0.5, 0.1}, {5e-324, 1}} {
-		if got := Step(c.most, 6); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("Step(%v) is %v, want %v", c.most, got, c.want)
+		if got := axisStep(c.most, 6); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("axisStep(%v) is %v, want %v", c.most, got, c.want)
 		}
 	}
 }
 
 func TestUpper(t *testing.T) {
-	got := Upper([]Series{{Values: []float64{1, 2, 3}}, {Values: []float64{10, math.NaN()}}}, 3)
+	got := upperEdges([]Series{{Values: []float64{1, 2, 3}}, {Values: []float64{10, math.NaN()}}}, 3)
 	if want := [][]float64{{1, 2, 3}, {11, 2, 3}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -34,8 +34,8 @@ func TestApart(t *testing.T) {
 		{[]float64{98, 99}, []float64{90, 100}},
 		{[]float64{0, 1}, []float64{10, 20}},
 	} {
-		if got := Apart(c.places, 10, 10, 100); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("Apart(%v) is %v, want %v", c.places, got, c.want)
+		if got := apart(c.places, 10, 10, 100); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("apart(%v) is %v, want %v", c.places, got, c.want)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestDrawings(t *testing.T) {
 		}
 	}
 	huge := Chart{ID: "a", Labels: []string{"x", "y"}, Series: []Series{{Values: []float64{1e308, math.Inf(1)}}, {Values: []float64{1.7e308, -1e308}}}}
-	// Without Largest, the scale of this value would be infinite.
+	// Without largest, the scale of this value would be infinite.
 	finite := Chart{ID: "a", Labels: []string{"x"}, Series: []Series{{Values: []float64{1.7e308}}}}
 	for name, svg := range map[string]string{"lines": string(Lines(huge)), "stack": string(Stack(huge)), "a finite value": string(Lines(finite))} {
 		if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.HasSuffix(svg, "</svg>") {
