@@ -55,9 +55,9 @@ func TestManyResultsLeaveTheNewestReceipts(t *testing.T) {
 		f := newFixture(t, d)
 		n := f.idleSender()
 		sub := f.subscribe("http://127.0.0.1:1")
-		f.enqueue(n, sub, 3*MaxReceipts)
+		f.enqueue(n, sub, 3*maxReceipts)
 		claimed, r := f.claimed(n, sub)
-		for group := range slices.Chunk(claimed, 3*MaxReceipts/2) {
+		for group := range slices.Chunk(claimed, 3*maxReceipts/2) {
 			var done []*result
 			for _, d := range group {
 				done = append(done, &result{d: d, receiver: r, outcome: Delivered, status: 200})
@@ -65,10 +65,10 @@ func TestManyResultsLeaveTheNewestReceipts(t *testing.T) {
 			f.store(n, done...)
 		}
 		newest := claimed[len(claimed)-1].ID
-		if got := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 1"); got != 3*MaxReceipts {
+		if got := f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 1"); got != 3*maxReceipts {
 			t.Errorf("%d deliveries are settled", got)
 		}
-		if got := f.count("SELECT COUNT(*) FROM webhook_receipt"); got != 2*MaxReceipts {
+		if got := f.count("SELECT COUNT(*) FROM webhook_receipt"); got != 2*maxReceipts {
 			t.Errorf("%d receipts", got)
 		}
 		if got := f.count("SELECT COUNT(*) FROM webhook_receipt WHERE delivery_id = ? AND id = (SELECT MAX(id) FROM webhook_receipt)", newest); got != 1 {

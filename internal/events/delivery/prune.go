@@ -6,13 +6,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// MaxReceipts is how many receipts of a subscription are stored. Spec: interface 8.
-const MaxReceipts = 20
+// maxReceipts is how many receipts of a subscription are stored. Spec: interface 8.
+const maxReceipts = 20
 
 // pruneRows is the largest number of rows that one statement of Prune removes.
 const pruneRows = 500
 
-// Prune deletes receipts except the newest MaxReceipts of each subscription, receipts of
+// Prune deletes receipts except the newest maxReceipts of each subscription, receipts of
 // deleted subscriptions, deliveries whose retention is over, and shared payloads that no
 // delivery refers to. It also updates the gauges of waiting deliveries. It is idempotent.
 func (s *Store) Prune(ctx context.Context) error {
@@ -34,11 +34,11 @@ func (s *Store) pruneReceipts(ctx context.Context) error {
 	limits := map[string]int{}
 	err := db.Each(ctx, s.db, `SELECT r.subscription_id, COUNT(*), CASE WHEN s.id IS NULL THEN 1 ELSE 0 END
 		FROM webhook_receipt r LEFT JOIN webhook_subscription s ON s.id = r.subscription_id
-		GROUP BY r.subscription_id, s.id HAVING COUNT(*) > ? OR s.id IS NULL`, []any{MaxReceipts}, func(row db.Scanner) error {
+		GROUP BY r.subscription_id, s.id HAVING COUNT(*) > ? OR s.id IS NULL`, []any{maxReceipts}, func(row db.Scanner) error {
 		var id string
 		var n, deleted int
 		err := row.Scan(&id, &n, &deleted)
-		limits[id] = MaxReceipts * (1 - deleted)
+		limits[id] = maxReceipts * (1 - deleted)
 		return err
 	})
 	if err != nil {

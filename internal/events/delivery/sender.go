@@ -31,15 +31,15 @@ type Options struct {
 	Tracer *tracing.Tracer // nil: no traces
 }
 
-// DefaultSchedule is the default of Options.Schedule: ten attempts in about two days.
-var DefaultSchedule = []time.Duration{
+// defaultSchedule is the default of Options.Schedule: ten attempts in about two days.
+var defaultSchedule = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
 	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
 func (o Options) filled() Options {
 	if o.Schedule == nil {
-		o.Schedule = DefaultSchedule
+		o.Schedule = defaultSchedule
 	}
 	o.Slots, o.InFlight = cmp.Or(o.Slots, 256), cmp.Or(o.InFlight, 1)
 	o.Timeout, o.Connect = cmp.Or(o.Timeout, 10*time.Second), cmp.Or(o.Connect, 3*time.Second)

@@ -201,12 +201,12 @@ func (s *Sender) end(ctx context.Context, tx *db.Tx, held []*result, now int64) 
 }
 
 // receiptRows returns the rows of receipts for a group of results. It leaves out all but the
-// newest MaxReceipts of each subscription, since Prune would remove the others.
+// newest maxReceipts of each subscription, since Prune would remove the others.
 func receiptRows(all []*result, now int64) [][]any {
 	var rows [][]any
 	kept := map[string]int{}
 	for _, res := range slices.Backward(all) {
-		if kept[res.d.Subscription]++; kept[res.d.Subscription] > MaxReceipts {
+		if kept[res.d.Subscription]++; kept[res.d.Subscription] > maxReceipts {
 			continue
 		}
 		rows = append(rows, []any{

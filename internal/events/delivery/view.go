@@ -208,7 +208,7 @@ func (receiptRow) TableName() string { return "webhook_receipt" }
 // Receipts returns the newest receipts of a subscription, newest first.
 func (*Store) Receipts(tx *db.Tx, subscription string) ([]Receipt, error) {
 	var rows []receiptRow
-	err := tx.Gorm().Scopes(ofSubscription(subscription)).Order("at DESC, id DESC").Limit(MaxReceipts).Find(&rows).Error
+	err := tx.Gorm().Scopes(ofSubscription(subscription)).Order("at DESC, id DESC").Limit(maxReceipts).Find(&rows).Error
 	receipts := make([]Receipt, len(rows))
 	for i, r := range rows {
 		receipts[i] = Receipt{

@@ -248,7 +248,7 @@ func TestPruneLeavesTwentyReceipts(t *testing.T) {
 		f.fanOut(w)
 		f.eventually(w, "settled", f.settledAll)
 		before, err := f.s.Status(t.Context(), f.who, kept.ID)
-		if err != nil || len(before) != delivery.MaxReceipts {
+		if err != nil || len(before) != 20 {
 			t.Fatal(len(before), err)
 		}
 		if _, err := f.s.Delete(t.Context(), f.who, gone.ID); err != nil {
@@ -260,7 +260,7 @@ func TestPruneLeavesTwentyReceipts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := f.count("SELECT COUNT(*) FROM webhook_receipt"); n != delivery.MaxReceipts {
+		if n := f.count("SELECT COUNT(*) FROM webhook_receipt"); n != 20 {
 			t.Errorf("%d receipts left", n)
 		}
 		after, err := f.s.Status(t.Context(), f.who, kept.ID)
