@@ -91,8 +91,8 @@ func (c *Conn) SetIdle() {
 // SetBusy marks the connection as busy: a request has begun.
 func (c *Conn) SetBusy() { c.busy.Store(true) }
 
-// Idle reports whether the connection waits for the first byte of a request.
-func (c *Conn) Idle() bool { return !c.busy.Load() && !c.heard.Load() }
+// idle reports whether the connection waits for the first byte of a request.
+func (c *Conn) idle() bool { return !c.busy.Load() && !c.heard.Load() }
 
 // Rest limits what Close reads and drops from a client that is still sending. If the
 // connection were closed at once, it would be reset before the client has read the answer.

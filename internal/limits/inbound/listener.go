@@ -58,7 +58,7 @@ func Listen(l net.Listener, b Bounds, o Options) *Listener {
 		Listener: l, bounds: b, proxies: o.Proxies, log: o.Log,
 		conns: map[*Conn]struct{}{}, byAddr: map[string]int{}, held: map[string]int{}, closed: make(chan struct{}),
 	}
-	in.m = newMetrics(o.Metrics, in.Open)
+	in.m = newMetrics(o.Metrics, in.open)
 	return in
 }
 
@@ -93,15 +93,8 @@ func (l *Listener) release(c *Conn) {
 	}
 }
 
-// Held returns the number of connections that stay open only while their clients still send.
-func (l *Listener) Held() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.holds
-}
-
-// Open returns the number of open connections.
-func (l *Listener) Open() int {
+// open returns the number of open connections.
+func (l *Listener) open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.conns)
@@ -170,13 +163,13 @@ func shortage(err error) bool {
 func (l *Listener) admit(inner net.Conn) *Conn {
 	c := &Conn{Conn: inner, l: l}
 	c.since.Store(time.Now().UnixNano())
-	if ip := hostOf(inner.RemoteAddr()); !l.proxies.Trusted(ip) {
+	if ip := hostOf(inner.RemoteAddr()); !l.proxies.trusted(ip) {
 		c.addr = Network(ip)
 	}
 	if c.addr != "" && l.count(c.addr) >= l.bounds.PerAddress && !l.evict(c.addr) {
 		return l.refuse(inner, "address")
 	}
-	if l.Open() >= l.bounds.Conns && !l.evict("") {
+	if l.open() >= l.bounds.Conns && !l.evict("") {
 		return l.refuse(inner, "all")
 	}
 	l.mu.Lock()
@@ -210,7 +203,7 @@ func (l *Listener) evict(addr string) bool {
 	l.mu.Lock()
 	var oldest *Conn
 	for c := range l.conns {
-		if addr != "" && c.addr != addr || !c.Idle() && !c.held.Load() {
+		if addr != "" && c.addr != addr || !c.idle() && !c.held.Load() {
 			continue
 		}
 		if oldest == nil || l.evictsBefore(c, oldest) {

@@ -73,6 +73,13 @@ func isRefused(t *testing.T, c net.Conn) {
 	}
 }
 
+// heldNow returns the number of connections that stay open only while their clients still send.
+func (l *Listener) heldNow() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holds
+}
+
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 3, PerAddress: 3}, nil)
 	flood := []net.Conn{dial(t, l, "127.0.0.2"), dial(t, l, "127.0.0.2")}
@@ -84,7 +91,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	dial(t, l, "127.0.0.4")
 	<-accepted
 	isClosed(t, flood[1])
-	if got := l.Open(); got != 3 {
+	if got := l.open(); got != 3 {
 		t.Errorf("%d connections", got)
 	}
 }
@@ -102,7 +109,7 @@ func TestBusyConnectionsStay(t *testing.T) {
 		}
 	}
 	isRefused(t, dial(t, l, "127.0.0.3"))
-	if got := l.Open(); got != 2 {
+	if got := l.open(); got != 2 {
 		t.Errorf("%d connections", got)
 	}
 }
@@ -121,7 +128,7 @@ func TestAddressesAreBounded(t *testing.T) {
 		dial(t, l, c)
 		<-accepted
 	}
-	if got := l.Open(); got != 6 {
+	if got := l.open(); got != 6 {
 		t.Errorf("%d connections", got)
 	}
 }
@@ -264,18 +271,18 @@ func TestTheRestIsDropped(t *testing.T) {
 	if _, err := c.Write(make([]byte, 6<<20)); err != nil {
 		t.Errorf("sending: %v", err)
 	}
-	if l.Held() != 1 {
-		t.Errorf("%d connections are held", l.Held())
+	if l.heldNow() != 1 {
+		t.Errorf("%d connections are held", l.heldNow())
 	}
 	_ = c.Close()
-	for l.Held()+l.Open() > 0 {
+	for l.heldNow()+l.open() > 0 {
 		runtime.Gosched()
 	}
 	c, in = stillSending(t, l, accepted, "127.0.0.1")
 	in.SetLinger(Rest{Bytes: 8 << 20, Grace: time.Millisecond, Rate: 1 << 30})
 	_ = in.Close()
 	isClosed(t, c)
-	for l.Held() > 0 {
+	for l.heldNow() > 0 {
 		runtime.Gosched()
 	}
 }
@@ -291,7 +298,7 @@ func TestHeldConnectionsAreBounded(t *testing.T) {
 	}
 	for i, c := range []struct{ held, open int }{{1, 5}, {2, 5}, {2, 4}, {3, 4}, {3, 3}} {
 		_ = all[i].Close()
-		for l.Held() != c.held || l.Open() != c.open {
+		for l.heldNow() != c.held || l.open() != c.open {
 			runtime.Gosched()
 		}
 	}
@@ -303,7 +310,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 1, PerAddress: 1}, nil)
 	held, in := stillSending(t, l, accepted, "127.0.0.1")
 	_ = in.Close()
-	for l.Held() == 0 {
+	for l.heldNow() == 0 {
 		runtime.Gosched()
 	}
 	dial(t, l, "127.0.0.1")
@@ -312,7 +319,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 	for err := error(nil); err == nil; {
 		_, err = held.Write(make([]byte, 1<<20))
 	}
-	for l.Held() > 0 {
+	for l.heldNow() > 0 {
 		runtime.Gosched()
 	}
 }

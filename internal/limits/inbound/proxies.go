@@ -9,8 +9,8 @@ import (
 // Proxies are the addresses of trusted proxies.
 type Proxies []netip.Prefix
 
-// Trusted reports whether an address belongs to a trusted proxy.
-func (p Proxies) Trusted(ip netip.Addr) bool {
+// trusted reports whether an address belongs to a trusted proxy.
+func (p Proxies) trusted(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	for _, one := range p {
 		if one.Contains(ip) {
@@ -20,8 +20,8 @@ func (p Proxies) Trusted(ip netip.Addr) bool {
 	return false
 }
 
-// TrustedAddr is Trusted for the remote address of a connection.
-func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.Trusted(hostOf(addr)) }
+// TrustedAddr is trusted for the remote address of a connection.
+func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.trusted(hostOf(addr)) }
 
 // Client returns the address of a client whose connection comes from addr. That is addr itself
 // if it is not a trusted proxy. Otherwise it is the last address in the X-Forwarded-For headers
@@ -29,7 +29,7 @@ func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.Trusted(hostOf(addr)
 // headers is not valid, Client returns the address of the proxy that added it.
 func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 	ip := hostOf(addr)
-	if !p.Trusted(ip) {
+	if !p.trusted(ip) {
 		return ip
 	}
 	for i := len(forwarded) - 1; i >= 0; i-- {
@@ -39,7 +39,7 @@ func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 			if err != nil {
 				return ip
 			}
-			if ip = next.Unmap().WithZone(""); !p.Trusted(ip) {
+			if ip = next.Unmap().WithZone(""); !p.trusted(ip) {
 				return ip
 			}
 		}
