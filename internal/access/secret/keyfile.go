@@ -43,7 +43,7 @@ func makeKeyFile(path string) error {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(NewKey()) + "\n")
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(newKey()) + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

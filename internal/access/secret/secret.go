@@ -82,8 +82,8 @@ func (b *Box) open(sealed string) (plain []byte, by int, err error) {
 	return nil, 0, errors.New("open secret: sealed with another key, or altered")
 }
 
-// NewKey returns a random key.
-func NewKey() []byte {
+// newKey returns a random key.
+func newKey() []byte {
 	key := make([]byte, KeySize)
 	_, _ = rand.Read(key) // never fails: the program ends instead
 	return key

@@ -19,7 +19,7 @@ func box(t *testing.T, key []byte) *Box {
 }
 
 func TestSealedTextOpensWithItsKeyOnly(t *testing.T) {
-	b := box(t, NewKey())
+	b := box(t, newKey())
 	for _, plain := range []string{"", "Bearer abc", strings.Repeat("x", 100_000)} {
 		one, two := b.Seal([]byte(plain)), b.Seal([]byte(plain))
 		if one == two {
@@ -28,7 +28,7 @@ func TestSealedTextOpensWithItsKeyOnly(t *testing.T) {
 		if got, err := b.Open(one); err != nil || string(got) != plain {
 			t.Errorf("Open = %.20q, %v", got, err)
 		}
-		if _, err := box(t, NewKey()).Open(one); err == nil {
+		if _, err := box(t, newKey()).Open(one); err == nil {
 			t.Error("another key opened it")
 		}
 		altered := one[:len(one)-2] + "AA"
@@ -42,7 +42,7 @@ func TestSealedTextOpensWithItsKeyOnly(t *testing.T) {
 }
 
 func TestBadTextsAndKeysAreRefused(t *testing.T) {
-	b := box(t, NewKey())
+	b := box(t, newKey())
 	for what, text := range map[string]string{
 		"empty": "", "no version": "abc", "no base64": "v1.!!", "shorter than a nonce": "v1.AAAA", "a later version": "v2.AAAA",
 	} {

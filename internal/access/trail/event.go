@@ -32,8 +32,8 @@ const (
 	Unrecorded          Kind = "Unrecorded" // how many events of a kind were dropped
 )
 
-// Kinds are all kinds, in the order of the documentation.
-var Kinds = []Kind{
+// allKinds are all kinds, in the order of the documentation.
+var allKinds = []Kind{
 	SignIn, SignInRefused, LoginChanged, TokenCreated, TokenRevoked, RoleGranted, RoleEnded, DefaultRoleChanged,
 	SubscriptionCreated, SubscriptionChanged, SubscriptionDeleted, LocalizationChanged, SettingsChanged, Imported, Repaired, Denied, Unrecorded,
 }

@@ -87,13 +87,13 @@ func (s *selection) readKinds(text string) error {
 	var kinds []any
 	for name := range strings.SplitSeq(text, ",") {
 		k := Kind(strings.TrimSpace(name))
-		if !slices.Contains(Kinds, k) {
+		if !slices.Contains(allKinds, k) {
 			return fault.Invalidf(fault.NoPlace, "Invalid kind: %s", k)
 		}
 		kinds = append(kinds, string(k))
 	}
-	if len(kinds) > len(Kinds) {
-		return fault.Invalidf(fault.NoPlace, "Invalid kind: there are %d", len(Kinds))
+	if len(kinds) > len(allKinds) {
+		return fault.Invalidf(fault.NoPlace, "Invalid kind: there are %d", len(allKinds))
 	}
 	s.where(`kind IN (?`+strings.Repeat(`,?`, len(kinds)-1)+`)`, kinds...)
 	return nil

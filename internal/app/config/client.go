@@ -9,5 +9,5 @@ type Client struct {
 // ClientFromEnv reads the settings of a client. It needs no settings of a process.
 func ClientFromEnv(getenv func(string) string) Client {
 	r := newReader(getenv)
-	return Client{URL: r.text("ALDS_URL"), Token: NewSecret(r.text("ALDS_TOKEN"))}
+	return Client{URL: r.text("ALDS_URL"), Token: newSecret(r.text("ALDS_TOKEN"))}
 }

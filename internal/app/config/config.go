@@ -107,7 +107,7 @@ func read(getenv func(string) string, standalone bool, required ...string) (Conf
 		PublicURL:       r.publicURL("ALDS_PUBLIC_URL"),
 		MetricsToken:    r.token("ALDS_METRICS_TOKEN"),
 		DataDir:         r.text("ALDS_DATA_DIR"),
-		AdminPassword:   NewSecret(r.password("ALDS_ADMIN_PASSWORD")),
+		AdminPassword:   newSecret(r.password("ALDS_ADMIN_PASSWORD")),
 		RequestTimeout:  r.duration("ALDS_REQUEST_TIMEOUT", time.Second, time.Hour),
 		ShutdownDelay:   r.duration("ALDS_SHUTDOWN_DELAY", 0, time.Hour),
 		ShutdownGrace:   r.duration("ALDS_SHUTDOWN_GRACE", time.Second, time.Hour),
@@ -159,7 +159,7 @@ func (c *Config) standalone() {
 		c.SecretKeyFile = filepath.Join(c.DataDir, "secret.key")
 	}
 	if c.AdminPassword.IsZero() {
-		c.AdminPassword = NewSecret(defaultPassword)
+		c.AdminPassword = newSecret(defaultPassword)
 	}
 }
 

@@ -233,7 +233,7 @@ func (r *reader) blobs(name string) Secret {
 		u.Scheme == "s3" && u.Host == "" || u.Scheme == "file" && (u.Host != "" || u.Path == "") {
 		r.problem(name, "is not file:///folder or s3://bucket?endpoint=…")
 	}
-	return NewSecret(v)
+	return newSecret(v)
 }
 
 // keys reads one or more keys, separated by commas, and returns their bytes joined.
@@ -251,7 +251,7 @@ func (r *reader) keys(name string) Secret {
 		}
 		all = append(all, key...)
 	}
-	return NewSecret(string(all))
+	return newSecret(string(all))
 }
 
 // minToken is the minimum length of a token, so that it cannot be guessed.
@@ -271,7 +271,7 @@ func (r *reader) token(name string) Secret {
 	if strings.EqualFold(r.text("ALDS_INSTANCE"), "metrics") {
 		r.problem(name, "is for the path /metrics, which ALDS_INSTANCE has taken")
 	}
-	return NewSecret(v)
+	return newSecret(v)
 }
 
 // redactURL returns a URL with its password and query values hidden.

@@ -7,8 +7,8 @@ const redacted = "[redacted]"
 // Secret is a text that is never printed in messages, logs or JSON.
 type Secret struct{ text string }
 
-// NewSecret returns a Secret holding text.
-func NewSecret(text string) Secret { return Secret{text} }
+// newSecret returns a Secret holding text.
+func newSecret(text string) Secret { return Secret{text} }
 
 // Reveal returns the text.
 func (s Secret) Reveal() string { return s.text }

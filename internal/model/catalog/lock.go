@@ -62,11 +62,11 @@ func LockWrites(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Everybody is the member id for changes that all members must see. These are changes of the
+// everyMember is the member id for changes that all members must see. These are changes of the
 // model, of roles, of the project tree and of logins.
-const Everybody = 0
+const everyMember = 0
 
-// The number of rows of member_write per member, and for Everybody. A write takes one by its
+// The number of rows of member_write per member, and for everyMember. A write takes one by its
 // connection. More rows would make Position slow; fewer would make the writes of a member
 // wait for each other.
 const (
@@ -108,7 +108,7 @@ func readsElsewhere(ctx context.Context, q db.Querier) (bool, error) {
 }
 
 // NoteWrite counts a write of a member, in its transaction, for Position. With everybody it
-// counts the write for Everybody too. It is sent with the next statement, after LockWrite and
+// counts the write for everyMember too. It is sent with the next statement, after LockWrite and
 // all other locks.
 func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) error {
 	if tx.Dialect().IsAlone {
@@ -118,7 +118,7 @@ func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) err
 	const from = `, 1 FROM sequence WHERE name = ?`
 	query, args := slot+memberSlots+from, []any{member, slotOffset, readElsewhere}
 	if everybody {
-		query, args = query+` UNION ALL `+slot+everybodySlots+from, append(args, int64(Everybody), slotOffset, readElsewhere)
+		query, args = query+` UNION ALL `+slot+everybodySlots+from, append(args, int64(everyMember), slotOffset, readElsewhere)
 	}
 	if _, err := tx.Later().Exec(ctx, `INSERT INTO member_write (member_id, slot, writes) `+query+` ON DUPLICATE KEY UPDATE writes = writes + 1`, args...); err != nil {
 		return fmt.Errorf("count a write of a member: %w", err)
@@ -126,10 +126,10 @@ func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) err
 	return nil
 }
 
-// Position is a query for the number of writes of a member, its argument, and of Everybody. A
+// Position is a query for the number of writes of a member, its argument, and of everyMember. A
 // server that applies writes in commit order and returns no smaller number has all these
 // writes.
-var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) + (SELECT COUNT(*) FROM sequence WHERE name = '%s') FROM member_write WHERE member_id IN (?, %d)`, readElsewhere, Everybody)
+var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) + (SELECT COUNT(*) FROM sequence WHERE name = '%s') FROM member_write WHERE member_id IN (?, %d)`, readElsewhere, everyMember)
 
 // Progress is a query for the number of all writes.
 const Progress = `SELECT COALESCE(SUM(lock_count), 0) FROM write_lock`

@@ -108,8 +108,8 @@ type TypeRights struct {
 // empty for the asset as a whole.
 func (k *RightsKind) Roles(v Verb, name string) RoleSet { return k.allow[v] &^ k.except[name] }
 
-// Excepts reports whether an attribute or operation is excluded from the right of any role.
-func (k *RightsKind) Excepts(name string) bool { return k.except[name] != 0 }
+// excepts reports whether an attribute or operation is excluded from the right of any role.
+func (k *RightsKind) excepts(name string) bool { return k.except[name] != 0 }
 
 // Exceptions returns the attributes and operations that a role's right excludes, sorted.
 func (k *RightsKind) Exceptions(role Role) []string {
@@ -134,7 +134,7 @@ func (t *Type) KindOf(name string) *RightsKind {
 // RightDiffers reports whether the right depends on the name of the attribute or operation,
 // not only on the asset.
 func (t *Type) RightDiffers(name string) bool {
-	return t.Rights.ofSelf || t.Rights.Kind.Excepts(name) || t.Rights.named[name] != nil
+	return t.Rights.ofSelf || t.Rights.Kind.excepts(name) || t.Rights.named[name] != nil
 }
 
 // Above reports whether role a ranks above role b. OtherRole ranks above no role.

@@ -128,7 +128,7 @@ func (b *rowBuilder) attribute(a *Attr) {
 		b.override(a)
 		return
 	}
-	b.add(a.DefinedBy(), t.Name, a.Name)
+	b.add(a.definedBy(), t.Name, a.Name)
 	b.with("AttributeType", string(a.Kind))
 	b.with("IsDateOnly", a.DateOnly)
 	b.with("IsMultivalue", a.Multi)
@@ -207,8 +207,8 @@ func (a *Attr) isStored() bool {
 	return false
 }
 
-// DefinedBy returns the type of the asset that defines the attribute.
-func (a *Attr) DefinedBy() string {
+// definedBy returns the type of the asset that defines the attribute.
+func (a *Attr) definedBy() string {
 	switch {
 	case a.Kind == Relation && a.ofHierarchy():
 		return "HierarchyRelationDefinition"

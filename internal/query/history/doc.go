@@ -4,7 +4,7 @@
 // were valid at one of these moments are not removed. Rows are also not removed if the write engine
 // or a current attribute still needs them.
 //
-// A read as of an earlier moment is an error (Horizon.Check). If a version began before the horizon
+// A read as of an earlier moment is an error (Horizon.check). If a version began before the horizon
 // and was still valid at it, its related assets are read as they were at the horizon.
 //
 //	advance: moves the horizon to a later moment, in one small transaction

@@ -48,7 +48,7 @@ func MomentOf(ctx context.Context, q db.Querier, at int64) (int64, Horizon, erro
 		return 0, Horizon{}, err
 	}
 	h := Horizon{or0(kept), or0(since)}
-	return or0(moment), h, h.Check(at)
+	return or0(moment), h, h.check(at)
 }
 
 func or0(n *int64) int64 {
@@ -58,11 +58,11 @@ func or0(n *int64) int64 {
 	return *n
 }
 
-// Check returns an error for an instant before the horizon. at is in UTC microseconds.
+// check returns an error for an instant before the horizon. at is in UTC microseconds.
 // Errors: fault.Invalid.
-func (h Horizon) Check(at int64) error {
+func (h Horizon) check(at int64) error {
 	if h.Moment > 0 && at < h.At {
-		return h.Gone()
+		return h.gone()
 	}
 	return nil
 }
@@ -70,13 +70,13 @@ func (h Horizon) Check(at int64) error {
 // CheckMoment returns an error for a moment before the horizon. Errors: fault.Invalid.
 func (h Horizon) CheckMoment(moment int64) error {
 	if moment < h.Moment {
-		return h.Gone()
+		return h.gone()
 	}
 	return nil
 }
 
-// Gone returns the error for a read before the horizon. Its kind is fault.Invalid.
-func (h Horizon) Gone() error {
+// gone returns the error for a read before the horizon. Its kind is fault.Invalid.
+func (h Horizon) gone() error {
 	return fault.Invalidf(fault.NoPlace, "History is kept from %s on; what was before is gone", h.Since())
 }
 

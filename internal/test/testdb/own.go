@@ -146,7 +146,7 @@ func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	if err := o.execute("CREATE DATABASE alds CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewRecorder(strings.TrimPrefix(o.URL, "mysql://root@"))
+	r, err := newRecorder(strings.TrimPrefix(o.URL, "mysql://root@"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ type Sent struct {
 	Times int
 }
 
-// NewRecorder listens in front of the server at an address, until it is closed.
-func NewRecorder(server string) (*Recorder, error) {
+// newRecorder listens in front of the server at an address, until it is closed.
+func newRecorder(server string) (*Recorder, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func findServer(address string) (*server, error) {
 	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() == "localhost" || ip.IsLoopback() {
 		s.sweep()
 	}
-	s.recorder, err = NewRecorder(s.base.Host)
+	s.recorder, err = newRecorder(s.base.Host)
 	return s, err
 }
 

@@ -73,8 +73,8 @@ func (l *Log) String() string {
 	return strings.Join(l.lines, "")
 }
 
-// Last returns the last lines, at most n.
-func (l *Log) Last(n int) string {
+// last returns the last lines, at most n.
+func (l *Log) last(n int) string {
 	lines := strings.SplitAfter(strings.TrimRight(l.String(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "")
 }

@@ -191,7 +191,7 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	}()
 	t.Cleanup(func() {
 		p.Kill()
-		if text := p.log.Last(shownLines); t.Failed() && text != "" {
+		if text := p.log.last(shownLines); t.Failed() && text != "" {
 			t.Logf("the last lines of %s, process %d:\n%s", p.name, cmd.Process.Pid, text)
 		}
 	})

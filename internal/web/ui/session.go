@@ -75,7 +75,7 @@ func IsToken(secret, token string) bool {
 // toSignIn redirects to the sign-in, which then redirects back to the page. After a form,
 // which was not saved, the way back goes to the page with the form.
 func (v *Visit) toSignIn() error {
-	next, params := v.From(), []string(nil)
+	next, params := v.from(), []string(nil)
 	if v.Request.Method == http.MethodGet {
 		next = v.Request.URL.RequestURI()
 	} else {
@@ -93,10 +93,10 @@ func (v *Visit) toSignIn() error {
 	return nil
 }
 
-// From returns the path of the page that the reader comes from. It is empty if this page is on
+// from returns the path of the page that the reader comes from. It is empty if this page is on
 // another site or cannot be read with GET. The browser sends this value, so it is only used
 // for links and proves nothing.
-func (v *Visit) From() string {
+func (v *Visit) from() string {
 	u, err := url.Parse(v.Request.Referer())
 	if err != nil || u.Host != v.Request.Host {
 		return ""

@@ -190,7 +190,7 @@ func (v *Visit) fail(err error) {
 	v.Status, v.templates = f.Status, v.Site.failed
 	page := failure{Message: f.Message}
 	if v.Request.Method == http.MethodPost {
-		page.From = v.From()
+		page.From = v.from()
 	}
 	if err := v.Render("failure", http.StatusText(f.Status), page); err != nil {
 		v.Site.log.Error("page failed", "request", tracing.RequestID(v.Request.Context()), "path", v.Request.URL.Path, "err", err)
