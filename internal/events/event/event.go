@@ -69,15 +69,15 @@ func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, 
 	return m.text(b, t, head, e, common, form)
 }
 
-// Text appends an event in the form for a target. The event has these parts: the head of the
+// Text returns an event in the form for a target. The event has these parts: the head of the
 // target, or a placeholder for it; common, which is the output of Printer.Common; and one snapshot
 // row for each distinct selection of the target's rules.
 //
-// A rule has no row if the member of its userContext does not see the asset. Text appends nothing
+// A rule has no row if the member of its userContext does not see the asset. Text returns nothing
 // if no rule of the target has a row, unless a member saw the asset before the change. Then the
 // event has an empty snapshot.
-func (m *Matcher) Text(b []byte, t *Target, head []byte, e *Event, common []byte) []byte {
-	b, _ = m.text(b, t, head, e, common, Whole) // only the other forms can return errors
+func (m *Matcher) Text(t *Target, head []byte, e *Event, common []byte) []byte {
+	b, _ := m.text(nil, t, head, e, common, Whole) // only the other forms can return errors
 	return b
 }
 

@@ -298,7 +298,7 @@ func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher
 		if common, err = p.Common(common[:0], e); err != nil {
 			return err
 		}
-		text := m.Text(nil, x.target, x.target.Head, e, common)
+		text := m.Text(x.target, x.target.Head, e, common)
 		now := e.Step.Now
 		next := Cursor{positions[now.Audit], now.Moment}
 		if len(text) > 0 {

@@ -224,7 +224,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	matching := e.Targets()
 	for i := range x.targets {
 		// A subscription that matches is sent nothing if its members do not see the asset.
-		if slices.Contains(matching, &x.targets[i]) && len(m.Text(nil, &x.targets[i], nil, e, nil)) > 0 {
+		if slices.Contains(matching, &x.targets[i]) && len(m.Text(&x.targets[i], nil, e, nil)) > 0 {
 			p.Definitions = append(p.Definitions, i)
 		}
 	}
