@@ -33,7 +33,7 @@ func parseBody(body []byte) (*doc.Node, error) {
 		return nil, err
 	}
 	if len(nodes) != 1 || nodes[0].Kind != doc.Map {
-		return nil, errNotAMap(0)
+		return nil, errNotAMap()
 	}
 	return &nodes[0], nil
 }

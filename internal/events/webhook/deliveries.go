@@ -75,8 +75,8 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 }
 
 // findEnabled reads a subscription. Errors: fault.NotFound; fault.Invalid if it is disabled.
-func findEnabled(g *gorm.DB, id string, scopes ...func(*gorm.DB) *gorm.DB) (subscriptionRow, error) {
-	r, err := findRow(g, id, scopes...)
+func findEnabled(g *gorm.DB, id string) (subscriptionRow, error) {
+	r, err := findRow(g, id)
 	if err == nil && !r.Enabled {
 		err = errDisabled()
 	}

@@ -13,8 +13,8 @@ func errNotAdmin() error {
 	return fault.Deniedf("Only a system administrator may manage webhook subscriptions")
 }
 
-func errNotAMap(at int) error {
-	return fault.Invalidf(at, "The request must be one object")
+func errNotAMap() error {
+	return fault.Invalidf(0, "The request must be one object")
 }
 
 func errMissing(key string) error {
