@@ -3,7 +3,6 @@ package query
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query/token"
 )
@@ -196,7 +195,7 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	op, known := cur.Op(a.Place.Expr)
 	if _, ok := cur.Attr("AssetState"); !ok || !known {
-		return Cond{}, notBuilt(fault.NoPlace, a.Token())
+		return Cond{}, notBuilt(a.Token())
 	}
 	f, err := token.ParseFilter(op.Condition())
 	if err != nil {

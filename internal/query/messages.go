@@ -67,8 +67,8 @@ func versionsOfOne(at int) error {
 
 func noDate(t Text) error { return fault.Invalidf(t.At, "asof is no date: %s", t.Text) }
 
-func notBuilt(at int, what string) error {
-	return fault.Invalidf(at, "%s is not supported", what)
+func notBuilt(what string) error {
+	return fault.Invalidf(fault.NoPlace, "%s is not supported", what)
 }
 
 func tooMany(at int, what string, limit int) error {

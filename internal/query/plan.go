@@ -7,7 +7,6 @@ import (
 // Plan is a bound query as tables, conditions and cells: one statement, and one more for each
 // branch. Package sqlgen writes the statements.
 type Plan struct {
-	Type *meta.Type
 	Page *Page
 	One  bool
 	Body

@@ -20,7 +20,7 @@ type Options struct {
 func NewPlan(q Bound, o Options) (*Plan, error) {
 	p := &planner{all: o.All, momented: q.Momented, rest: q.Rest}
 	row := &Table{Kind: Asset, Of: q.Only, Typed: true, When: o.When}
-	plan := &Plan{Type: q.Type, Page: q.Page, One: q.One}
+	plan := &Plan{Page: q.Page, One: q.One}
 	plan.From = row
 	plan.Parent = ColumnOf{row, "id"}
 	if o.When.Mode == Version {

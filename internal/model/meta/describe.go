@@ -46,7 +46,6 @@ func (l *loader) fix(*source) {
 		if !l.files[t].Fixed {
 			continue
 		}
-		t.Fixed = true
 		for _, a := range t.Attrs {
 			a.ReadOnly = true
 		}

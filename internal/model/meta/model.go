@@ -35,7 +35,6 @@ type Type struct {
 	Emptied    bool  // such a list, deleted with its data: its assets are empty, or soon will be
 	Definition int64 // stored id of the AssetType that defines a custom one; 0 for built-in types
 
-	Fixed     bool       // its assets are never written, and all its attributes are read-only
 	Metadata  bool       // describes the model; its assets with negative ids belong to the model and are never written
 	Secured   Secured    // where the SecurityScope of its assets comes from
 	Seen      Seen       // who sees its assets, if the SecurityScope does not decide alone
