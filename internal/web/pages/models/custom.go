@@ -215,7 +215,7 @@ func createAttribute(v *ui.Visit) error {
 		v.Status = refused.Status
 		return renderCustom(v, customPage{Refused: attributeRefusal(refused.Message), Attribute: a})
 	}
-	return toDefinition(v, made, "made")
+	return toDefinition(v, made)
 }
 
 // createList serves POST ui/model/list. The values are created by a second request, because a
@@ -244,15 +244,15 @@ func createList(v *ui.Visit) error {
 		v.Status, page.RefusedList = refused.Status, ui.Readable(refused.Message)
 		return renderCustom(v, page)
 	}
-	return toDefinition(v, made, "made")
+	return toDefinition(v, made)
 }
 
 // toDefinition redirects to the page of a created definition.
-func toDefinition(v *ui.Visit, made ui.Written, done string) error {
+func toDefinition(v *ui.Visit, made ui.Written) error {
 	if len(made.AssetsCreated.OidTokens) != 1 {
-		return v.Redirect("/ui/model/custom?done=" + done)
+		return v.Redirect("/ui/model/custom?done=made")
 	}
-	return v.Redirect("/ui/model/custom/" + made.AssetsCreated.OidTokens[0] + "?done=" + done)
+	return v.Redirect("/ui/model/custom/" + made.AssetsCreated.OidTokens[0] + "?done=made")
 }
 
 // valueNames returns the names in a text area, one per line.
