@@ -165,7 +165,7 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	}
 	if s.parent != nil && s.parent.kind == kindUpdate {
 		if c.Within = s.parent.command; s.parent.err != nil {
-			return nil, oid.Invalid(contextToken(s))
+			return nil, oid.Invalid(tokenOf(s.context))
 		}
 	}
 	s.command, c.Affected = c, p.affectedBy(s)

@@ -1,8 +1,6 @@
 package bulk
 
 import (
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/alds-dev/alds/internal/base/doc"
@@ -77,15 +75,13 @@ func appendCreate(b []byte, s *step) []byte {
 	typ, _ := s.node.Get("AssetType")
 	b = appendNode(append(b, `{"AssetType":`...), typ)
 	if !s.context.IsZero() {
-		b = value.AppendString(append(b, `,"#ContextOid":`...), contextToken(s))
+		b = value.AppendString(append(b, `,"#ContextOid":`...), tokenOf(s.context))
 	}
 	for _, f := range s.fields {
 		b = appendNode(key(b, f.name), f.node)
 	}
 	return append(b, '}')
 }
-
-func contextToken(s *step) string { return tokenOf(s.context) }
 
 // tokenOf returns the Oid token or the alias of an asset, for messages.
 func tokenOf(ref asset.Ref) string {
@@ -132,5 +128,3 @@ func membersOf(n *doc.Node, multi bool) []doc.Node {
 	}
 	return []doc.Node{*n}
 }
-
-func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

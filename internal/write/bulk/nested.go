@@ -140,7 +140,7 @@ func (p *projection) nested(c *command, parent *step, b nested, inParent bool) {
 	if !ok {
 		own = back
 	}
-	token := doc.Node{Kind: doc.String, Text: contextToken(s)}
+	token := doc.Node{Kind: doc.String, Text: tokenOf(s.context)}
 	for i := range s.fields {
 		if s.fields[i].name != own.Name {
 			continue

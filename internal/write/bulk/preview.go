@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -156,5 +157,5 @@ func appendError(b []byte, err error, index int) []byte {
 	b = append(key(b, "error"), `{"message":`...)
 	b = value.AppendString(b, fault.Public(err))
 	b = append(b, `,"sourceCommandIndex":`...)
-	return append(appendInt(b, int64(index)), '}')
+	return append(strconv.AppendInt(b, int64(index), 10), '}')
 }

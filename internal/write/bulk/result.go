@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/doc"
@@ -139,7 +140,7 @@ func (r *result) append(b []byte, now time.Time) []byte {
 	b = r.appendTokens(b, "assetsModified", r.modified)
 	b = r.appendTokens(b, "assetsOperatedOn", r.operated)
 	b = memory.Append(append(b, `,"commandFailures":{"commands":[`...), r.failures)
-	b = appendInt(append(b, `],"count":`...), int64(r.failed))
+	b = strconv.AppendInt(append(b, `],"count":`...), int64(r.failed), 10)
 	b = append(b, '}')
 	b = r.appendDiagnostics(b)
 	b = memory.Append(append(b, `,"queryResult":{"results":[`...), r.rows)
@@ -147,7 +148,7 @@ func (r *result) append(b []byte, now time.Time) []byte {
 	if count == 0 {
 		count = -1
 	}
-	b = appendInt(append(b, `],"count":`...), count)
+	b = strconv.AppendInt(append(b, `],"count":`...), count, 10)
 	if pages := find.JoinResultInfo(r.infos); pages != nil {
 		b = append(append(b, `,"pages":`...), pages...)
 	}
@@ -194,7 +195,7 @@ func (r *result) appendTokens(b []byte, name string, t tokens) []byte {
 		b = append(append(b, `"oidTokens":[`...), t.list...)
 		b = append(b, `],`...)
 	}
-	b = appendInt(append(b, `"count":`...), int64(t.count))
+	b = strconv.AppendInt(append(b, `"count":`...), int64(t.count), 10)
 	return append(b, '}')
 }
 
