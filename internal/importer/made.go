@@ -64,9 +64,9 @@ func (m *made) close() error {
 	return err
 }
 
-// remove removes the file, if it exists.
-func (m *made) remove() error {
-	if err := os.Remove(m.path); !errors.Is(err, fs.ErrNotExist) {
+// removeFile removes a file, if it exists.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -65,14 +65,6 @@ func (p pending) store(s sent) error {
 	return err
 }
 
-// remove removes the file, if it exists.
-func (p pending) remove() error {
-	if err := os.Remove(p.path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // send stores a request in the file and sends it.
 func (p pending) send(ctx context.Context, c *client, s sent) (answer, error) {
 	s.Idempotency = "import-" + rand.Text()

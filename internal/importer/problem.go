@@ -26,12 +26,10 @@ type rejects struct {
 	path string // empty: no file is written
 	head []byte // the beginning of the file
 	file *os.File
-	n    int // number of rejected records
 }
 
 // add writes a record to the file. raw is the record as it is in the source.
 func (r *rejects) add(raw []byte) error {
-	r.n++
 	if r.path == "" {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (r *run) complain(message string) {
 func (r *run) finish() error {
 	c := r.counts
 	if !r.o.DryRun {
-		if err := errors.Join(r.made.remove(), r.pending.remove()); err != nil {
+		if err := errors.Join(removeFile(r.made.path), removeFile(r.pending.path)); err != nil {
 			return err
 		}
 	}

@@ -214,7 +214,7 @@ func (r *run) resume(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", r.pending.path, err)
 	}
 	if !cutOff {
-		return r.made.remove()
+		return removeFile(r.made.path)
 	}
 	if err := r.made.load(); err != nil {
 		return err
