@@ -32,7 +32,6 @@ func TestALossOfRightsEndsLiveStreams(t *testing.T) {
 
 // live is a live stream of changes.
 type live struct {
-	resp  *http.Response
 	lines *bufio.Scanner
 }
 
@@ -57,7 +56,7 @@ func (p *pair) follow(v victim) live {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = resp.Body.Close() })
-	s := live{resp, bufio.NewScanner(resp.Body)}
+	s := live{bufio.NewScanner(resp.Body)}
 	if resp.StatusCode != http.StatusOK || !s.tells("retry: 1000") {
 		p.t.Fatalf("%s: %s", v.name, resp.Status)
 	}

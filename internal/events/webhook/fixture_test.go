@@ -70,7 +70,7 @@ func newFixture(t *testing.T, d *db.DB) *fixture {
 	}
 	f := &fixture{T: t, d: d, who: auth.System, moment: 1000, assets: map[int64]map[string]any{}, born: map[int64]int64{}}
 	f.s = New(d, model, Options{
-		Find: fakeFinder{d}, Actors: fakeActors{}, Box: box, Public: "http://alds.test/alds",
+		Find: fakeFinder{}, Actors: fakeActors{}, Box: box, Public: "http://alds.test/alds",
 		Log: slog.New(slog.DiscardHandler),
 	})
 	f.write(20, edit{asset: 20, typ: "Member", set: map[string]any{"name": "Ann", "attrs": `{"Nickname":"an","Email":"ann@alds.test"}`}})
@@ -391,7 +391,7 @@ func (s *sink) sequence() []int64 {
 
 // fakeFinder evaluates only filters of the form Name='<value>'; every asset matches other filters.
 // A snapshot row has the asset's name for each selected attribute.
-type fakeFinder struct{ d *db.DB }
+type fakeFinder struct{}
 
 func (f fakeFinder) name(ctx context.Context, q db.Querier, o oid.OID) (string, error) {
 	var name string

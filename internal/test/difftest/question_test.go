@@ -16,7 +16,7 @@ type questioner struct {
 	e    *evaluator // sees everything at the current time
 	with map[string]any
 
-	nesting, brackets int // number of selects and brackets around the part being made
+	brackets int // number of brackets around the part being made
 }
 
 func newQuestioner(r *rand.Rand, w *world, e *evaluator) *questioner {
@@ -137,8 +137,6 @@ func (q *questioner) find(a *ask, t *meta.Type) {
 func (q *questioner) nested(t *meta.Type, depth int) *ask {
 	p := q.path(t, 2, relation)
 	sub := &ask{From: p.text}
-	q.nesting++
 	q.fill(sub, p.to, depth)
-	q.nesting--
 	return sub
 }

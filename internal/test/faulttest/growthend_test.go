@@ -25,7 +25,6 @@ type notes struct {
 
 // told is the content of an event.
 type told struct {
-	moment   int64
 	changes  map[string]string // new values by attribute name
 	snapshot map[string]json.RawMessage
 }
@@ -43,7 +42,6 @@ func newNotes(t *testing.T) *notes {
 func (n *notes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Events []struct {
-			SequenceID  int64 `json:"sequenceId"`
 			TargetAsset struct {
 				OID string `json:"_oid"`
 			} `json:"targetAsset"`
@@ -62,7 +60,7 @@ func (n *notes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer n.mu.Unlock()
 	for _, e := range body.Events {
 		asset := e.TargetAsset.OID[:strings.LastIndexByte(e.TargetAsset.OID, ':')]
-		is := told{moment: e.SequenceID, changes: map[string]string{}}
+		is := told{changes: map[string]string{}}
 		for _, c := range e.Changes {
 			is.changes[c.Name] = string(c.New)
 		}

@@ -23,7 +23,6 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // world is a database with tagged stories in two projects.
 type world struct {
 	t *testing.T
-	d *db.DB
 	e *asset.Engine
 	*tags.Service
 }
@@ -75,7 +74,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, d: d, e: e, Service: tags.New(e)}
+	return &world{t: t, e: e, Service: tags.New(e)}
 }
 
 // say returns the answer or the error.
