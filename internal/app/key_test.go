@@ -72,9 +72,7 @@ func (s *keySite) refusal(what string, err error) {
 
 func (s *keySite) exec(query string, args ...any) {
 	s.t.Helper()
-	if _, err := s.d.Exec(s.t.Context(), query, args...); err != nil {
-		s.t.Fatal(err)
-	}
+	testdb.Exec(s.t, s.d, query, args...)
 }
 
 // seal stores a subscription whose authorization header is encrypted with a key.

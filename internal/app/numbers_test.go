@@ -74,9 +74,7 @@ type signals struct {
 
 func (s *signals) exec(statement string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Exec(s.t.Context(), statement, args...); err != nil {
-		s.t.Fatal(err)
-	}
+	testdb.Exec(s.t, s.db, statement, args...)
 }
 
 func (s *signals) count() (n int) {

@@ -144,18 +144,12 @@ func (f *fixture) store(n *Sender, all ...*result) {
 
 func (f *fixture) exec(query string, args ...any) {
 	f.Helper()
-	if _, err := f.d.Exec(f.Context(), query, args...); err != nil {
-		f.Fatalf("%s: %v", query, err)
-	}
+	testdb.Exec(f, f.d, query, args...)
 }
 
 func (f *fixture) count(query string, args ...any) int {
 	f.Helper()
-	var n int
-	if err := f.d.QueryRow(f.Context(), query, args...).Scan(&n); err != nil {
-		f.Fatal(err)
-	}
-	return n
+	return testdb.Count(f, f.d, query, args...)
 }
 
 // eventually waits until ok returns true. If n is not nil, it sweeps between the calls.

@@ -104,9 +104,7 @@ func (f *fixture) read(id string) Subscription {
 
 func (f *fixture) exec(query string, args ...any) {
 	f.Helper()
-	if _, err := f.d.Exec(f.Context(), query, args...); err != nil {
-		f.Fatalf("%s: %v", query, err)
-	}
+	testdb.Exec(f, f.d, query, args...)
 }
 
 // edit is one version for fixture.write.
@@ -301,11 +299,7 @@ func (f *fixture) eventually(w *Worker, what string, ok func() bool) {
 
 func (f *fixture) count(query string, args ...any) int {
 	f.Helper()
-	var n int
-	if err := f.d.QueryRow(f.Context(), query, args...).Scan(&n); err != nil {
-		f.Fatal(err)
-	}
-	return n
+	return testdb.Count(f, f.d, query, args...)
 }
 
 // settledAll reports whether no delivery and no audit waits.

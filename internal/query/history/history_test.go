@@ -80,9 +80,7 @@ func (s *site) commented(comment, body string) {
 
 func (s *site) exec(query string, args ...any) {
 	s.Helper()
-	if _, err := s.d.Exec(s.Context(), query, args...); err != nil {
-		s.Fatal(err)
-	}
+	testdb.Exec(s, s.d, query, args...)
 }
 
 func (s *site) pruner(keep time.Duration) *history.Pruner {
@@ -272,7 +270,7 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 		)
 		s.expect("4", `SELECT COUNT(*) FROM blob_content WHERE kept = 1`)
 		s.prune() // doubts the contents; decides about them only after the grace
-		later(s.T, s.d)
+		testdb.Tick(s.T, s.d)
 		s.prune()
 		s.expect("3 1", `SELECT CONCAT(SUM(kept = 1), ' ', SUM(kept = 0)) FROM blob_content`)
 		s.expect(blob.RefOf([]byte("first")).Hash, `SELECT hash FROM blob_content WHERE kept = 0`)
@@ -292,7 +290,7 @@ func TestTheSearchForHoldersGoesOn(t *testing.T) {
 			s.Fatal(err)
 		}
 		s.exec(`UPDATE blob_content SET kept = 2 WHERE hash IN (?, ?)`, blob.RefOf([]byte("first")).Hash, blob.RefOf([]byte("again")).Hash)
-		later(s.T, s.d)
+		testdb.Tick(s.T, s.d)
 		s.exec(`DELETE FROM asset_version WHERE id IN (1001, 1002) AND until_moment < 99999`)
 		p, steps, decided := s.pruner(all), 0, 0
 		for ; decided == 0 && steps < 100; steps++ {

@@ -240,7 +240,7 @@ func TestASweepGoesOnBehindAFailure(t *testing.T) {
 		if err := d.QueryRow(t.Context(), "SELECT MIN(id) FROM blob_content").Scan(&bucket.key); err != nil {
 			t.Fatal(err)
 		}
-		later(t, d)
+		testdb.Tick(t, d)
 		if err := s.Sweep(t.Context()); !errors.Is(err, errStuck) {
 			t.Errorf("the sweep ends with %v", err)
 		}

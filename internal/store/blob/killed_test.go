@@ -72,7 +72,7 @@ func TestKilledUploads(t *testing.T) {
 			if err := keep(t, d, s, blob.RefOf(content)); err == nil {
 				t.Error("a content that is being removed was kept")
 			}
-			later(t, d)
+			testdb.Tick(t, d)
 			if err := blob.New(d, blob.Options{Bucket: b, Grace: time.Microsecond}).Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -119,17 +119,4 @@ func TestLyingSenders(t *testing.T) {
 			t.Errorf("%d contents are left", n)
 		}
 	})
-}
-
-// later waits until the clock of the database has passed the grace of a sweep.
-func later(t *testing.T, d *db.DB) {
-	t.Helper()
-	now := func() (micros int64) {
-		if err := d.QueryRow(t.Context(), "SELECT "+d.Dialect.NowMicros).Scan(&micros); err != nil {
-			t.Fatal(err)
-		}
-		return micros
-	}
-	for began := now(); now() <= began+1; {
-	}
 }

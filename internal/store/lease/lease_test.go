@@ -15,20 +15,13 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // table returns a table with three open rows, 1 to 3, and a done one, 4.
 func table(t *testing.T, d *db.DB) *Table[int64] {
 	t.Helper()
-	exec(t, d, "DELETE FROM audit")
+	testdb.Exec(t, d, "DELETE FROM audit")
 	for id, state := range []int{1: 0, 2: 0, 3: 0, 4: 1} {
 		if id > 0 {
-			exec(t, d, "INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state) VALUES (?, ?, 20, 1, 1, 1, 0, ?)", id, id, state)
+			testdb.Exec(t, d, "INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state) VALUES (?, ?, 20, 1, 1, 1, 0, ?)", id, id, state)
 		}
 	}
 	return New[int64](d, "audit", "fan_", "fan_state = 0")
-}
-
-func exec(t *testing.T, d *db.DB, query string, args ...any) {
-	t.Helper()
-	if _, err := d.Exec(t.Context(), query, args...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func claim(t *testing.T, d *db.DB, l *Table[int64], owner string, want ...int64) {
@@ -59,7 +52,7 @@ func TestALostLeaseChangesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := table(t, d)
 		claim(t, d, l, "a", 1, 2, 3)
-		exec(t, d, "UPDATE audit SET fan_lease = 0 WHERE id = 1")
+		testdb.Exec(t, d, "UPDATE audit SET fan_lease = 0 WHERE id = 1")
 		claim(t, d, l, "b", 1)
 		for _, err := range []error{
 			l.Update(t.Context(), d, "a", []int64{1}, "fan_state = ?", 2), l.Release(t.Context(), "a", []int64{1}),
@@ -85,7 +78,7 @@ func TestAutoRenewEndsWithTheLastLease(t *testing.T) {
 		claim(t, d, l, "a", 1, 2, 3)
 		reports := make(chan error, 1)
 		defer l.AutoRenew(t.Context(), "a", []int64{1, 2}, func(err error) { reports <- err })()
-		exec(t, d, "UPDATE audit SET fan_owner = 'b' WHERE id IN (1, 2)")
+		testdb.Exec(t, d, "UPDATE audit SET fan_owner = 'b' WHERE id IN (1, 2)")
 		if err := <-reports; !errors.Is(err, ErrLost) {
 			t.Errorf("%v, want %v", err, ErrLost)
 		}
@@ -99,11 +92,11 @@ func TestARowWhoseClaimsDidNotEndPauses(t *testing.T) {
 		l.Pause = time.Hour
 		for claims, lasts := range []time.Duration{0, 0, time.Hour, 2 * time.Hour} {
 			at := time.Now().Add(time.Minute - lasts).UnixMicro() // when the lease ended
-			exec(t, d, "UPDATE audit SET fan_claims = ?, fan_lease = ? WHERE id = 1", claims, at)
+			testdb.Exec(t, d, "UPDATE audit SET fan_claims = ?, fan_lease = ? WHERE id = 1", claims, at)
 			if got, err := l.Claim(t.Context(), d, "early", []int64{1}); err != nil || len(got) > 0 {
 				t.Errorf("after %d claims it was claimed a minute too early, %v", claims, err)
 			}
-			exec(t, d, "UPDATE audit SET fan_lease = ? WHERE id = 1", at-2*time.Minute.Microseconds())
+			testdb.Exec(t, d, "UPDATE audit SET fan_lease = ? WHERE id = 1", at-2*time.Minute.Microseconds())
 			if got, err := l.Claim(t.Context(), d, "late", []int64{1}); err != nil || len(got) != 1 {
 				t.Errorf("after %d claims it was not claimed, %v", claims, err)
 			}
@@ -124,7 +117,7 @@ func TestARowIsGivenUpAfterTooManyClaims(t *testing.T) {
 			if n, err := l.GiveUp(t.Context(), d, []int64{1, 2}, "fan_state = 2"); n != 0 || err != nil {
 				t.Fatalf("gave up %d rows: %v", n, err)
 			}
-			exec(t, d, "UPDATE audit SET fan_lease = 0")
+			testdb.Exec(t, d, "UPDATE audit SET fan_lease = 0")
 		}
 		if n, err := l.GiveUp(t.Context(), d, []int64{1, 2}, "fan_state = 2"); n != 1 || err != nil {
 			t.Errorf("gave up %d rows: %v", n, err)

@@ -17,13 +17,6 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-func exec(t *testing.T, d *db.DB, query string, args ...any) {
-	t.Helper()
-	if _, err := d.Exec(t.Context(), query, args...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func list(t *testing.T, d *db.DB) []Row {
 	t.Helper()
 	all, err := List(t.Context(), d, d.Dialect)
@@ -35,7 +28,7 @@ func list(t *testing.T, d *db.DB) []Row {
 
 func TestAProcessIsSeenWhileItRuns(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		exec(t, d, `DELETE FROM process`)
+		testdb.Exec(t, d, `DELETE FROM process`)
 		slowest := NewSlowest(nil)
 		slowest.Note(`{"from":"Story"}`, time.Second, 7)
 		p := New(d, Self{Role: "api", Version: strings.Repeat("ü", 200), Host: "h\xff"}, slowest, Options{})
@@ -67,12 +60,12 @@ func TestAProcessIsSeenWhileItRuns(t *testing.T) {
 
 func TestAProcessThatWasKilledIsForgotten(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		exec(t, d, `DELETE FROM process`)
+		testdb.Exec(t, d, `DELETE FROM process`)
 		for id, ago := range map[string]time.Duration{"now": 0, "skewed": -time.Hour, "lost": 2 * time.Minute, "gone": 61 * time.Minute} {
-			exec(t, d, `INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, 'v', 'h', 1, `+d.Dialect.NowMicros+` - ?, ?)`,
+			testdb.Exec(t, d, `INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, 'v', 'h', 1, `+d.Dialect.NowMicros+` - ?, ?)`,
 				id, id, ago.Microseconds(), `[{"query":"`+id+`","slowest":5}]`)
 		}
-		exec(t, d, `UPDATE process SET slow_queries = 'of another release' WHERE id = 'now'`)
+		testdb.Exec(t, d, `UPDATE process SET slow_queries = 'of another release' WHERE id = 'now'`)
 		alive := map[string]bool{}
 		for _, r := range list(t, d) {
 			alive[r.ID] = r.Alive
@@ -95,7 +88,7 @@ func TestAProcessThatWasKilledIsForgotten(t *testing.T) {
 
 func TestProcessesAreCountedByRole(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		exec(t, d, `DELETE FROM process`)
+		testdb.Exec(t, d, `DELETE FROM process`)
 		registry := prometheus.NewRegistry()
 		p := New(d, Self{}, nil, Options{Metrics: registry})
 		measured := func() map[string]float64 {
@@ -118,7 +111,7 @@ func TestProcessesAreCountedByRole(t *testing.T) {
 			{[]string{"standalone"}, map[string]float64{"apis": 3, "workers": 2, "schedulers": 1}},
 		} {
 			for _, role := range c.roles {
-				exec(t, d, `INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, 'v', 'h', 1, `+d.Dialect.NowMicros+`, '[]')`, role, role)
+				testdb.Exec(t, d, `INSERT INTO process (id, role, version, host, started, seen, slow_queries) VALUES (?, ?, 'v', 'h', 1, `+d.Dialect.NowMicros+`, '[]')`, role, role)
 			}
 			if err := p.count(t.Context()); err != nil {
 				t.Fatal(err)
@@ -127,7 +120,7 @@ func TestProcessesAreCountedByRole(t *testing.T) {
 				t.Errorf("with %v: %v, want %v", c.roles, got, c.want)
 			}
 		}
-		exec(t, d, `UPDATE process SET seen = seen - ?`, (2 * time.Minute).Microseconds())
+		testdb.Exec(t, d, `UPDATE process SET seen = seen - ?`, (2 * time.Minute).Microseconds())
 		if err := p.count(t.Context()); err != nil || measured()["apis"] != 0 {
 			t.Errorf("killed a while ago: %v %v", err, measured())
 		}
@@ -142,11 +135,11 @@ func TestADatabaseThatIsAwayStopsNobody(t *testing.T) {
 	d := testdb.SQLite(t)
 	var log bytes.Buffer
 	p := New(d, Self{Role: "worker"}, nil, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	exec(t, d, `ALTER TABLE process RENAME TO away`)
+	testdb.Exec(t, d, `ALTER TABLE process RENAME TO away`)
 	for range 3 {
 		p.note(t.Context(), p.beat(t.Context()))
 	}
-	exec(t, d, `ALTER TABLE away RENAME TO process`)
+	testdb.Exec(t, d, `ALTER TABLE away RENAME TO process`)
 	p.note(t.Context(), p.beat(t.Context()))
 	if text := log.String(); strings.Count(text, "WARN") != 1 || strings.Count(text, "INFO") != 1 || len(list(t, d)) != 1 {
 		t.Errorf("%s%+v", text, list(t, d))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // TestSchedulersKilledWhileTheyPrune kills two schedulers while they remove old versions. A third scheduler
@@ -77,7 +79,5 @@ func (s *site) must(commands any) {
 // exec executes a statement directly in the database.
 func (s *site) exec(query string, args ...any) {
 	s.t.Helper()
-	if _, err := s.db.Exec(s.t.Context(), query, args...); err != nil {
-		s.t.Fatal(err)
-	}
+	testdb.Exec(s.t, s.db, query, args...)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
@@ -34,9 +35,7 @@ func newInstallation(t *testing.T) installation {
 
 func (i installation) exec(query string, args ...any) {
 	i.t.Helper()
-	if _, err := i.db.Exec(i.t.Context(), query, args...); err != nil {
-		i.t.Fatal(err)
-	}
+	testdb.Exec(i.t, i.db, query, args...)
 }
 
 // process inserts the row of a process that was last seen some time ago.

@@ -239,10 +239,7 @@ func (s *site) until(what string, reached func() bool) {
 }
 
 // count returns one number from the database.
-func (s *site) count(query string, args ...any) (n int) {
+func (s *site) count(query string, args ...any) int {
 	s.t.Helper()
-	if err := s.db.QueryRow(s.t.Context(), query, args...).Scan(&n); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	return n
+	return testdb.Count(s.t, s.db, query, args...)
 }

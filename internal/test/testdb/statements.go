@@ -1,0 +1,32 @@
+package testdb
+
+import (
+	"testing"
+
+	"github.com/alds-dev/alds/internal/store/db"
+)
+
+// Exec runs a statement, which must succeed.
+func Exec(t testing.TB, d *db.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := d.Exec(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Count returns the number that a query reads.
+func Count(t testing.TB, d *db.DB, query string, args ...any) (n int) {
+	t.Helper()
+	if err := d.QueryRow(t.Context(), query, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// Tick waits until the clock of the database has moved on by more than a microsecond.
+func Tick(t testing.TB, d *db.DB) {
+	t.Helper()
+	now := func() int { return Count(t, d, "SELECT "+d.Dialect.NowMicros) }
+	for began := now(); now() <= began+1; {
+	}
+}
