@@ -1,9 +1,11 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -160,7 +162,7 @@ func upperEdges(series []Series, places int) [][]float64 {
 				sum[k] += Bounded(band.Values[k])
 			}
 		}
-		edges[i] = append([]float64(nil), sum...)
+		edges[i] = slices.Clone(sum)
 	}
 	return edges
 }
@@ -234,17 +236,12 @@ func names(b *strings.Builder, series []Series, s scale, ends []float64) {
 // apart moves positions so that they have a minimum distance and keep their order. They stay
 // between least and most if there is room.
 func apart(places []float64, distance, least, most float64) []float64 {
-	moved := append([]float64(nil), places...)
+	moved := slices.Clone(places)
 	order := make([]int, len(moved))
 	for i := range order {
 		order[i] = i
 	}
-	// Insertion sort is enough for a few series.
-	for i := range order {
-		for k := i; k > 0 && moved[order[k]] < moved[order[k-1]]; k-- {
-			order[k], order[k-1] = order[k-1], order[k]
-		}
-	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(moved[a], moved[b]) })
 	before := least - distance
 	for _, i := range order {
 		moved[i] = max(moved[i], before+distance)
