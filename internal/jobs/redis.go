@@ -176,7 +176,7 @@ func (h pauseHook) pauseAfter(ctx context.Context, err error, cmds ...redis.Cmde
 	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled) || slices.ContainsFunc(cmds, isHandshake) {
 		return
 	}
-	if answer := redis.Error(nil); errors.As(err, &answer) && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+	if _, ok := errors.AsType[redis.Error](err); ok && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		return // the library sends the script next
 	}
 	h.pauses.Add(1)

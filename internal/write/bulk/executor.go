@@ -366,7 +366,7 @@ func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 	if !ok || from.Kind != doc.String || !strings.HasPrefix(from.Text, "@") {
 		return n, nil
 	}
-	c := &doc.Node{Kind: n.Kind, Keys: n.Keys, Items: append([]doc.Node(nil), n.Items...), At: n.At}
+	c := &doc.Node{Kind: n.Kind, Keys: n.Keys, Items: slices.Clone(n.Items), At: n.At}
 	for i, k := range c.Keys {
 		if k != "from" {
 			continue

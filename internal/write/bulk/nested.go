@@ -66,7 +66,7 @@ func withItems(f field, list *doc.Node, left []doc.Node) field {
 		value = left[0]
 	}
 	if list != f.node {
-		whole := doc.Node{Kind: doc.Map, Keys: f.node.Keys, Items: append([]doc.Node(nil), f.node.Items...), At: f.node.At}
+		whole := doc.Node{Kind: doc.Map, Keys: f.node.Keys, Items: slices.Clone(f.node.Items), At: f.node.At}
 		for i, k := range whole.Keys {
 			if k == "add" {
 				whole.Items[i] = value

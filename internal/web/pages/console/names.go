@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -49,7 +49,7 @@ func consoleNames(v *ui.Visit) error {
 	for _, o := range description.Operations {
 		n.Operations = append(n.Operations, o.Name)
 	}
-	sort.Strings(n.Operations)
+	slices.Sort(n.Operations)
 	return sendNames(v, n)
 }
 
