@@ -158,7 +158,7 @@ func (s *service) build(ctx context.Context, l listeners) error {
 	if err := s.openContents(); err != nil {
 		return err
 	}
-	s.newModel = newNews()
+	s.newModel = make(news, 1)
 	s.unwatched = webhook.NewUnwatched(s.db)
 	s.backlog = webhook.NewMeter(s.db, s.component("webhook"), s.metrics)
 	s.feed = feed.NewLog(s.db, s.component("feed"))

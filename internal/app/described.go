@@ -10,8 +10,6 @@ import (
 // news signals that there is something new. Several signals before a receive count as one.
 type news chan struct{}
 
-func newNews() news { return make(news, 1) }
-
 // tell sends a signal. It never waits.
 func (n news) tell() {
 	select {

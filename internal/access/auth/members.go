@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/alds-dev/alds/internal/store/db"
 )
@@ -117,9 +116,4 @@ func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]
 		}
 	}
 	return append(make([]int64, 0, len(found)), slices.Sorted(maps.Keys(found))...), nil
-}
-
-// newMemberCache returns the cache of membersOf.
-func newMemberCache(now func() time.Time) *cache[string, cachedMembers] {
-	return newCache[string, cachedMembers](maxActors, maxAge, now)
 }

@@ -115,7 +115,7 @@ func New(d *db.DB, m *meta.Model, o Options) (*Service, error) {
 		signedIn:    newCache[signIn, struct{}](maxSignIns, signInEvery, o.Now),
 		usage:       newUsageRecorder(d, o.Now),
 		actors:      newCache[int64, cachedActor](maxActors, maxAge, o.Now),
-		members:     newMemberCache(o.Now),
+		members:     newCache[string, cachedMembers](maxActors, maxAge, o.Now),
 
 		memberThrottle:  newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),
 		unknownThrottle: newThrottle(pairBackoff, maxThrottled, maxDelayed, o.Now),

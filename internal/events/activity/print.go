@@ -173,7 +173,7 @@ func (x *reader) value(a *meta.Attr, v any) (words string, err error) {
 		case !ok || to == nil || !to.seen:
 			x.w = append(x.w, `""`...)
 			return "", nil
-		case x.isList(to.t):
+		case to.t.IsA(x.list):
 			x.w = value.AppendString(x.w, to.display())
 		default:
 			x.reference(to)
@@ -184,9 +184,6 @@ func (x *reader) value(a *meta.Attr, v any) (words string, err error) {
 	x.w = value.AppendString(x.w, words)
 	return words, err
 }
-
-// isList reports whether a type is that of list values.
-func (x *reader) isList(t *meta.Type) bool { return t.IsA(x.list) }
 
 // text returns a value that is not a relation as text. Content is not shown.
 func text(a *meta.Attr, v any) (string, error) {

@@ -110,7 +110,7 @@ func (v *Visit) execute(name, part, title string, data any) error {
 		Member: v.Member, Notice: v.notice(), Sent: v.API.sent, Forms: v.forms, Page: data,
 	}
 	if v.Member != nil {
-		f.CSRF = v.formToken()
+		f.CSRF = FormToken(v.Session)
 	}
 	var b bytes.Buffer
 	if err := v.templates.byName[name].ExecuteTemplate(&b, part, f); err != nil {

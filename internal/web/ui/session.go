@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,13 +43,10 @@ func (v *Visit) Cookie(name, value string, expires time.Time) *http.Cookie {
 // from the sizes of compressed pages.
 const SaltBytes = 16
 
-// formToken returns the token of the forms of this visit. It proves that the form comes from a
-// page of this session.
+// FormToken returns a form token for a secret that the browser stores in a cookie, such as the
+// session. It proves that a form comes from a page of this secret.
 //
-// Shape: base64 of a salt and its HMAC with the session as the key.
-func (v *Visit) formToken() string { return FormToken(v.Session) }
-
-// FormToken returns a form token for a secret that the browser stores in a cookie.
+// Shape: base64 of a salt and its HMAC with the secret as the key.
 func FormToken(secret string) string {
 	salt := make([]byte, SaltBytes)
 	_, _ = rand.Read(salt)
@@ -60,7 +58,7 @@ func seal(secret string, salt []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("form of a page"))
 	mac.Write(salt)
-	return mac.Sum(append([]byte(nil), salt...))
+	return mac.Sum(slices.Clone(salt))
 }
 
 // isOwnForm reports whether the submitted form has a token of this session.

@@ -45,7 +45,8 @@ func (m *Member) Administers() bool { return m.DefaultRole.Oid == SystemAdmin }
 // MemberAdmin is the role that manages members and has no other administration rights.
 const MemberAdmin = "Role:12"
 
-// ManagesMembers reports whether pages show the member the administration of members.
+// ManagesMembers reports whether pages show the member the administration of members. It has no
+// effect on rights; the interface checks them.
 func (m *Member) ManagesMembers() bool { return m.Administers() || m.DefaultRole.Oid == MemberAdmin }
 
 // visit returns the visit of a request, for a page that uses these templates.

@@ -32,7 +32,7 @@ func renderMember(v *ui.Visit, page memberPage) error {
 		return ui.NotFound()
 	}
 	var found []person
-	page.Manages, page.IsReader = manages(v), oid == v.Member.Oid
+	page.Manages, page.IsReader = v.Member.ManagesMembers(), oid == v.Member.Oid
 	err := v.API.Find([]ui.Query{{"from": "Member", "filter": []string{"ID='" + oid + "'", "AssetState!='Template'"}, "select": personTokens}, rolesQuery}, &found, &page.Roles)
 	if err != nil {
 		return err

@@ -86,19 +86,13 @@ type membersPage struct {
 	Audits            bool // the reader may read the audit
 }
 
-// manages reports whether the reader is offered forms that change members. It has no effect on
-// rights; the interface checks them.
-func manages(v *ui.Visit) bool {
-	return v.Member.ManagesMembers()
-}
-
 // showMembers serves GET ui/members.
 func showMembers(v *ui.Visit) error {
 	size, start, err := v.ListPage()
 	if err != nil {
 		return err
 	}
-	page := membersPage{Find: v.Param("q"), State: v.Param("state"), Role: v.Param("role"), States: memberStates, Manages: manages(v)}
+	page := membersPage{Find: v.Param("q"), State: v.Param("state"), Role: v.Param("role"), States: memberStates, Manages: v.Member.ManagesMembers()}
 	q := ui.Query{"from": "Member", "select": personTokens, "sort": []string{"Name"}}
 	if err := page.narrow(q); err != nil {
 		return err

@@ -19,7 +19,7 @@ type memberForm struct {
 
 // newMember serves GET ui/members/new.
 func newMember(v *ui.Visit) error {
-	if !manages(v) {
+	if !v.Member.ManagesMembers() {
 		return notManaging()
 	}
 	return renderForm(v, memberForm{Role: "Role:4"})
@@ -50,7 +50,7 @@ func indentedText(value any) string {
 
 // createMember serves POST ui/members/new. The answer shows a generated password once.
 func createMember(v *ui.Visit) error {
-	if !manages(v) {
+	if !v.Member.ManagesMembers() {
 		return notManaging()
 	}
 	f := memberForm{Name: v.Field("name"), Nickname: v.Field("nickname"), Username: v.Field("username"), Email: v.Field("email"), Role: v.Field("role"), Project: v.Field("project")}
