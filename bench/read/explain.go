@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/query/encode"
@@ -86,7 +86,7 @@ func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
 		_, err = f.Assets(ctx, q, who, r, encode.Form{}, nil)
 		return err
 	}
-	nodes, err := doc.Parse([]byte(w.body(0)), false)
+	nodes, err := document.Parse([]byte(w.body(0)), false)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 // news signals that there is something new. Several signals before a receive count as one.
@@ -29,14 +29,14 @@ func (s *service) describeModels(ctx context.Context) error {
 		case <-s.newModel:
 		}
 		e := s.present.Load()
-		s.describeModel(e, doc.JSON)
+		s.describeModel(e, document.JSON)
 		if s.present.Load() == e { // otherwise the JSON of the newer model comes first
-			s.describeModel(e, doc.XML)
+			s.describeModel(e, document.XML)
 		}
 	}
 }
 
-func (s *service) describeModel(e *engines, f doc.Format) {
+func (s *service) describeModel(e *engines, f document.Format) {
 	began := time.Now()
 	d := s.api.DescribeModel(e.served, f)
 	s.log.Debug("the model is described", "generation", e.generation, "format", f.String(), "etag", d.Tag, "bytes", len(d.Body), "duration_ms", time.Since(began).Milliseconds())

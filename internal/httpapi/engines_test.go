@@ -9,7 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/events/activity"
 	"github.com/alds-dev/alds/internal/events/delivery"
@@ -129,16 +129,16 @@ func (e engines) described(format string, args ...any) (describe.Document, error
 	return describe.Document{Body: b, Gzip: []byte("packed"), Tag: "t1"}, err
 }
 
-func (e engines) Model(base string, _ doc.Format) describe.Document {
+func (e engines) Model(base string, _ document.Format) describe.Document {
 	d, _ := e.described("all of %s", base)
 	return d
 }
 
-func (e engines) Type(base, name string, _ doc.Format) (describe.Document, error) {
+func (e engines) Type(base, name string, _ document.Format) (describe.Document, error) {
 	return e.described("type %s %s", base, name)
 }
 
-func (e engines) Part(base, typ, name string, _ doc.Format) (describe.Document, error) {
+func (e engines) Part(base, typ, name string, _ document.Format) (describe.Document, error) {
 	return e.described("part %s %s %s", base, typ, name)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/value"
 )
@@ -85,7 +85,7 @@ func (a *API) fail(c *fiber.Ctx, err error) error {
 		body.Exceptions[0].Position = &at
 	}
 	c.Status(status)
-	if a.formatOf(c) == doc.JSON {
+	if a.formatOf(c) == document.JSON {
 		return c.JSON(body)
 	}
 	c.Set(fiber.HeaderContentType, mimeXML)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/query/encode"
 )
 
@@ -20,24 +20,24 @@ var xmlSegments = []string{"rest-1.v1", "meta.v1", "config.v1", "attachment.img"
 
 // formatOf returns the format of the answer to a request. The request may have no route.
 // Spec: interface 10.4.
-func (a *API) formatOf(c *fiber.Ctx) doc.Format {
+func (a *API) formatOf(c *fiber.Ctx) document.Format {
 	segment := a.firstSegment(c.Path())
 	for _, name := range xmlSegments {
 		if strings.EqualFold(segment, name) || slices.ContainsFunc(aliases[name], func(s string) bool { return strings.EqualFold(s, segment) }) {
 			return formatNamedBy(c)
 		}
 	}
-	return doc.JSON
+	return document.JSON
 }
 
 // formatNamedBy returns JSON if an Accept header or the parameter accept contains it, else XML.
-func formatNamedBy(c *fiber.Ctx) doc.Format {
+func formatNamedBy(c *fiber.Ctx) document.Format {
 	accept := slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAccept))
 	accept = append(accept, []byte(paramsOf(c.Request().URI().QueryArgs())["accept"]))
 	if lists(accept, "application/json") || lists(accept, "text/json") {
-		return doc.JSON
+		return document.JSON
 	}
-	return doc.XML
+	return document.XML
 }
 
 // firstSegment returns the first segment of a path below the instance.
@@ -51,8 +51,8 @@ func (a *API) firstSegment(path string) string {
 }
 
 // contentTypeOf returns the Content-Type of answers in a format.
-func contentTypeOf(f doc.Format) string {
-	if f == doc.XML {
+func contentTypeOf(f document.Format) string {
+	if f == document.XML {
 		return mimeXML
 	}
 	return fiber.MIMEApplicationJSON

@@ -11,20 +11,20 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/query/describe"
 )
 
 // Metadata describes the model in a format. base is the start of hrefs.
 type Metadata interface {
-	Model(base string, f doc.Format) describe.Document
-	Type(base, name string, f doc.Format) (describe.Document, error)
-	Part(base, typ, name string, f doc.Format) (describe.Document, error)
+	Model(base string, f document.Format) describe.Document
+	Type(base, name string, f document.Format) (describe.Document, error)
+	Part(base, typ, name string, f document.Format) (describe.Document, error)
 }
 
 // DescribeModel returns the answer to GET meta.v1 in a format: the description of the whole
 // model of the engines e.
-func (a *API) DescribeModel(e *Engines, f doc.Format) describe.Document {
+func (a *API) DescribeModel(e *Engines, f document.Format) describe.Document {
 	return e.Metadata.Model(a.base(Route{Path: "meta.v1"}), f)
 }
 
@@ -54,7 +54,7 @@ func (r *request) description(base string) (describe.Document, error) {
 // this document, it returns nil and sets the status 304. The client may store the document but
 // must check before each use whether it has changed; shared caches must not store it.
 func (r *request) answer(d describe.Document) []byte {
-	if r.format == doc.XML && r.stylesheet != "" {
+	if r.format == document.XML && r.stylesheet != "" {
 		d = describe.Document{Tag: d.Tag + styledSuffix, Body: bytes.Replace(d.Body, []byte("?>"), []byte("?>"+r.stylesheet), 1)}
 	}
 	tag, body := `"`+d.Tag+`"`, d.Body

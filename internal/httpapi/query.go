@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/query/encode"
 	"github.com/alds-dev/alds/internal/query/find"
@@ -40,7 +40,7 @@ func (*API) runQuery(ctx context.Context, who auth.Actor, r *request) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := doc.Parse(body, r.isYAML(body))
+	nodes, err := document.Parse(body, r.isYAML(body))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -74,15 +74,15 @@ type request struct {
 	hold        *memory.Hold
 	ifMatch     string
 	ifNoneMatch string
-	accepts     string     // Accept-Encoding
-	accept      string     // Accept
-	format      doc.Format // of the answer
-	stylesheet  string     // XML instruction that refers to a stylesheet, for the answer; empty: none
-	languages   string     // Accept-Language
-	query       string     // encoded query string of the URL
-	key         string     // Idempotency-Key
-	async       bool       // Prefer: respond-async
-	lastEventID string     // Last-Event-ID: a live stream continues after this event
+	accepts     string          // Accept-Encoding
+	accept      string          // Accept
+	format      document.Format // of the answer
+	stylesheet  string          // XML instruction that refers to a stylesheet, for the answer; empty: none
+	languages   string          // Accept-Language
+	query       string          // encoded query string of the URL
+	key         string          // Idempotency-Key
+	async       bool            // Prefer: respond-async
+	lastEventID string          // Last-Event-ID: a live stream continues after this event
 	http11      bool
 
 	login   auth.Login // of the caller
@@ -179,7 +179,7 @@ func (r *request) decoded() ([]byte, error) {
 	default:
 		return nil, fault.Invalidf(fault.NoPlace, "Content-Encoding %q is not supported", r.encoding)
 	}
-	return b, r.hold.Take(doc.MemoryNeed(b, r.bodyFormat(b)))
+	return b, r.hold.Take(document.MemoryNeed(b, r.bodyFormat(b)))
 }
 
 // largeRequest is the size in bytes above which a body is large. Parsing and executing a
@@ -192,23 +192,23 @@ func (r *request) large() bool {
 	if len(r.raw) > largeRequest || r.encoding != "" && len(r.raw) > 0 {
 		return true
 	}
-	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.bodyFormat(r.raw) == doc.YAML
+	return bytes.IndexByte(r.raw, '&') >= 0 && bytes.IndexByte(r.raw, '*') >= 0 && r.bodyFormat(r.raw) == document.YAML
 }
 
 // bodyFormat returns the format of a body.
-func (r *request) bodyFormat(b []byte) doc.Format {
+func (r *request) bodyFormat(b []byte) document.Format {
 	switch {
-	case r.takesXML && doc.IsXML(b):
-		return doc.XML
+	case r.takesXML && document.IsXML(b):
+		return document.XML
 	case r.isYAML(b):
-		return doc.YAML
+		return document.YAML
 	}
-	return doc.JSON
+	return document.JSON
 }
 
 // isYAML reports whether a body is YAML: the Content-Type says so, or the body does not begin
 // like JSON.
-func (r *request) isYAML(b []byte) bool { return r.yamlType || doc.Sniff(b) }
+func (r *request) isYAML(b []byte) bool { return r.yamlType || document.Sniff(b) }
 
 // body returns the decoded body. An empty body is an error.
 // Errors: fault.Invalid; errTooLarge; errors of the hold.

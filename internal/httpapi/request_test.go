@@ -3,7 +3,7 @@ package httpapi
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 // TestNamedInHeaders checks that lists finds a whole word at any place of any header, and no
@@ -34,15 +34,15 @@ func TestFormat(t *testing.T) {
 	for _, c := range []struct {
 		takesXML, yamlType bool
 		body               string
-		want               doc.Format
+		want               document.Format
 	}{
-		{true, false, "\ufeff <Asset/>", doc.XML},
-		{true, true, "<Asset/>", doc.XML},
-		{true, false, "{}", doc.JSON},
-		{true, false, "a: <Asset/>", doc.YAML},
-		{false, false, "<Asset/>", doc.YAML},
-		{false, true, "{}", doc.YAML},
-		{false, false, "[]", doc.JSON},
+		{true, false, "\ufeff <Asset/>", document.XML},
+		{true, true, "<Asset/>", document.XML},
+		{true, false, "{}", document.JSON},
+		{true, false, "a: <Asset/>", document.YAML},
+		{false, false, "<Asset/>", document.YAML},
+		{false, true, "{}", document.YAML},
+		{false, false, "[]", document.JSON},
 	} {
 		r := &request{takesXML: c.takesXML, yamlType: c.yamlType}
 		if got := r.bodyFormat([]byte(c.body)); got != c.want {

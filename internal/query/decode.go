@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
@@ -15,11 +15,11 @@ const WholePage = math.MaxInt32
 
 // FromDocs reads a body of query.v1: one query, a list of queries, or several documents.
 // Errors: fault.Invalid with the place in the body.
-func FromDocs(nodes []doc.Node) ([]Request, error) {
+func FromDocs(nodes []document.Node) ([]Request, error) {
 	var all []Request
 	for i := range nodes {
 		list := nodes[i : i+1]
-		if nodes[i].Kind == doc.List {
+		if nodes[i].Kind == document.List {
 			list = nodes[i].Items
 		}
 		for k := range list {
@@ -37,7 +37,7 @@ func FromDocs(nodes []doc.Node) ([]Request, error) {
 // is refused.
 // Errors: fault.Invalid with the place in the body.
 // Spec: interface 4.3, query keys.
-func FromDoc(n *doc.Node, also ...string) (Request, error) {
+func FromDoc(n *document.Node, also ...string) (Request, error) {
 	d := decoder{also: also}
 	return d.request(n, "root", 0)
 }
@@ -47,21 +47,21 @@ type decoder struct {
 }
 
 // keys has the functions that decode the keys of a query.
-var keys = map[string]func(*Request, *doc.Node) error{
+var keys = map[string]func(*Request, *document.Node) error{
 	"where":   decodeWhere,
-	"filter":  func(r *Request, n *doc.Node) (err error) { r.Filter, err = texts(n, "filter"); return err },
+	"filter":  func(r *Request, n *document.Node) (err error) { r.Filter, err = texts(n, "filter"); return err },
 	"with":    decodeWith,
-	"sort":    func(r *Request, n *doc.Node) (err error) { r.Sort, err = texts(n, "sort"); return err },
+	"sort":    func(r *Request, n *document.Node) (err error) { r.Sort, err = texts(n, "sort"); return err },
 	"find":    decodeFind,
-	"findin":  func(r *Request, n *doc.Node) (err error) { r.FindIn, err = texts(n, "findin"); return err },
+	"findin":  func(r *Request, n *document.Node) (err error) { r.FindIn, err = texts(n, "findin"); return err },
 	"page":    decodePage,
 	"asof":    decodeAsOf,
-	"total":   func(r *Request, n *doc.Node) (err error) { r.Total, err = yes(n, "total"); return err },
-	"explain": func(r *Request, n *doc.Node) (err error) { r.Explain, err = yes(n, "explain"); return err },
+	"total":   func(r *Request, n *document.Node) (err error) { r.Total, err = yes(n, "total"); return err },
+	"explain": func(r *Request, n *document.Node) (err error) { r.Explain, err = yes(n, "explain"); return err },
 }
 
-func (d decoder) request(n *doc.Node, path string, depth int) (Request, error) {
-	if n.Kind != doc.Map {
+func (d decoder) request(n *document.Node, path string, depth int) (Request, error) {
+	if n.Kind != document.Map {
 		return Request{}, badForm(n.At, path, "an object with the keys of a query")
 	}
 	if depth > MaxNested {
@@ -99,17 +99,17 @@ func (d decoder) request(n *doc.Node, path string, depth int) (Request, error) {
 	return r, nil
 }
 
-func (d decoder) items(n *doc.Node, path string, depth int) ([]Item, error) {
-	if n.Kind == doc.String {
+func (d decoder) items(n *document.Node, path string, depth int) ([]Item, error) {
+	if n.Kind == document.String {
 		return []Item{{Text: textOf(n)}}, nil
 	}
-	if n.Kind != doc.List {
+	if n.Kind != document.List {
 		return nil, badForm(n.At, "select", "a list of tokens")
 	}
 	list := make([]Item, 0, len(n.Items))
 	for i := range n.Items {
 		v := &n.Items[i]
-		if v.Kind != doc.Map {
+		if v.Kind != document.Map {
 			t, err := text(v, "select")
 			if err != nil {
 				return nil, err
@@ -127,11 +127,11 @@ func (d decoder) items(n *doc.Node, path string, depth int) ([]Item, error) {
 }
 
 // groups reads the list of group.
-func (d decoder) groups(n *doc.Node) ([]Request, error) {
-	if n.Kind == doc.Map {
-		n = &doc.Node{Kind: doc.List, Items: []doc.Node{*n}, At: n.At}
+func (d decoder) groups(n *document.Node) ([]Request, error) {
+	if n.Kind == document.Map {
+		n = &document.Node{Kind: document.List, Items: []document.Node{*n}, At: n.At}
 	}
-	if n.Kind != doc.List {
+	if n.Kind != document.List {
 		return nil, badForm(n.At, "group", "a list of objects with from and select")
 	}
 	if len(n.Items) > MaxNested {
@@ -140,7 +140,7 @@ func (d decoder) groups(n *doc.Node) ([]Request, error) {
 	list := make([]Request, 0, len(n.Items))
 	for i := range n.Items {
 		v := &n.Items[i]
-		if v.Kind != doc.Map {
+		if v.Kind != document.Map {
 			return nil, badForm(v.At, "group", "a list of objects with from and select")
 		}
 		for k, key := range v.Keys {
@@ -157,25 +157,25 @@ func (d decoder) groups(n *doc.Node) ([]Request, error) {
 	return list, nil
 }
 
-func yes(n *doc.Node, key string) (bool, error) {
-	if n.Kind != doc.Bool {
+func yes(n *document.Node, key string) (bool, error) {
+	if n.Kind != document.Bool {
 		return false, badForm(n.At, key, "true or false")
 	}
 	return n.Text == "true", nil
 }
 
-func text(n *doc.Node, key string) (Text, error) {
-	if n.Kind != doc.String {
+func text(n *document.Node, key string) (Text, error) {
+	if n.Kind != document.String {
 		return Text{}, badForm(n.At, key, "text")
 	}
 	return textOf(n), nil
 }
 
-func textOf(n *doc.Node) Text { return Text{n.Text, n.At, n.Written} }
+func textOf(n *document.Node) Text { return Text{n.Text, n.At, n.Written} }
 
 // texts reads a list of texts, or one text.
-func texts(n *doc.Node, key string) ([]Text, error) {
-	if n.Kind != doc.List {
+func texts(n *document.Node, key string) ([]Text, error) {
+	if n.Kind != document.List {
 		t, err := text(n, key)
 		return []Text{t}, err
 	}
@@ -190,8 +190,8 @@ func texts(n *doc.Node, key string) ([]Text, error) {
 	return list, nil
 }
 
-func decodeWhere(r *Request, n *doc.Node) error {
-	if n.Kind != doc.Map {
+func decodeWhere(r *Request, n *document.Node) error {
+	if n.Kind != document.Map {
 		return badForm(n.At, "where", "an object of attributes and values")
 	}
 	for i, key := range n.Keys {
@@ -204,8 +204,8 @@ func decodeWhere(r *Request, n *doc.Node) error {
 	return nil
 }
 
-func decodeWith(r *Request, n *doc.Node) error {
-	if n.Kind != doc.Map {
+func decodeWith(r *Request, n *document.Node) error {
+	if n.Kind != document.Map {
 		return badForm(n.At, "with", "an object of variables and values")
 	}
 	r.With = make(map[string][]string, len(n.Keys))
@@ -216,11 +216,11 @@ func decodeWith(r *Request, n *doc.Node) error {
 			return invalidKey(v.At, "root->with", key)
 		}
 		switch {
-		case v.Kind == doc.String:
+		case v.Kind == document.String:
 			r.With[name] = strings.Split(v.Text, ",")
 		case v.IsScalar():
 			r.With[name] = []string{v.Text}
-		case v.Kind == doc.List:
+		case v.Kind == document.List:
 			for k := range v.Items {
 				if !v.Items[k].IsScalar() {
 					return notScalar(v.Items[k].At, key)
@@ -234,8 +234,8 @@ func decodeWith(r *Request, n *doc.Node) error {
 	return nil
 }
 
-func decodeFind(r *Request, n *doc.Node) error {
-	if n.Kind == doc.List && len(n.Items) == 1 {
+func decodeFind(r *Request, n *document.Node) error {
+	if n.Kind == document.List && len(n.Items) == 1 {
 		n = &n.Items[0]
 	}
 	if !n.IsScalar() {
@@ -245,7 +245,7 @@ func decodeFind(r *Request, n *doc.Node) error {
 	return nil
 }
 
-func decodeAsOf(r *Request, n *doc.Node) (err error) {
+func decodeAsOf(r *Request, n *document.Node) (err error) {
 	r.AsOf, err = text(n, "asof")
 	if err == nil && r.AsOf.Text == "" {
 		err = noDate(r.AsOf)
@@ -254,8 +254,8 @@ func decodeAsOf(r *Request, n *doc.Node) (err error) {
 }
 
 // decodePage reads {start, size}, or the form "size,start" of a URL.
-func decodePage(r *Request, n *doc.Node) error {
-	if n.Kind == doc.String || n.Kind == doc.Number {
+func decodePage(r *Request, n *document.Node) error {
+	if n.Kind == document.String || n.Kind == document.Number {
 		p, ok := pageText(n.Text)
 		if !ok {
 			return badPage(n.At, n.Text)
@@ -263,7 +263,7 @@ func decodePage(r *Request, n *doc.Node) error {
 		r.Page = p
 		return nil
 	}
-	if n.Kind != doc.Map {
+	if n.Kind != document.Map {
 		return badForm(n.At, "page", "an object with start and size")
 	}
 	r.Page = &Page{Size: WholePage}
@@ -276,7 +276,7 @@ func decodePage(r *Request, n *doc.Node) error {
 		case "size":
 			to = &r.Page.Size
 		case "after":
-			if err := decodeAfter(r.Page, textOf(v), v.Kind == doc.String); err != nil {
+			if err := decodeAfter(r.Page, textOf(v), v.Kind == document.String); err != nil {
 				return err
 			}
 		default:

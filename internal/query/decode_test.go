@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-func parse(t *testing.T, body string, yaml bool) []doc.Node {
+func parse(t *testing.T, body string, yaml bool) []document.Node {
 	t.Helper()
-	nodes, err := doc.Parse([]byte(body), yaml)
+	nodes, err := document.Parse([]byte(body), yaml)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 package query
 
-import "github.com/alds-dev/alds/internal/base/doc"
+import "github.com/alds-dev/alds/internal/base/document"
 
 // Request is one query as the client wrote it. Only its form has been checked.
 //
@@ -47,8 +47,8 @@ const AllVersions = "All"
 // Text is a piece of the client's text and its place in the input.
 type Text struct {
 	Text    string
-	At      int          // byte offset, or fault.NoPlace
-	Written *doc.Written // the text as written in the input; nil if it is the same
+	At      int               // byte offset, or fault.NoPlace
+	Written *document.Written // the text as written in the input; nil if it is the same
 }
 
 // Item is one entry of select: a token or a nested select.

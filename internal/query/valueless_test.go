@@ -3,7 +3,7 @@ package query
 import (
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 func TestValueless(t *testing.T) {
@@ -18,7 +18,7 @@ func TestValueless(t *testing.T) {
 		`{"from": "Story", "page": {"size": 5, "after": "c2VjcmV0"}, "filter": ["Name='open"]}`:                                       `{"from":"Story","filter":["Name="],"page":{"size":5,"after":"?"}}`,
 		`{"from": "Story", "group": [{"from": "Scope", "select": ["Name"]}]}`:                                                         `{"from":"Story","group":[{"from":"Scope","select":["Name"]}]}`,
 	} {
-		nodes, err := doc.Parse([]byte(body), false)
+		nodes, err := document.Parse([]byte(body), false)
 		if err != nil {
 			t.Fatal(err)
 		}

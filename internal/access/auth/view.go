@@ -3,7 +3,7 @@ package auth
 import (
 	"time"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
@@ -53,11 +53,11 @@ const sessionName = "Session"
 // parseToken reads the options of a new token from a body. A value of null counts as absent. The
 // caller sets the expiry of a session. Errors: fault.Invalid.
 func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
-	docs, err := doc.Parse(body, yaml)
+	docs, err := document.Parse(body, yaml)
 	if err != nil {
 		return o, err
 	}
-	if len(docs) != 1 || docs[0].Kind != doc.Map {
+	if len(docs) != 1 || docs[0].Kind != document.Map {
 		return o, fault.Invalidf(0, `A token is made of one object: {"name", "expires", "endsWithPassword", "session"}`)
 	}
 	n := &docs[0]
@@ -69,13 +69,13 @@ func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
 	if !o.session {
 		return o, nil
 	}
-	if v, ok := n.Get("expires"); ok && v.Kind != doc.Null {
+	if v, ok := n.Get("expires"); ok && v.Kind != document.Null {
 		return o, fault.Invalidf(v.At, "A session has an end of its own: it takes no expires")
 	}
 	if v, ok := n.Get("endsWithPassword"); ok && v.Text == "false" {
 		return o, fault.Invalidf(v.At, "A session ends with the password")
 	}
-	if v, ok := n.Get("name"); !ok || v.Kind == doc.Null {
+	if v, ok := n.Get("name"); !ok || v.Kind == document.Null {
 		o.Name = sessionName
 	}
 	o.EndsWithPassword = true
@@ -83,17 +83,17 @@ func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
 }
 
 // set sets the option of one key of a body. Errors: fault.Invalid.
-func (o *TokenOptions) set(key string, v *doc.Node) error {
-	var want doc.Kind
+func (o *TokenOptions) set(key string, v *document.Node) error {
+	var want document.Kind
 	switch key {
 	case "name", "expires":
-		want = doc.String
+		want = document.String
 	case "endsWithPassword", "session":
-		want = doc.Bool
+		want = document.Bool
 	default:
 		return fault.Invalidf(v.At, "Invalid key at node(s): root->%s", key)
 	}
-	if v.Kind == doc.Null {
+	if v.Kind == document.Null {
 		return nil
 	}
 	if v.Kind != want {

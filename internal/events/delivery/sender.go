@@ -31,12 +31,6 @@ type Options struct {
 	Tracer *tracing.Tracer // nil: no traces
 }
 
-// defaultSchedule is the default of Options.Schedule: ten attempts in about two days.
-var defaultSchedule = []time.Duration{
-	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
-	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
-}
-
 func (o Options) filled() Options {
 	if o.Schedule == nil {
 		o.Schedule = defaultSchedule

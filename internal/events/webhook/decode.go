@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/events/event"
 	"github.com/alds-dev/alds/internal/model/meta"
@@ -27,12 +27,12 @@ const (
 )
 
 // parseBody parses a request body, which must be one object.
-func parseBody(body []byte) (*doc.Node, error) {
-	nodes, err := doc.Parse(body, false)
+func parseBody(body []byte) (*document.Node, error) {
+	nodes, err := document.Parse(body, false)
 	if err != nil {
 		return nil, err
 	}
-	if len(nodes) != 1 || nodes[0].Kind != doc.Map {
+	if len(nodes) != 1 || nodes[0].Kind != document.Map {
 		return nil, errNotAMap()
 	}
 	return &nodes[0], nil
@@ -44,7 +44,7 @@ var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "upda
 
 // apply sets the keys that the body contains. null clears a value.
 // Spec: interface 4.4.2.
-func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
+func (s *Service) apply(r *subscriptionRow, n *document.Node) error {
 	for i, key := range n.Keys {
 		v := &n.Items[i]
 		set, known := setters[key]
@@ -60,19 +60,21 @@ func (s *Service) apply(r *subscriptionRow, n *doc.Node) error {
 	return nil
 }
 
-var setters = map[string]func(*Service, *subscriptionRow, *doc.Node) error{
+var setters = map[string]func(*Service, *subscriptionRow, *document.Node) error{
 	"url": (*Service).setURL,
-	"webhookId": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+	"webhookId": func(_ *Service, r *subscriptionRow, v *document.Node) error {
 		return text(v, "webhookId", maxWebhookID, &r.WebhookID)
 	},
-	"description": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+	"description": func(_ *Service, r *subscriptionRow, v *document.Node) error {
 		return text(v, "description", maxDescription, &r.Description)
 	},
-	"enabled": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+	"enabled": func(_ *Service, r *subscriptionRow, v *document.Node) error {
 		return boolean(v, "enabled", true, &r.Enabled)
 	},
-	"paused": func(_ *Service, r *subscriptionRow, v *doc.Node) error { return boolean(v, "paused", false, &r.Paused) },
-	"ordered": func(_ *Service, r *subscriptionRow, v *doc.Node) error {
+	"paused": func(_ *Service, r *subscriptionRow, v *document.Node) error {
+		return boolean(v, "paused", false, &r.Paused)
+	},
+	"ordered": func(_ *Service, r *subscriptionRow, v *document.Node) error {
 		return boolean(v, "ordered", false, &r.Ordered)
 	},
 	"maxBatch":            (*Service).setMaxBatch,
@@ -83,7 +85,7 @@ var setters = map[string]func(*Service, *subscriptionRow, *doc.Node) error{
 	"eventTypes":             (*Service).setDefinitions,
 }
 
-func (*Service) setURL(r *subscriptionRow, v *doc.Node) error {
+func (*Service) setURL(r *subscriptionRow, v *document.Node) error {
 	var raw string
 	if err := text(v, "url", maxURL, &raw); err != nil {
 		return err
@@ -111,20 +113,20 @@ func isPort(port string) bool {
 	return port == "" || err == nil && n > 0
 }
 
-func (*Service) setMaxBatch(r *subscriptionRow, v *doc.Node) error {
+func (*Service) setMaxBatch(r *subscriptionRow, v *document.Node) error {
 	r.MaxBatch = 0
-	if v.Kind == doc.Null {
+	if v.Kind == document.Null {
 		return nil
 	}
 	n, err := strconv.Atoi(v.Text)
-	if v.Kind != doc.Number || err != nil || n < 1 || n > maxEvents {
+	if v.Kind != document.Number || err != nil || n < 1 || n > maxEvents {
 		return errWants(v.At, "maxBatch", "a number from 1 to "+strconv.Itoa(maxEvents))
 	}
 	r.MaxBatch = n
 	return nil
 }
 
-func (s *Service) setAuthorization(r *subscriptionRow, v *doc.Node) error {
+func (s *Service) setAuthorization(r *subscriptionRow, v *document.Node) error {
 	var header string
 	if err := text(v, "authorizationHeader", maxHeader, &header); err != nil {
 		return err
@@ -139,8 +141,8 @@ func (s *Service) setAuthorization(r *subscriptionRow, v *doc.Node) error {
 	return nil
 }
 
-func (s *Service) setDefinitions(r *subscriptionRow, v *doc.Node) error {
-	if v.Kind != doc.List {
+func (s *Service) setDefinitions(r *subscriptionRow, v *document.Node) error {
+	if v.Kind != document.List {
 		return errWants(v.At, "eventTypes", "a list of event definitions")
 	}
 	if len(v.Items) == 0 || len(v.Items) > maxDefinitions {
@@ -159,9 +161,9 @@ func (s *Service) setDefinitions(r *subscriptionRow, v *doc.Node) error {
 
 // definition reads and checks one event definition. path is its position in the body, for
 // example eventTypes[0]; messages contain it.
-func (s *Service) definition(n *doc.Node, path string) (Definition, error) {
+func (s *Service) definition(n *document.Node, path string) (Definition, error) {
 	var d Definition
-	if n.Kind != doc.Map {
+	if n.Kind != document.Map {
 		return d, errWants(n.At, path, "an event definition")
 	}
 	for i, key := range n.Keys {
@@ -198,7 +200,7 @@ func (s *Service) definition(n *doc.Node, path string) (Definition, error) {
 	return d, s.checkTokens(&d, n)
 }
 
-func (*Service) eventType(d *Definition, v *doc.Node) error {
+func (*Service) eventType(d *Definition, v *document.Node) error {
 	switch d.Type = event.Type(v.Text); d.Type {
 	case event.AssetCreated, event.AssetChanged:
 		return nil
@@ -206,21 +208,21 @@ func (*Service) eventType(d *Definition, v *doc.Node) error {
 	return errWants(v.At, "type", "AssetCreated or AssetChanged")
 }
 
-func (s *Service) from(d *Definition, v *doc.Node) error {
+func (s *Service) from(d *Definition, v *document.Node) error {
 	t, ok := s.model.Type(v.Text)
-	if v.Kind != doc.String || !ok || len(t.Concrete) == 0 {
+	if v.Kind != document.String || !ok || len(t.Concrete) == 0 {
 		return errUnknownType(v.At, v.Text)
 	}
 	d.From = t.Name
 	return nil
 }
 
-func (*Service) userContext(d *Definition, v *doc.Node) error {
-	if v.Kind == doc.Null {
+func (*Service) userContext(d *Definition, v *document.Node) error {
+	if v.Kind == document.Null {
 		return nil
 	}
 	o, err := oid.Parse(v.Text)
-	if err != nil || v.Kind != doc.String || o.Type != "Member" || o.Moment != 0 {
+	if err != nil || v.Kind != document.String || o.Type != "Member" || o.Moment != 0 {
 		return errMember(v.At, v.Text)
 	}
 	d.UserContext = v.Text
@@ -229,16 +231,16 @@ func (*Service) userContext(d *Definition, v *doc.Node) error {
 
 // checkMembers returns an error if the member of a userContext does not exist or is deleted. A
 // definition with this userContext would match nothing.
-func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) error {
+func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *document.Node) error {
 	definitions, ok := n.Get("eventTypes")
 	if !ok {
 		return nil
 	}
 	var ids []int64
-	var named []*doc.Node
+	var named []*document.Node
 	for i := range definitions.Items {
 		v, ok := definitions.Items[i].Get("userContext")
-		if !ok || v.Kind == doc.Null {
+		if !ok || v.Kind == document.Null {
 			continue
 		}
 		o, err := oid.Parse(v.Text)
@@ -261,7 +263,7 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *doc.Node) e
 
 // checkTokens checks each token separately, so that an error has the position of the token. It
 // also refuses a definition whose attributes never appear in changes.
-func (s *Service) checkTokens(d *Definition, n *doc.Node) error {
+func (s *Service) checkTokens(d *Definition, n *document.Node) error {
 	with := d.Variables()
 	for _, key := range []string{"attributes", "filter", "select"} {
 		v, ok := n.Get(key)
@@ -310,25 +312,25 @@ func at(offset int, err error) error {
 
 // items returns the items of a list. A scalar counts as a list with one item, and null as an
 // empty list.
-func items(v *doc.Node) []doc.Node {
+func items(v *document.Node) []document.Node {
 	switch v.Kind {
-	case doc.List:
+	case document.List:
 		return v.Items
-	case doc.Null:
+	case document.Null:
 		return nil
 	default:
-		return []doc.Node{*v}
+		return []document.Node{*v}
 	}
 }
 
-func tokens(v *doc.Node, key string) ([]string, error) {
+func tokens(v *document.Node, key string) ([]string, error) {
 	all := items(v)
 	if len(all) > maxTokens {
 		return nil, errWants(v.At, key, "a list of up to "+strconv.Itoa(maxTokens)+" tokens")
 	}
 	var texts []string
 	for _, item := range all {
-		if item.Kind != doc.String || item.Text == "" {
+		if item.Kind != document.String || item.Text == "" {
 			return nil, errWants(item.At, key, "a list of tokens")
 		}
 		texts = append(texts, item.Text)
@@ -336,11 +338,11 @@ func tokens(v *doc.Node, key string) ([]string, error) {
 	return texts, nil
 }
 
-func variables(v *doc.Node) (map[string]event.Values, error) {
-	if v.Kind == doc.Null {
+func variables(v *document.Node) (map[string]event.Values, error) {
+	if v.Kind == document.Null {
 		return nil, nil //nolint:nilnil // having no variables is not an error
 	}
-	if v.Kind != doc.Map {
+	if v.Kind != document.Map {
 		return nil, errWants(v.At, "with", "a map of $variable to value")
 	}
 	with := make(map[string]event.Values, len(v.Keys))
@@ -358,13 +360,13 @@ func variables(v *doc.Node) (map[string]event.Values, error) {
 	return with, nil
 }
 
-func valuesOf(v *doc.Node, name string) (event.Values, error) {
-	if v.Kind == doc.String {
+func valuesOf(v *document.Node, name string) (event.Values, error) {
+	if v.Kind == document.String {
 		return strings.Split(v.Text, ","), nil
 	}
 	var values event.Values
 	for _, item := range items(v) {
-		if item.Kind == doc.List || item.Kind == doc.Map {
+		if item.Kind == document.List || item.Kind == document.Map {
 			return nil, errWants(item.At, name, "a value or a list of values")
 		}
 		values = append(values, item.Text)
@@ -372,11 +374,11 @@ func valuesOf(v *doc.Node, name string) (event.Values, error) {
 	return values, nil
 }
 
-func text(v *doc.Node, key string, most int, to *string) error {
+func text(v *document.Node, key string, most int, to *string) error {
 	switch {
-	case v.Kind == doc.Null:
+	case v.Kind == document.Null:
 		*to = ""
-	case v.Kind != doc.String:
+	case v.Kind != document.String:
 		return errWants(v.At, key, "text")
 	case utf8.RuneCountInString(v.Text) > most:
 		return errTooLong(v.At, key, most)
@@ -386,11 +388,11 @@ func text(v *doc.Node, key string, most int, to *string) error {
 	return nil
 }
 
-func boolean(v *doc.Node, key string, null bool, to *bool) error {
+func boolean(v *document.Node, key string, null bool, to *bool) error {
 	switch v.Kind {
-	case doc.Null:
+	case document.Null:
 		*to = null
-	case doc.Bool:
+	case document.Bool:
 		*to = v.Text == "true"
 	default:
 		return errWants(v.At, key, "true or false")

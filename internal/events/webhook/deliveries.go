@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/events/delivery"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -108,7 +108,7 @@ func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body
 	return Queued{Deliveries: int64(count), DeliveryID: selected.Delivery}, err
 }
 
-func selectionOf(n *doc.Node) (delivery.Selection, error) {
+func selectionOf(n *document.Node) (delivery.Selection, error) {
 	var w delivery.Selection
 	for i, key := range n.Keys {
 		v := &n.Items[i]
@@ -146,18 +146,18 @@ func selectionOf(n *doc.Node) (delivery.Selection, error) {
 	return w, nil
 }
 
-func uuidOf(v *doc.Node, key string, to *string) error {
+func uuidOf(v *document.Node, key string, to *string) error {
 	id, err := uuid.Parse(v.Text)
-	if v.Kind != doc.String || err != nil {
+	if v.Kind != document.String || err != nil {
 		return errWants(v.At, key, "the id of one")
 	}
 	*to = id.String()
 	return nil
 }
 
-func instantOf(v *doc.Node, key string, to *int64) error {
+func instantOf(v *document.Node, key string, to *int64) error {
 	at, err := time.Parse(time.RFC3339Nano, v.Text)
-	if v.Kind != doc.String || err != nil || at.UnixMicro() <= 0 {
+	if v.Kind != document.String || err != nil || at.UnixMicro() <= 0 {
 		return errInstant(v.At, key)
 	}
 	*to = at.UnixMicro()

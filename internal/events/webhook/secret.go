@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/events/delivery"
 )
 
@@ -25,7 +25,7 @@ type rotation struct {
 
 // setSecret replaces the signing secret; null removes it. If the request contains the current
 // secret, nothing changes.
-func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
+func (s *Service) setSecret(r *subscriptionRow, v *document.Node) error {
 	var secret string
 	if err := text(v, "secret", 200, &secret); err != nil {
 		return err
@@ -52,13 +52,13 @@ func (s *Service) setSecret(r *subscriptionRow, v *doc.Node) error {
 }
 
 // setPreviousValid reads how long the previous secret stays valid; null ends its validity.
-func (*Service) setPreviousValid(r *subscriptionRow, v *doc.Node) error {
-	if v.Kind == doc.Null {
+func (*Service) setPreviousValid(r *subscriptionRow, v *document.Node) error {
+	if v.Kind == document.Null {
 		r.rotation.validFor = new(int64)
 		return nil
 	}
 	n, err := strconv.ParseInt(v.Text, 10, 64)
-	if v.Kind != doc.Number || err != nil || n < 0 || n > maxOverlap {
+	if v.Kind != document.Number || err != nil || n < 0 || n > maxOverlap {
 		return errWants(v.At, "previousSecretValidFor", "a number of seconds from 0 to "+strconv.Itoa(maxOverlap))
 	}
 	r.rotation.validFor = &n

@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/secret"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/events/delivery"
 	"github.com/alds-dev/alds/internal/events/event"
 	"github.com/alds-dev/alds/internal/model/meta"
@@ -118,9 +118,9 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 
 // begin sets the keys of a new subscription. Errors: fault.Invalid, also if the body lacks a
 // required key.
-func (s *Service) begin(r *subscriptionRow, n *doc.Node, required ...string) error {
+func (s *Service) begin(r *subscriptionRow, n *document.Node, required ...string) error {
 	for _, key := range required {
-		if v, ok := n.Get(key); !ok || v.Kind == doc.Null {
+		if v, ok := n.Get(key); !ok || v.Kind == document.Null {
 			return errMissing(key)
 		}
 	}

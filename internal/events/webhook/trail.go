@@ -6,7 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 // event returns an entry of the audit trail for an action on a subscription. The entry has only the
@@ -20,7 +20,7 @@ func (r *subscriptionRow) event(k trail.Kind, who auth.Actor, changed ...string)
 }
 
 // keysOf returns the keys of a body that were applied, sorted.
-func keysOf(n *doc.Node) []string {
+func keysOf(n *document.Node) []string {
 	var keys []string
 	for _, key := range n.Keys {
 		if _, known := setters[key]; known {

@@ -3,7 +3,7 @@ package localization
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/localizer"
 )
@@ -12,12 +12,12 @@ import (
 // Shape: {"tag": "AssetType'Story", "text": "Item", "language": "de"}, or a list of these.
 // Errors: fault.Invalid.
 func (s *Service) parse(body []byte, yaml bool) ([]localizer.Override, error) {
-	docs, err := doc.Parse(body, yaml)
+	docs, err := document.Parse(body, yaml)
 	if err != nil {
 		return nil, err
 	}
 	items := docs
-	if len(docs) == 1 && docs[0].Kind == doc.List {
+	if len(docs) == 1 && docs[0].Kind == document.List {
 		items = docs[0].Items
 	}
 	if len(items) > maxChanges {
@@ -38,8 +38,8 @@ func (s *Service) parse(body []byte, yaml bool) ([]localizer.Override, error) {
 }
 
 // one reads the change of one text.
-func (s *Service) one(n doc.Node) (o localizer.Override, err error) {
-	if n.Kind != doc.Map {
+func (s *Service) one(n document.Node) (o localizer.Override, err error) {
+	if n.Kind != document.Map {
 		return o, fault.Invalidf(n.At, `A text is set by an object: {"tag", "text", "language"}`)
 	}
 	for i, name := range n.Keys {
@@ -47,18 +47,18 @@ func (s *Service) one(n doc.Node) (o localizer.Override, err error) {
 		switch name {
 		case "tag":
 			o.Tag = v.Text
-			if v.Kind != doc.String || !localizer.IsTag(o.Tag) {
+			if v.Kind != document.String || !localizer.IsTag(o.Tag) {
 				err = fault.Invalidf(v.At, "tag must be a text of 1 to %d characters"+
 					" without commas, brackets, controls and spaces at its ends", localizer.MaxTag)
 			}
 		case "text":
 			o.Text = v.Text
-			if v.Kind != doc.Null && (v.Kind != doc.String || !localizer.IsText(o.Text)) {
+			if v.Kind != document.Null && (v.Kind != document.String || !localizer.IsText(o.Text)) {
 				err = fault.Invalidf(v.At, "text must be null, or a text of 1 to %d characters", localizer.MaxText)
 			}
 		case "language":
 			o.Language = v.Text
-			if v.Kind != doc.Null && (v.Kind != doc.String || !slices.Contains(s.languages, o.Language)) {
+			if v.Kind != document.Null && (v.Kind != document.String || !slices.Contains(s.languages, o.Language)) {
 				err = fault.Invalidf(v.At, "language must be null or one of %v", s.languages)
 			}
 		default:

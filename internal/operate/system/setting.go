@@ -6,7 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/store/db"
@@ -96,11 +96,11 @@ func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]stri
 // parseSettings reads {"StoryTrackingLevel": "Off", …}; null means Mix.
 // Errors: fault.Invalid.
 func parseSettings(body []byte, yaml bool) (map[string]string, error) {
-	docs, err := doc.Parse(body, yaml)
+	docs, err := document.Parse(body, yaml)
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) != 1 || docs[0].Kind != doc.Map {
+	if len(docs) != 1 || docs[0].Kind != document.Map {
 		return nil, fault.Invalidf(0, "The body must be an object of settings")
 	}
 	to := map[string]string{}
@@ -110,9 +110,9 @@ func parseSettings(body []byte, yaml bool) (map[string]string, error) {
 		switch {
 		case name != catalog.StoryTracking && name != catalog.DefectTracking:
 			return nil, fault.Invalidf(v.At, "Invalid key at node(s): root->%s", name)
-		case v.Kind == doc.Null:
+		case v.Kind == document.Null:
 			text = string(catalog.Mix)
-		case v.Kind != doc.String || !catalog.IsLevel(text):
+		case v.Kind != document.String || !catalog.IsLevel(text):
 			return nil, badLevel(v.At, name)
 		}
 		to[name] = text

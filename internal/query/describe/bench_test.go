@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
 // formats are the formats of descriptions.
-var formats = map[string]doc.Format{"json": doc.JSON, "xml": doc.XML}
+var formats = map[string]document.Format{"json": document.JSON, "xml": document.XML}
 
 // BenchmarkWholeModel makes the description of the whole model, as the first request does,
 // without and with custom attributes of the types of workitems.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
@@ -59,7 +59,7 @@ func TestWhatIsReferredToIsThere(t *testing.T) {
 
 // TestTheNameStandsTwice checks that the name appears first as text and then as an attribute.
 func TestTheNameStandsTwice(t *testing.T) {
-	d, err := New(meta.Default(), "1.2.3.4").Type("/alds/meta.v1", "Story", doc.JSON)
+	d, err := New(meta.Default(), "1.2.3.4").Type("/alds/meta.v1", "Story", document.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestDocuments(t *testing.T) {
 	const base = "/alds/meta.v1"
 	m := meta.Default()
 	a, b := New(m, "1.2.3.4"), New(meta.Default(), "1.2.3.4")
-	all := a.Model(base, doc.JSON)
+	all := a.Model(base, document.JSON)
 	if !json.Valid(all.Body) {
 		t.Error("it is no JSON")
 	}
@@ -97,7 +97,7 @@ func TestDocuments(t *testing.T) {
 	}
 	tags := map[string]bool{all.Tag: true}
 	for _, other := range []Document{
-		New(m, "1.2.3.5").Model(base, doc.JSON), a.Model("/alds/meta.oauth.v1", doc.JSON), New(extended, "1.2.3.4").Model(base, doc.JSON), a.Model(base, doc.XML),
+		New(m, "1.2.3.5").Model(base, document.JSON), a.Model("/alds/meta.oauth.v1", document.JSON), New(extended, "1.2.3.4").Model(base, document.JSON), a.Model(base, document.XML),
 	} {
 		if tags[other.Tag] {
 			t.Error("another document has the same tag")
@@ -105,10 +105,10 @@ func TestDocuments(t *testing.T) {
 		tags[other.Tag] = true
 	}
 	for _, name := range []string{"Nobody", "", "story"} {
-		if _, err := a.Type("/x", name, doc.XML); fault.KindOf(err) != fault.NotFound {
+		if _, err := a.Type("/x", name, document.XML); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", name, err)
 		}
-		if _, err := a.Part("/x", name, "Name", doc.XML); fault.KindOf(err) != fault.NotFound {
+		if _, err := a.Part("/x", name, "Name", document.XML); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestUnknownNames(t *testing.T) {
 		{"Owners[", "", fault.Invalid},
 		{"Name.", "", fault.Invalid},
 	} {
-		_, err := docs.Part("/x", "Story", c.token, doc.JSON)
+		_, err := docs.Part("/x", "Story", c.token, document.JSON)
 		if fault.KindOf(err) != c.kind || c.msg != "" && fault.Public(err) != c.msg {
 			t.Errorf("%s: %v: %v", c.token, fault.KindOf(err), err)
 		}
@@ -147,7 +147,7 @@ func TestADocumentThatCannotBeMade(t *testing.T) {
 					t.Error("an empty document")
 				}
 			}()
-			docs.prepare(address{form{"/x", doc.JSON}, "Story"}, func(encoder) Document { panic("the encoder broke") })
+			docs.prepare(address{form{"/x", document.JSON}, "Story"}, func(encoder) Document { panic("the encoder broke") })
 		}()
 	}
 }
@@ -158,7 +158,7 @@ func TestDocumentsAreMadeOnce(t *testing.T) {
 	var first [8]*byte
 	var wait sync.WaitGroup
 	for i := range first {
-		wait.Go(func() { first[i] = &docs.Model("/alds/meta.v1", doc.JSON).Body[0] })
+		wait.Go(func() { first[i] = &docs.Model("/alds/meta.v1", document.JSON).Body[0] })
 	}
 	wait.Wait()
 	for i := range first {

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"sync"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 )
@@ -33,7 +33,7 @@ type Documents struct {
 // form is the format of a description and the base of its hrefs.
 type form struct {
 	base   string
-	format doc.Format
+	format document.Format
 }
 
 // address is the subject of a document: a type, or all types if typ is empty.
@@ -54,7 +54,7 @@ func (d *Documents) With(m *meta.Model) *Documents {
 }
 
 // Model describes all types in a format, JSON or XML. base is the beginning of all hrefs.
-func (d *Documents) Model(base string, f doc.Format) Document {
+func (d *Documents) Model(base string, f document.Format) Document {
 	in := form{base, f}
 	return d.prepare(address{in, ""}, func(e encoder) Document {
 		p := newPacker(d.parts.of(in))
@@ -66,7 +66,7 @@ func (d *Documents) Model(base string, f doc.Format) Document {
 }
 
 // Type describes one type. Errors: fault.NotFound.
-func (d *Documents) Type(base, name string, f doc.Format) (Document, error) {
+func (d *Documents) Type(base, name string, f document.Format) (Document, error) {
 	t, err := d.typeNamed(name)
 	if err != nil {
 		return Document{}, err
@@ -81,7 +81,7 @@ func (d *Documents) Type(base, name string, f doc.Format) (Document, error) {
 
 // Part describes an operation or attribute of a type, or the target of a path token. Errors:
 // fault.NotFound for an unknown name; fault.Invalid for text that is not a token.
-func (d *Documents) Part(base, typ, name string, f doc.Format) (Document, error) {
+func (d *Documents) Part(base, typ, name string, f document.Format) (Document, error) {
 	t, err := d.typeNamed(typ)
 	if err != nil {
 		return Document{}, err

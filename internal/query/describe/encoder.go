@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
@@ -18,7 +18,7 @@ type encoder interface {
 
 // newEncoder returns the encoder of a form. version is the program's version.
 func newEncoder(f form, version string) encoder {
-	if f.format == doc.XML {
+	if f.format == document.XML {
 		return newXMLEncoder(f.base, version)
 	}
 	return newJSONEncoder(f.base, version)

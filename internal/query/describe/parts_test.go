@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 // TestTheNextModelIsDescribedFromTheLast checks that a model has the same description
@@ -39,10 +39,10 @@ func TestTheNextModelIsDescribedFromTheLast(t *testing.T) {
 func TestFormatsKeepTheirOwnParts(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(grown(t, 0), "1.2.3.4")
-	docs.Model(base, doc.JSON)
-	kept := docs.parts.of(form{base, doc.JSON}).flat
-	docs.Model(base, doc.XML)
-	if same := shared(kept, docs.parts.of(form{base, doc.JSON}).flat); same != len(kept) {
+	docs.Model(base, document.JSON)
+	kept := docs.parts.of(form{base, document.JSON}).flat
+	docs.Model(base, document.XML)
+	if same := shared(kept, docs.parts.of(form{base, document.JSON}).flat); same != len(kept) {
 		t.Errorf("%d of %d parts are left", same, len(kept))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 )
@@ -43,12 +43,12 @@ func TestXML(t *testing.T) {
 		"Delete": `<Operation href="/alds/meta.v1/Story/Delete" of="/alds/meta.v1/Story" version="1.2.3.4" name="Delete">` +
 			`<Validator href="/alds/meta.v1/Story/IsDeletable" tokenref="Story.IsDeletable"/></Operation>`,
 	} {
-		d, err := docs.Part(base, "Story", name, doc.XML)
+		d, err := docs.Part(base, "Story", name, document.XML)
 		if got := string(d.Body); err != nil || got != value.XMLDeclaration+want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, value.XMLDeclaration+want)
 		}
 	}
-	story, err := docs.Type(base, "Story", doc.XML)
+	story, err := docs.Type(base, "Story", document.XML)
 	checkEnds(t, story, err, `<AssetType href="/alds/meta.v1/Story" version="1.2.3.4" name="Story" token="Story" displayname="AssetType'Story" abstract="False">`+
 		`<Base nameref="PrimaryWorkitem" href="/alds/meta.v1/PrimaryWorkitem"/>`+
 		`<DefaultOrderBy href="/alds/meta.v1/Story/Order" tokenref="Story.Order"/>`+
@@ -57,7 +57,7 @@ func TestXML(t *testing.T) {
 		`<Name href="/alds/meta.v1/Story/Name" tokenref="Story.Name"/>`+
 		`<Description href="/alds/meta.v1/Story/Description" tokenref="Story.Description"/>`+
 		`<AttributeDefinition name="ID" token="Story.ID" `, `</Operation></AssetType>`)
-	checkEnds(t, docs.Model(base, doc.XML), nil, `<Meta href="/alds/meta.v1/" version="1.2.3.4">`+
+	checkEnds(t, docs.Model(base, document.XML), nil, `<Meta href="/alds/meta.v1/" version="1.2.3.4">`+
 		`<AssetType name="BaseAsset" token="BaseAsset" displayname="AssetType'BaseAsset" abstract="True"><`, `></AssetType></Meta>`)
 }
 
@@ -97,27 +97,27 @@ func TestEmptyElements(t *testing.T) {
 func TestXMLSaysWhatJSONSays(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(grown(t, 8), "1.2.3.4")
-	one := func(f doc.Format) Document {
+	one := func(f document.Format) Document {
 		d, err := docs.Type(base, "Story", f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	part := func(f doc.Format) Document {
+	part := func(f document.Format) Document {
 		d, err := docs.Part(base, "Story", "Owners[Nickname='a\t&b'].OwnedWorkitems", f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	for name, of := range map[string]func(doc.Format) Document{
-		"all": func(f doc.Format) Document { return docs.Model(base, f) }, "one": one, "part": part,
+	for name, of := range map[string]func(document.Format) Document{
+		"all": func(f document.Format) Document { return docs.Model(base, f) }, "one": one, "part": part,
 	} {
 		inXML, inJSON := map[string]string{}, map[string]string{}
-		readXML(t, inXML, of(doc.XML).Body)
+		readXML(t, inXML, of(document.XML).Body)
 		var tree map[string]any
-		if err := json.Unmarshal(of(doc.JSON).Body, &tree); err != nil {
+		if err := json.Unmarshal(of(document.JSON).Body, &tree); err != nil {
 			t.Fatal(err)
 		}
 		readJSON(inJSON, "", tree)

@@ -3,7 +3,7 @@ package encode
 import (
 	"strconv"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
@@ -12,9 +12,9 @@ import (
 
 // Form is the form of an answer on the data path.
 type Form struct {
-	Format  doc.Format // doc.JSON or doc.XML
-	Base    string     // the path before the type in every href, such as /alds/rest-1.v1/Data
-	Moments bool       // hrefs and ids of the assets themselves carry theirs
+	Format  document.Format // document.JSON or document.XML
+	Base    string          // the path before the type in every href, such as /alds/rest-1.v1/Data
+	Moments bool            // hrefs and ids of the assets themselves carry theirs
 
 	Stylesheet string // of XML: the instruction behind the declaration; empty: none
 }
@@ -67,7 +67,7 @@ func (c Collection) kind() string {
 // NewAssets returns an encoder for the assets of a model.
 func NewAssets(f Form, m *meta.Model, sink *Sink) Assets {
 	all := assets{Form: f, model: m, sink: sink}
-	if f.Format == doc.XML {
+	if f.Format == document.XML {
 		return xmlAssets{all}
 	}
 	return jsonAssets{all}

@@ -222,28 +222,6 @@ func split(block []version, each bool) (ids, moments []int64) {
 	return ids, moments
 }
 
-// total counts the rows of the plan on all pages.
-func (x *executor) total(ctx context.Context) (int64, error) {
-	switch {
-	case x.plan.Page == nil:
-		err := x.readIDs(ctx)
-		return int64(len(x.ids)), err
-	case x.counts:
-		if err := x.readPage(ctx); err != nil {
-			return 0, err
-		}
-	}
-	if x.number != nil {
-		return *x.number, nil
-	}
-	s, err := x.read(ctx, x.w.Total(x.plan), &query.Body{}, 1)
-	if err != nil || s.Len() == 0 {
-		return 0, err
-	}
-	n, _ := s.Cell(0, 0).Int64()
-	return n, nil
-}
-
 // read runs a statement and returns its rows.
 func (x *executor) read(ctx context.Context, st sqlgen.Statement, body *query.Body, width int) (*encode.Set, error) {
 	s := &encode.Set{Body: body, Width: width}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -121,7 +121,7 @@ func lines(t *testing.T, got []byte, err error) string {
 }
 
 func fromJSON(body []byte) (query.Request, error) {
-	nodes, err := doc.Parse(body, false)
+	nodes, err := document.Parse(body, false)
 	if err != nil {
 		return query.Request{}, err
 	}

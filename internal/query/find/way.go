@@ -56,12 +56,6 @@ func isSmall(p *query.Page) bool {
 	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
 }
 
-// counts reports whether the statement of the page counts all rows, too.
-func (p prepared) counts() bool {
-	w := p.wayOf()
-	return p.wantsTotal && (w == wholeRows || w == idsFirst) && len(p.plan.Groups) == 0
-}
-
 // single reports whether one statement answers r. Then it needs no snapshot.
 func (p prepared) single(r query.Request) bool {
 	if p.plan == nil || p.plan.Past || len(p.plan.Lookups) > 0 || r.Explain {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/events/activity"
 	"github.com/alds-dev/alds/internal/events/feed"
@@ -124,7 +124,7 @@ func (s *site) expect(want, query string, args ...any) {
 
 // rows returns the result of a query of the API.
 func (s *site) rows(body string) (string, error) {
-	nodes, err := doc.Parse([]byte(body), false)
+	nodes, err := document.Parse([]byte(body), false)
 	if err != nil {
 		return "", err
 	}

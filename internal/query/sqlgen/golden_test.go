@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
@@ -171,7 +171,7 @@ func (g *golden) request() (query.Request, error) {
 		}
 		return query.FromParams(query.AddressOf(path), values)
 	}
-	nodes, err := doc.Parse(g.body, false)
+	nodes, err := document.Parse(g.body, false)
 	if err != nil {
 		return query.Request{}, err
 	}

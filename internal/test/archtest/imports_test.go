@@ -65,7 +65,7 @@ var keepers = map[string][]string{
 	"golang.org/x/term":                     {"internal/app"},
 	"github.com/johannesboyne/":             {"internal/store/blob"},
 	"github.com/prometheus/":                {"internal/operate/admin", "internal/app"},
-	"go.yaml.in/":                           {"internal/model/meta", "internal/base/doc", "internal/importer", "internal/test/rightstest"},
+	"go.yaml.in/":                           {"internal/model/meta", "internal/base/document", "internal/importer", "internal/test/rightstest"},
 	"golang.org/x/crypto/argon2":            {"internal/access/auth", "internal/access/secret"},
 	"github.com/go-logr/":                   {"internal/base/tracing"},
 	"go.opentelemetry.io/":                  {"internal/base/tracing"},

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
@@ -48,7 +48,7 @@ func (s *server) use(t *testing.T, m *meta.Model) {
 
 // rows returns the answer of the engine to a query.
 func (s *server) rows(who auth.Actor, body string) (string, error) {
-	nodes, err := doc.Parse([]byte(body), false)
+	nodes, err := document.Parse([]byte(body), false)
 	if err != nil {
 		return "", err
 	}

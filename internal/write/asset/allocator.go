@@ -209,20 +209,6 @@ func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
 	return nil, false
 }
 
-// firstRankValue returns the initial value of the sequence of ranks that some types share.
-// The first rank of the sequence is above all ranks in use.
-func firstRankValue(ctx context.Context, tx *db.Tx, types []int64) (int64, error) {
-	in, args := db.InArgs(types)
-	var used *int64
-	if err := tx.QueryRow(ctx, `SELECT MAX(order_key) FROM asset WHERE type IN `+in, args...).Scan(&used); err != nil {
-		return 0, fmt.Errorf("greatest rank: %w", err)
-	}
-	if used == nil {
-		return rankBegin, nil
-	}
-	return rankValue(*used), nil
-}
-
 // numberSequence returns the name of the sequence of a type's Numbers.
 func numberSequence(t *meta.Type) string { return "number:" + t.Name }
 

@@ -193,13 +193,6 @@ func (c *changes) addNumber(w *row) {
 	}
 }
 
-// nextRank reserves a rank after all others in the rank space of a type.
-func (c *changes) nextRank(t *meta.Type) ranked {
-	sequence := rankSequence(t)
-	c.ranks[sequence]++
-	return ranked{sequence, c.ranks[sequence]}
-}
-
 // dateChanges sets the moments of the edges and roles that the current command changed, and
 // of its new projects. Each has the moment of the version that records it.
 func (c *changes) dateChanges() {

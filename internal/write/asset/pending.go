@@ -34,16 +34,6 @@ type pending interface {
 	in(got allocation) any
 }
 
-// ranked is a pending rank.
-type ranked struct {
-	sequence string
-	nth      int64 // of the ranks of the sequence in this batch; the first is 1
-}
-
-func (r ranked) in(got allocation) any {
-	return rankAt(got.first[r.sequence] - 1 + r.nth*rankStep)
-}
-
 // numbered is a pending Number.
 type numbered struct {
 	typ *meta.Type

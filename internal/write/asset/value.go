@@ -3,7 +3,7 @@ package asset
 import (
 	"unicode/utf8"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 )
@@ -20,13 +20,13 @@ const maxMulti = 400
 
 // ValueOf returns the scalar in a node of a request. If the node is not a boolean, a number or a
 // string, it returns the zero Value, which is null.
-func ValueOf(n *doc.Node) Value {
+func ValueOf(n *document.Node) Value {
 	switch n.Kind {
-	case doc.Bool:
+	case document.Bool:
 		return Value{Kind: Bool, Text: n.Text}
-	case doc.Number:
+	case document.Number:
 		return Value{Kind: Number, Text: n.Text}
-	case doc.String:
+	case document.String:
 		return Value{Kind: Text, Text: n.Text}
 	}
 	return Value{}

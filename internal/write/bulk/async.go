@@ -13,7 +13,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/limits/memory"
@@ -237,11 +237,11 @@ func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err er
 		return r, fmt.Errorf("the options of request %s: %w", c.ID, err)
 	}
 	r.Body = body
-	format := doc.JSON
-	if r.YAML || doc.Sniff(body) {
-		format = doc.YAML
+	format := document.JSON
+	if r.YAML || document.Sniff(body) {
+		format = document.YAML
 	}
-	return r, memory.From(ctx).Take(doc.MemoryNeed(body, format))
+	return r, memory.From(ctx).Take(document.MemoryNeed(body, format))
 }
 
 // execute executes one request under its claim, with the current rights of its member.

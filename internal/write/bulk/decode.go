@@ -4,14 +4,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 // command is one object of the payload.
 type command struct {
 	index int
-	alias string    // from {"@x": command}; empty: none
-	node  *doc.Node // without the alias
+	alias string         // from {"@x": command}; empty: none
+	node  *document.Node // without the alias
 	kind  kind
 	err   error // why the object is not a command; nil if it is a command
 }
@@ -27,15 +27,15 @@ type config struct {
 // decode returns the commands and the settings of a body. Each document is one command or a
 // list of commands.
 // Errors: fault.Invalid if a document is neither, or if there are more than maxCommands.
-func decode(docs []doc.Node, maxCommands int) ([]command, config, error) {
+func decode(docs []document.Node, maxCommands int) ([]command, config, error) {
 	var all []command
 	var cfg config
 	for i := range docs {
 		list := docs[i : i+1]
 		switch docs[i].Kind {
-		case doc.List:
+		case document.List:
 			list = docs[i].Items
-		case doc.Map:
+		case document.Map:
 		default:
 			return nil, cfg, notACommand(&docs[i])
 		}
@@ -55,8 +55,8 @@ func decode(docs []doc.Node, maxCommands int) ([]command, config, error) {
 }
 
 // readCommand determines the kind of a command, and separates it from its alias.
-func readCommand(n *doc.Node) command {
-	if n.Kind != doc.Map {
+func readCommand(n *document.Node) command {
+	if n.Kind != document.Map {
 		return command{node: n, kind: kindQuery, err: notACommand(n)}
 	}
 	if alias, inner, ok := unwrapAlias(n); ok {
@@ -74,10 +74,10 @@ func readCommand(n *doc.Node) command {
 
 // unwrapAlias reads {"@x": command}. It ignores the key "error", so that a client can send a
 // failed command again exactly as the answer shows it.
-func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
+func unwrapAlias(n *document.Node) (alias string, inner *document.Node, ok bool) {
 	for i, k := range n.Keys {
 		switch {
-		case strings.HasPrefix(k, "@") && inner == nil && n.Items[i].Kind == doc.Map:
+		case strings.HasPrefix(k, "@") && inner == nil && n.Items[i].Kind == document.Map:
 			alias, inner = k, &n.Items[i]
 		case k == "error":
 		default:
@@ -90,7 +90,7 @@ func unwrapAlias(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 // exclusive has pairs of keys. Only a create may have both keys of a pair, as attributes.
 var exclusive = [][2]string{{"update", "execute"}, {"oid", "from"}, {"config", "from"}, {"config", "oid"}}
 
-func kindOf(n *doc.Node) (kind, error) {
+func kindOf(n *document.Node) (kind, error) {
 	has := func(k string) bool { _, ok := n.Get(k); return ok }
 	for _, pair := range exclusive {
 		if n, ok := n.Get(pair[1]); ok && has(pair[0]) && !has("AssetType") {
@@ -113,7 +113,7 @@ func kindOf(n *doc.Node) (kind, error) {
 }
 
 // ofQueries refuses keys that only make sense in a query. The command changes assets.
-func ofQueries(n *doc.Node) error {
+func ofQueries(n *document.Node) error {
 	for i, k := range n.Keys {
 		switch k {
 		case "select", "group", "total", "explain", "asof":
@@ -125,7 +125,7 @@ func ofQueries(n *doc.Node) error {
 
 // read reads a config command: {"config": x}, where x is a name, a list of names, or a map of
 // names and values.
-func (c *config) read(n *doc.Node) error {
+func (c *config) read(n *document.Node) error {
 	for i, k := range n.Keys {
 		if k != "config" {
 			return unknownKey(n.Items[i].At, "root", k)
@@ -133,14 +133,14 @@ func (c *config) read(n *doc.Node) error {
 	}
 	v, _ := n.Get("config")
 	switch v.Kind {
-	case doc.List:
+	case document.List:
 		for i := range v.Items {
 			if err := c.set(v.Items[i].Text, yes(&v.Items[i])); err != nil {
 				return err
 			}
 		}
 		return nil
-	case doc.Map:
+	case document.Map:
 		for i, k := range v.Keys {
 			if err := c.set(k, &v.Items[i]); err != nil {
 				return err
@@ -152,11 +152,11 @@ func (c *config) read(n *doc.Node) error {
 }
 
 // yes returns the value true, at the position of a name without a value.
-func yes(word *doc.Node) *doc.Node {
-	return &doc.Node{Kind: doc.Bool, Text: "true", At: word.At}
+func yes(word *document.Node) *document.Node {
+	return &document.Node{Kind: document.Bool, Text: "true", At: word.At}
 }
 
-func (c *config) set(name string, v *doc.Node) error {
+func (c *config) set(name string, v *document.Node) error {
 	switch name {
 	case "counts-only":
 		return flag(&c.countsOnly, name, v)
@@ -175,8 +175,8 @@ func (c *config) set(name string, v *doc.Node) error {
 	return unknownSetting(v.At, name)
 }
 
-func flag(to *bool, name string, v *doc.Node) error {
-	if v.Kind != doc.Bool {
+func flag(to *bool, name string, v *document.Node) error {
+	if v.Kind != document.Bool {
 		return badSetting(v.At, name)
 	}
 	*to = v.Text == "true"
@@ -195,13 +195,13 @@ func aliasesOf(all []command) map[string]bool {
 	return found
 }
 
-func collectAliases(n *doc.Node, found map[string]bool) {
+func collectAliases(n *document.Node, found map[string]bool) {
 	for i := range n.Items {
 		v := &n.Items[i]
 		if v.IsScalar() {
 			continue
 		}
-		if n.Kind == doc.Map && strings.HasPrefix(n.Keys[i], "@") && v.Kind == doc.Map {
+		if n.Kind == document.Map && strings.HasPrefix(n.Keys[i], "@") && v.Kind == document.Map {
 			found[n.Keys[i]] = true
 		}
 		collectAliases(v, found)

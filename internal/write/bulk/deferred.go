@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/oid"
 )
@@ -52,7 +52,7 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 
 // failUnknown fails a command on an undefined alias. An operation with a list fails once per
 // item, as it does on an Oid that does not exist.
-func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, from *doc.Node) error {
+func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, from *document.Node) error {
 	pr.steps = []*step{s}
 	if s.kind == kindExecute {
 		pr.steps = nil
@@ -71,7 +71,7 @@ func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, fro
 }
 
 // project adds the steps of a deferred command to pr. It finds their assets in the current data.
-func (p *executor) project(ctx context.Context, pr *projection, c *command, s *step, from *doc.Node) error {
+func (p *executor) project(ctx context.Context, pr *projection, c *command, s *step, from *document.Node) error {
 	node, err := p.withFrom(s.node)
 	if err != nil {
 		s.err, s.deferred = err, true

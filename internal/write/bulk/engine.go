@@ -7,7 +7,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -67,7 +67,7 @@ func (e *Engine) With(assets *asset.Engine, finder Finder) *Engine {
 // the JSON form of Request and the body.
 type Request struct {
 	Body    []byte `json:"-"`    // commands in JSON or in YAML
-	YAML    bool   `json:"yaml"` // the body is YAML; if false, doc.Sniff decides
+	YAML    bool   `json:"yaml"` // the body is YAML; if false, document.Sniff decides
 	Preview bool   // answer with the projection and change nothing
 	Comment string // stored as ChangeComment
 	Atomic  bool   // if a command fails, nothing is written
@@ -112,7 +112,7 @@ type payload struct {
 	Request
 	commands []command
 	cfg      config
-	sealed   map[*doc.Node]string // by value: the hash that is stored for a secret
+	sealed   map[*document.Node]string // by value: the hash that is stored for a secret
 }
 
 // maxShown returns the most bytes of commands that the answer may show. more is
@@ -122,7 +122,7 @@ func (p *payload) maxShown(more int) int { return len(p.Body) + more }
 // parse parses the body of a request. Errors: fault.Invalid; fault.Denied for an import by an
 // actor who is not a system administrator.
 func (e *Engine) parse(who auth.Actor, r Request) (payload, error) {
-	docs, err := doc.Parse(r.Body, r.YAML || doc.Sniff(r.Body))
+	docs, err := document.Parse(r.Body, r.YAML || document.Sniff(r.Body))
 	if err != nil {
 		return payload{}, err
 	}

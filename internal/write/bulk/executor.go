@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -23,7 +23,7 @@ type executor struct {
 	who     auth.Actor
 	res     *result
 	aliases map[string]bool
-	sealed  map[*doc.Node]string
+	sealed  map[*document.Node]string
 	affects map[int]*asset.Affected // by index of the command in the payload
 
 	open       *step // last step of the group that has begun but is not complete; nil: none; see begin
@@ -169,7 +169,7 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 		}
 	}
 	s.command, c.Affected = c, p.affectedBy(s)
-	ask := func(n *doc.Node, one bool) ([]asset.Value, error) { return p.subqueryValues(ctx, n, one) }
+	ask := func(n *document.Node, one bool) ([]asset.Value, error) { return p.subqueryValues(ctx, n, one) }
 	var err error
 	if c.Changes, err = changes(s, s.fields, ask); err == nil {
 		c.Args, err = changes(s, s.args, ask)
@@ -314,7 +314,7 @@ func (p *executor) query(ctx context.Context, s *step) error {
 // subqueryValues returns the Oids that a query in the place of a value finds. If one is true, it
 // returns only the first Oid, and asset.ErrForm if there is no Oid.
 // Errors: also asset.TooManyAssets, asset.TooManyEdges.
-func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([]asset.Value, error) {
+func (p *executor) subqueryValues(ctx context.Context, n *document.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
 	if err != nil {
 		return nil, err
@@ -347,7 +347,7 @@ func (p *executor) subqueryValues(ctx context.Context, n *doc.Node, one bool) ([
 
 // request parses a query. If the query compares something with an alias of the payload, the
 // finder can resolve the alias.
-func (p *executor) request(n *doc.Node) (query.Request, error) {
+func (p *executor) request(n *document.Node) (query.Request, error) {
 	n, err := p.withFrom(n)
 	if err != nil {
 		return query.Request{}, err
@@ -361,12 +361,12 @@ func (p *executor) request(n *doc.Node) (query.Request, error) {
 
 // withFrom replaces an alias in from by its Oid token. Errors: fault.Invalid if the alias has
 // no asset.
-func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
+func (p *executor) withFrom(n *document.Node) (*document.Node, error) {
 	from, ok := n.Get("from")
-	if !ok || from.Kind != doc.String || !strings.HasPrefix(from.Text, "@") {
+	if !ok || from.Kind != document.String || !strings.HasPrefix(from.Text, "@") {
 		return n, nil
 	}
-	c := &doc.Node{Kind: n.Kind, Keys: n.Keys, Items: slices.Clone(n.Items), At: n.At}
+	c := &document.Node{Kind: n.Kind, Keys: n.Keys, Items: slices.Clone(n.Items), At: n.At}
 	for i, k := range c.Keys {
 		if k != "from" {
 			continue
@@ -376,7 +376,7 @@ func (p *executor) withFrom(n *doc.Node) (*doc.Node, error) {
 		if target == "" {
 			return nil, fault.Placed(oid.Invalid(v.Text), v.At)
 		}
-		v.Text, v.Written = target, &doc.Written{} // the token is not in the body: offsets within it are unknown
+		v.Text, v.Written = target, &document.Written{} // the token is not in the body: offsets within it are unknown
 	}
 	return c, nil
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 )
 
 // FuzzDecode checks that no body makes decode panic, and that every command prints as valid
@@ -18,7 +18,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		docs, err := doc.Parse(body, doc.Sniff(body))
+		docs, err := document.Parse(body, document.Sniff(body))
 		if err != nil {
 			return
 		}

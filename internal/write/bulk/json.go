@@ -3,7 +3,7 @@ package bulk
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -17,18 +17,18 @@ func key(b []byte, name string) []byte {
 }
 
 // appendNode appends a document as JSON. A YAML number that is not valid JSON becomes a string.
-func appendNode(b []byte, n *doc.Node) []byte {
+func appendNode(b []byte, n *document.Node) []byte {
 	switch n.Kind {
-	case doc.Null:
+	case document.Null:
 		return append(b, "null"...)
-	case doc.Bool:
+	case document.Bool:
 		return append(b, n.Text...)
-	case doc.Number:
+	case document.Number:
 		if jsontext.Value(n.Text).IsValid() {
 			return append(b, n.Text...)
 		}
 		return value.AppendString(b, n.Text)
-	case doc.List:
+	case document.List:
 		b = append(b, '[')
 		for i := range n.Items {
 			if i > 0 {
@@ -37,7 +37,7 @@ func appendNode(b []byte, n *doc.Node) []byte {
 			b = appendNode(b, &n.Items[i])
 		}
 		return append(b, ']')
-	case doc.Map:
+	case document.Map:
 		b = append(b, '{')
 		for i, name := range n.Keys {
 			b = appendNode(key(b, name), &n.Items[i])
@@ -99,8 +99,8 @@ func tokenOf(ref asset.Ref) string {
 
 // appendUpdateValue appends a value of an update as {add, remove}. Other objects, such as
 // {find, replace}, are not converted.
-func appendUpdateValue(b []byte, n *doc.Node, multi bool) []byte {
-	if n.Kind == doc.Map {
+func appendUpdateValue(b []byte, n *document.Node, multi bool) []byte {
+	if n.Kind == document.Map {
 		if add, remove, ok := addRemove(n, multi); ok {
 			b = appendList(append(b, `{"add":`...), add)
 			b = appendList(append(b, `,"remove":`...), remove)
@@ -113,18 +113,18 @@ func appendUpdateValue(b []byte, n *doc.Node, multi bool) []byte {
 	return append(b, `,"remove":[]}`...)
 }
 
-func appendList(b []byte, all []doc.Node) []byte {
-	return appendNode(b, &doc.Node{Kind: doc.List, Items: all})
+func appendList(b []byte, all []document.Node) []byte {
+	return appendNode(b, &document.Node{Kind: document.List, Items: all})
 }
 
 // membersOf returns the items of a list, or a single value as a list. For an attribute with
 // several values (multi), null and "" are an empty list.
-func membersOf(n *doc.Node, multi bool) []doc.Node {
+func membersOf(n *document.Node, multi bool) []document.Node {
 	switch {
-	case n.Kind == doc.List:
+	case n.Kind == document.List:
 		return n.Items
-	case multi && (n.Kind == doc.Null || n.Kind == doc.String && n.Text == ""):
+	case multi && (n.Kind == document.Null || n.Kind == document.String && n.Text == ""):
 		return nil
 	}
-	return []doc.Node{*n}
+	return []document.Node{*n}
 }

@@ -1,7 +1,7 @@
 package bulk
 
 import (
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
@@ -26,7 +26,7 @@ func (l *listed) take(assets, each int) error {
 }
 
 // listedInUpdate counts the list values of an update command.
-func listedInUpdate(n *doc.Node) int {
+func listedInUpdate(n *document.Node) int {
 	update, _ := n.Get("update")
 	if update == nil {
 		return 0
@@ -35,19 +35,19 @@ func listedInUpdate(n *doc.Node) int {
 }
 
 // listedIn counts the list values of attributes and of the creates nested in them.
-func listedIn(attributes *doc.Node) (count int) {
+func listedIn(attributes *document.Node) (count int) {
 	for i := range attributes.Items {
 		switch v := &attributes.Items[i]; v.Kind {
-		case doc.List:
+		case document.List:
 			count += listedInList(v)
-		case doc.Map:
+		case document.Map:
 			count += listedInMap(v)
 		}
 	}
 	return count
 }
 
-func listedInList(list *doc.Node) (count int) {
+func listedInList(list *document.Node) (count int) {
 	for i := range list.Items {
 		if _, create, ok := nestedCreate(&list.Items[i]); ok {
 			count += listedIn(create)
@@ -59,7 +59,7 @@ func listedInList(list *doc.Node) (count int) {
 }
 
 // listedInMap counts the list values of {add, remove} and of {"Member:20": "add"}.
-func listedInMap(n *doc.Node) (count int) {
+func listedInMap(n *document.Node) (count int) {
 	if _, create, ok := nestedCreate(n); ok {
 		return listedIn(create)
 	}
@@ -69,9 +69,9 @@ func listedInMap(n *doc.Node) (count int) {
 	for i, name := range n.Keys {
 		v := &n.Items[i]
 		switch {
-		case v.Kind == doc.List:
+		case v.Kind == document.List:
 			count += listedInList(v)
-		case v.Kind == doc.Map:
+		case v.Kind == document.Map:
 			count += listedInMap(v)
 		case name == "add", name == "remove", v.Text == "add", v.Text == "remove":
 			count++

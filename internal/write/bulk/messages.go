@@ -1,15 +1,15 @@
 package bulk
 
 import (
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
 // The messages of this package that a caller can see. Spec: interface 7.2.
 
-func notACommand(n *doc.Node) error {
+func notACommand(n *document.Node) error {
 	article := "a"
-	if n.Kind == doc.List {
+	if n.Kind == document.List {
 		article = "an"
 	}
 	return fault.Invalidf(n.At, "A command must be an object, not %s %s.", article, n.Kind)

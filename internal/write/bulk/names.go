@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
@@ -15,7 +15,7 @@ import (
 // Without it, a misspelled name would go unnoticed until there is a matching asset. from is
 // the from or oid of the command.
 // Errors: fault.Invalid for a name that the type in from and all types below it lack.
-func (p *projection) checkNames(s *step, from *doc.Node) error {
+func (p *projection) checkNames(s *step, from *document.Node) error {
 	name, _, _ := strings.Cut(from.Text, ":")
 	t, ok := p.assets.Model().Type(name)
 	if !ok {
@@ -25,7 +25,7 @@ func (p *projection) checkNames(s *step, from *doc.Node) error {
 		return checkOperation(s, t)
 	}
 	update, _ := s.node.Get("update")
-	if update.Kind != doc.Map {
+	if update.Kind != document.Map {
 		return badForm(update.At, "update", "an object of attributes and values")
 	}
 	for i, name := range update.Keys {

@@ -3,7 +3,7 @@ package bulk
 import (
 	"slices"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -12,7 +12,7 @@ import (
 type nested struct {
 	attr  *meta.Attr // the relation
 	alias string     // empty: none
-	node  *doc.Node
+	node  *document.Node
 }
 
 // splitNested removes the nested creates from the value of a relation. It returns the rest of
@@ -27,11 +27,11 @@ func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (f
 		return f, nil
 	}
 	list := f.node
-	if add, ok := f.node.Get("add"); ok && f.node.Kind == doc.Map {
+	if add, ok := f.node.Get("add"); ok && f.node.Kind == document.Map {
 		list = add
 	}
 	var found []nested
-	left := make([]doc.Node, 0, len(list.Items))
+	left := make([]document.Node, 0, len(list.Items))
 	for _, item := range itemsOf(list) {
 		alias, inner, ok := nestedCreate(item)
 		switch {
@@ -50,7 +50,7 @@ func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (f
 }
 
 // changed reports whether an alias has replaced a nested create.
-func changed(left []doc.Node, list *doc.Node) bool {
+func changed(left []document.Node, list *document.Node) bool {
 	for i, item := range itemsOf(list) {
 		if left[i].Kind != item.Kind {
 			return true
@@ -60,13 +60,13 @@ func changed(left []doc.Node, list *doc.Node) bool {
 }
 
 // withItems returns a copy of a field with other items in its list.
-func withItems(f field, list *doc.Node, left []doc.Node) field {
-	value := doc.Node{Kind: doc.List, Items: left, At: list.At}
-	if list.Kind != doc.List && len(left) == 1 {
+func withItems(f field, list *document.Node, left []document.Node) field {
+	value := document.Node{Kind: document.List, Items: left, At: list.At}
+	if list.Kind != document.List && len(left) == 1 {
 		value = left[0]
 	}
 	if list != f.node {
-		whole := doc.Node{Kind: doc.Map, Keys: f.node.Keys, Items: slices.Clone(f.node.Items), At: f.node.At}
+		whole := document.Node{Kind: document.Map, Keys: f.node.Keys, Items: slices.Clone(f.node.Items), At: f.node.At}
 		for i, k := range whole.Keys {
 			if k == "add" {
 				whole.Items[i] = value
@@ -80,11 +80,11 @@ func withItems(f field, list *doc.Node, left []doc.Node) field {
 	return field{f.name, &value}
 }
 
-func itemsOf(n *doc.Node) []*doc.Node {
-	if n.Kind != doc.List {
-		return []*doc.Node{n}
+func itemsOf(n *document.Node) []*document.Node {
+	if n.Kind != document.List {
+		return []*document.Node{n}
 	}
-	all := make([]*doc.Node, len(n.Items))
+	all := make([]*document.Node, len(n.Items))
 	for i := range n.Items {
 		all[i] = &n.Items[i]
 	}
@@ -93,8 +93,8 @@ func itemsOf(n *doc.Node) []*doc.Node {
 
 // nestedCreate returns the create in a value, with its alias if it has one. ok: the value is a
 // create.
-func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
-	if n.Kind != doc.Map {
+func nestedCreate(n *document.Node) (alias string, inner *document.Node, ok bool) {
+	if n.Kind != document.Map {
 		return "", nil, false
 	}
 	alias, inner, ok = unwrapAlias(n)
@@ -107,12 +107,12 @@ func nestedCreate(n *doc.Node) (alias string, inner *doc.Node, ok bool) {
 
 // createFirst adds the step of a create before the step of its parent. It returns the alias of
 // the create, which replaces the create in the value.
-func (p *projection) createFirst(owner *step, c *command, alias string, n *doc.Node, inParent bool) doc.Node {
+func (p *projection) createFirst(owner *step, c *command, alias string, n *document.Node, inParent bool) document.Node {
 	s := p.create(c, n, alias, asset.Ref{}, inParent)
 	s.owner = owner
 	p.aliases[s.label()] = true
 	s.handle.Alias = s.label()
-	return doc.Node{Kind: doc.String, Text: s.label(), At: n.At}
+	return document.Node{Kind: document.String, Text: s.label(), At: n.At}
 }
 
 // canReference reports whether a create sets a relation that accepts assets of type t. It
@@ -140,14 +140,14 @@ func (p *projection) nested(c *command, parent *step, b nested, inParent bool) {
 	if !ok {
 		own = back
 	}
-	token := doc.Node{Kind: doc.String, Text: tokenOf(s.context)}
+	token := document.Node{Kind: document.String, Text: tokenOf(s.context)}
 	for i := range s.fields {
 		if s.fields[i].name != own.Name {
 			continue
 		}
 		if own.Multi {
-			list := append([]doc.Node{token}, membersOf(s.fields[i].node, true)...)
-			s.fields[i].node = &doc.Node{Kind: doc.List, Items: list}
+			list := append([]document.Node{token}, membersOf(s.fields[i].node, true)...)
+			s.fields[i].node = &document.Node{Kind: document.List, Items: list}
 		}
 		return
 	}

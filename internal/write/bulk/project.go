@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
@@ -73,7 +73,7 @@ func (p *projection) command(ctx context.Context, c *command) error {
 
 // create adds the step of a create, then the steps of the creates nested in it, depth first. A
 // create nested in a to-one relation comes before its parent.
-func (p *projection) create(c *command, n *doc.Node, alias string, context asset.Ref, inParent bool) *step {
+func (p *projection) create(c *command, n *document.Node, alias string, context asset.Ref, inParent bool) *step {
 	s := &step{
 		index: c.index, kind: kindCreate, alias: alias, node: n, context: context, inParent: inParent, suffix: autoSuffix,
 	}
@@ -106,7 +106,7 @@ func (p *projection) typeOf(s *step) {
 	n, _ := s.node.Get("AssetType")
 	t, ok := p.assets.Model().Type(n.Text)
 	switch {
-	case n.Kind != doc.String || !ok:
+	case n.Kind != document.String || !ok:
 		s.err = fault.Placed(asset.UnknownType(n.Text), n.At)
 	case !asset.IsCreatable(t):
 		s.err = fault.Placed(asset.AbstractType(t.Name), n.At)
@@ -116,7 +116,7 @@ func (p *projection) typeOf(s *step) {
 }
 
 // contextOf reads the "#ContextOid" of a failed command that is sent again.
-func (p *projection) contextOf(n *doc.Node) asset.Ref {
+func (p *projection) contextOf(n *document.Node) asset.Ref {
 	ref := asset.Ref{Token: n.Text}
 	if o, err := oid.Parse(n.Text); err == nil {
 		ref.OID = o
@@ -129,7 +129,7 @@ func (p *projection) projectChange(ctx context.Context, c *command) error {
 	s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node}
 	from, direct := target(c.node)
 	switch {
-	case from.Kind != doc.String:
+	case from.Kind != document.String:
 		s.err, s.deferred = badForm(from.At, "from", "text"), true
 	case c.alias != "" && !direct || strings.HasPrefix(from.Text, "@") ||
 		namesAlias(c.node, p.aliases) || comparesAlias(c.node, p.aliases):
@@ -144,7 +144,7 @@ func (p *projection) projectChange(ctx context.Context, c *command) error {
 }
 
 // isAddressOnly reports whether a command has no other part of a query than from or oid.
-func isAddressOnly(n *doc.Node) bool {
+func isAddressOnly(n *document.Node) bool {
 	for _, k := range n.Keys {
 		if k != "from" && k != "oid" && k != "update" && k != "execute" {
 			return false
@@ -155,7 +155,7 @@ func isAddressOnly(n *doc.Node) bool {
 
 // target returns the from or the oid of a command. direct: it is the oid, as in a projected
 // command, and may name a deleted asset.
-func target(n *doc.Node) (from *doc.Node, direct bool) {
+func target(n *document.Node) (from *document.Node, direct bool) {
 	if from, direct = n.Get("oid"); !direct {
 		from, _ = n.Get("from")
 	}
@@ -164,7 +164,7 @@ func target(n *doc.Node) (from *doc.Node, direct bool) {
 
 // expandOne projects a command on one asset, which an Oid token names. It does not check that
 // the asset exists; lookUp does so for all steps together.
-func (p *projection) expandOne(c *command, s *step, from *doc.Node) error {
+func (p *projection) expandOne(c *command, s *step, from *document.Node) error {
 	o, err := oid.Parse(from.Text)
 	if err != nil {
 		s.err, s.deferred = fault.Placed(err, from.At), true
@@ -228,9 +228,9 @@ func (p *projection) reserve(assets, each, values int) error {
 
 // stepsOf returns the number of steps of a command on one asset. An operation has one step per
 // item of its list. An update has one step, and one more for each create nested in it.
-func stepsOf(n *doc.Node) int {
+func stepsOf(n *document.Node) int {
 	if op, ok := n.Get("execute"); ok {
-		if list, ok := op.Get("list"); ok && op.Kind == doc.Map && list.Kind == doc.List {
+		if list, ok := op.Get("list"); ok && op.Kind == document.Map && list.Kind == document.List {
 			return len(list.Items)
 		}
 		return 1
@@ -240,14 +240,14 @@ func stepsOf(n *doc.Node) int {
 }
 
 // createsIn counts the creates nested in a value.
-func createsIn(n *doc.Node) int {
+func createsIn(n *document.Node) int {
 	if n == nil {
 		return 0
 	}
 	count := 0
 	for i := range n.Items {
 		if v := &n.Items[i]; !v.IsScalar() {
-			if _, ok := v.Get("AssetType"); ok && v.Kind == doc.Map {
+			if _, ok := v.Get("AssetType"); ok && v.Kind == document.Map {
 				count++
 			}
 			count += createsIn(v)
@@ -267,7 +267,7 @@ func (p *projection) expand(c *command, s *step, o oid.OID) {
 		return
 	}
 	n, _ := s.node.Get("update")
-	if n.Kind != doc.Map {
+	if n.Kind != document.Map {
 		s.err, s.from, s.deferred = badForm(n.At, "update", "an object of attributes and values"), oid.OID{}, true
 		p.steps = append(p.steps, s)
 		return
@@ -309,12 +309,12 @@ func (p *projection) operation(s *step) {
 
 // readOperation reads "Delete", {op, args} or {op, list}. It sets s.op and returns the
 // arguments of each execution.
-func readOperation(s *step, n *doc.Node) ([][]field, error) {
-	if n.Kind == doc.String {
+func readOperation(s *step, n *document.Node) ([][]field, error) {
+	if n.Kind == document.String {
 		s.op = n.Text
 		return [][]field{nil}, nil
 	}
-	if n.Kind != doc.Map {
+	if n.Kind != document.Map {
 		return nil, badForm(n.At, "execute", "the name of an operation, or op with args or list")
 	}
 	if list, ok := n.Get("list"); ok {
@@ -326,14 +326,14 @@ func readOperation(s *step, n *doc.Node) ([][]field, error) {
 	for i, k := range n.Keys {
 		v := &n.Items[i]
 		switch {
-		case k == "op" && v.Kind == doc.String:
+		case k == "op" && v.Kind == document.String:
 			s.op = v.Text
-		case k == "args" && v.Kind == doc.Map:
+		case k == "args" && v.Kind == document.Map:
 			lists = append(lists, fieldsOf(v))
-		case k == "args" && v.Kind == doc.Null:
-		case k == "list" && v.Kind == doc.List:
+		case k == "args" && v.Kind == document.Null:
+		case k == "list" && v.Kind == document.List:
 			for j := range v.Items {
-				if v.Items[j].Kind != doc.Map {
+				if v.Items[j].Kind != document.Map {
 					return nil, badForm(v.Items[j].At, "list", "objects of arguments")
 				}
 				lists = append(lists, fieldsOf(&v.Items[j]))
@@ -356,7 +356,7 @@ func readOperation(s *step, n *doc.Node) ([][]field, error) {
 	return lists, nil
 }
 
-func fieldsOf(n *doc.Node) []field {
+func fieldsOf(n *document.Node) []field {
 	all := make([]field, len(n.Keys))
 	for i, k := range n.Keys {
 		all[i] = field{k, &n.Items[i]}

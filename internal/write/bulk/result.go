@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -174,8 +174,8 @@ func (r *result) appendDiagnostics(b []byte) []byte {
 	for i, p := range ascending {
 		at[i] = p.at
 	}
-	positions := make(map[int]doc.Position, len(at))
-	for i, s := range doc.Positions(r.body, at) {
+	positions := make(map[int]document.Position, len(at))
+	for i, s := range document.Positions(r.body, at) {
 		positions[ascending[i].failure] = s
 	}
 	b = append(key(b, "diagnostics"), '[')

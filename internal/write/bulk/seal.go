@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
@@ -15,8 +15,8 @@ import (
 // transaction, which holds locks. A secret that is not a plain value is hashed later, when its
 // step is executed.
 // Errors: as asset.Engine.Seal.
-func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*doc.Node]string, error) {
-	x := &sealing{Engine: e, who: who, sealed: map[*doc.Node]string{}, few: !e.assets.SetsPasswords(who)}
+func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*document.Node]string, error) {
+	x := &sealing{Engine: e, who: who, sealed: map[*document.Node]string{}, few: !e.assets.SetsPasswords(who)}
 	for i := range commands {
 		c := &commands[i]
 		if c.err != nil || c.kind != kindCreate && c.kind != kindUpdate {
@@ -33,7 +33,7 @@ func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (
 type sealing struct {
 	*Engine
 	who    auth.Actor
-	sealed map[*doc.Node]string
+	sealed map[*document.Node]string
 	few    bool // the caller may not set passwords of other members: at most asset.MaxOwnPasswords are hashed
 	count  int  // of hashed passwords
 	wrong  int  // number of wrong old passwords
@@ -59,9 +59,9 @@ func shown(s *step) *step {
 func isOldPassword(attr string) bool { return attr == asset.OldPassword }
 
 // has reports whether a document has a matching key at any depth.
-func has(n *doc.Node, key func(string) bool) bool {
+func has(n *document.Node, key func(string) bool) bool {
 	return n != nil && (slices.ContainsFunc(n.Keys, key) ||
-		slices.ContainsFunc(n.Items, func(v doc.Node) bool { return has(&v, key) }))
+		slices.ContainsFunc(n.Items, func(v document.Node) bool { return has(&v, key) }))
 }
 
 // withoutSecrets returns a copy of a step with null in the place of every secret. If a client
@@ -74,7 +74,7 @@ func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
 	shown.fields = make([]field, len(s.fields))
 	for i, f := range s.fields {
 		if shown.fields[i] = f; isSecret(f.name) {
-			shown.fields[i].node = &doc.Node{Kind: doc.Null, At: f.node.At}
+			shown.fields[i].node = &document.Node{Kind: document.Null, At: f.node.At}
 		} else {
 			shown.fields[i].node = redacted(f.node, isSecret)
 		}
@@ -83,15 +83,15 @@ func withoutSecrets(s *step, isSecret func(attr string) bool) *step {
 }
 
 // redacted returns a copy of a document with null in the place of every secret.
-func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
+func redacted(n *document.Node, isSecret func(attr string) bool) *document.Node {
 	if n == nil || n.IsScalar() {
 		return n
 	}
 	shown := *n
-	shown.Items = make([]doc.Node, len(n.Items))
+	shown.Items = make([]document.Node, len(n.Items))
 	for i := range n.Items {
-		if n.Kind == doc.Map && isSecret(n.Keys[i]) {
-			shown.Items[i] = doc.Node{Kind: doc.Null, At: n.Items[i].At}
+		if n.Kind == document.Map && isSecret(n.Keys[i]) {
+			shown.Items[i] = document.Node{Kind: document.Null, At: n.Items[i].At}
 			continue
 		}
 		shown.Items[i] = *redacted(&n.Items[i], isSecret)
@@ -99,7 +99,7 @@ func redacted(n *doc.Node, isSecret func(attr string) bool) *doc.Node {
 	return &shown
 }
 
-func (x *sealing) node(ctx context.Context, n *doc.Node) error {
+func (x *sealing) node(ctx context.Context, n *document.Node) error {
 	for i := range n.Items {
 		v := &n.Items[i]
 		if !v.IsScalar() {
@@ -108,7 +108,7 @@ func (x *sealing) node(ctx context.Context, n *doc.Node) error {
 			}
 			continue
 		}
-		if n.Kind != doc.Map || x.few && x.count >= asset.MaxOwnPasswords && !isOldPassword(n.Keys[i]) {
+		if n.Kind != document.Map || x.few && x.count >= asset.MaxOwnPasswords && !isOldPassword(n.Keys[i]) {
 			continue
 		}
 		if isOldPassword(n.Keys[i]) && x.wrong == maxWrong {

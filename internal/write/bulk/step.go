@@ -3,7 +3,7 @@ package bulk
 import (
 	"github.com/google/uuid"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/write/asset"
@@ -41,10 +41,10 @@ type step struct {
 	alias  string // with @; empty: none, until label generates one
 	suffix string // of a generated alias
 
-	node      *doc.Node // the command as written
-	deferred  bool      // from is resolved when the step is executed
-	inParent  bool      // nested in a create that has an alias in the payload: a preview shows it only there
-	asWritten bool      // a create with nested creates and an alias in the payload: a preview shows it as written
+	node      *document.Node // the command as written
+	deferred  bool           // from is resolved when the step is executed
+	inParent  bool           // nested in a create that has an alias in the payload: a preview shows it only there
+	asWritten bool           // a create with nested creates and an alias in the payload: a preview shows it as written
 
 	typ     *meta.Type // of the asset; nil while unknown
 	fields  []field    // create, update: attributes in their order
@@ -112,7 +112,7 @@ func (s *step) takesSeveral(name string) bool {
 // field is one attribute or argument and its value as written.
 type field struct {
 	name string
-	node *doc.Node
+	node *document.Node
 }
 
 // autoSuffix is the end of the generated alias of a create.

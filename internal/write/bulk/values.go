@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query/token"
 	"github.com/alds-dev/alds/internal/write/asset"
@@ -13,7 +13,7 @@ import (
 
 // subquery returns the Oids that a query in the place of a value finds. If one is true, it
 // returns only the first Oid.
-type subquery func(n *doc.Node, one bool) ([]asset.Value, error)
+type subquery func(n *document.Node, one bool) ([]asset.Value, error)
 
 // change converts a field to a change. multi: the attribute has several values. ask answers
 // subqueries. Change.Bad is asset.ErrForm for a value of an unknown form, and for a subquery that
@@ -25,11 +25,11 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	switch {
 	case n.IsScalar():
 		ch.Set = []asset.Value{asset.ValueOf(n)}
-	case n.Kind == doc.List && len(n.Items) == 0 && !multi:
+	case n.Kind == document.List && len(n.Items) == 0 && !multi:
 		ch.Bad = asset.ErrForm
-	case n.Kind == doc.List && multi:
+	case n.Kind == document.List && multi:
 		ch.Add, err = values(n.Items, multi, ask)
-	case n.Kind == doc.List:
+	case n.Kind == document.List:
 		ch.Set, err = values(n.Items, multi, ask)
 	case isSubquery(n) && multi:
 		ch.Add, err = ask(n, false)
@@ -46,7 +46,7 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 
 // changeMap reads a change that is an object: {add, remove}, {Before}, {After} or
 // {find, replace}. Errors: asset.ErrForm for another object.
-func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
+func changeMap(ch *asset.Change, n *document.Node, multi bool, ask subquery) error {
 	if add, remove, ok := addRemove(n, multi); ok {
 		var err error
 		if ch.Add, err = values(add, multi, ask); err == nil {
@@ -70,7 +70,7 @@ func changeMap(ch *asset.Change, n *doc.Node, multi bool, ask subquery) error {
 
 // values returns the values of a list. A subquery adds the Oids that it finds.
 // Errors: asset.ErrForm for an item of another form; those of ask.
-func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
+func values(list []document.Node, multi bool, ask subquery) ([]asset.Value, error) {
 	all := make([]asset.Value, 0, len(list))
 	for i := range list {
 		n := &list[i]
@@ -92,8 +92,8 @@ func values(list []doc.Node, multi bool, ask subquery) ([]asset.Value, error) {
 
 // addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi: the attribute
 // has several values. ok: n has this form.
-func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
-	if n.Kind != doc.Map || len(n.Keys) == 0 {
+func addRemove(n *document.Node, multi bool) (add, remove []document.Node, ok bool) {
+	if n.Kind != document.Map || len(n.Keys) == 0 {
 		return nil, nil, false
 	}
 	for i, name := range n.Keys {
@@ -103,9 +103,9 @@ func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 			add = append(add, membersOf(v, multi)...)
 		case name == "remove":
 			remove = append(remove, membersOf(v, multi)...)
-		case v.Kind == doc.String && (v.Text == "add" || v.Text == "remove") &&
+		case v.Kind == document.String && (v.Text == "add" || v.Text == "remove") &&
 			(oid.IsToken(name) || strings.HasPrefix(name, "@")):
-			member := doc.Node{Kind: doc.String, Text: name, At: v.At}
+			member := document.Node{Kind: document.String, Text: name, At: v.At}
 			if v.Text == "add" {
 				add = append(add, member)
 			} else {
@@ -119,7 +119,7 @@ func addRemove(n *doc.Node, multi bool) (add, remove []doc.Node, ok bool) {
 }
 
 // findReplace reads {find, replace} of scalars.
-func findReplace(n *doc.Node) (find, replace *doc.Node, ok bool) {
+func findReplace(n *document.Node) (find, replace *document.Node, ok bool) {
 	find, has := n.Get("find")
 	replace, also := n.Get("replace")
 	if !has || !also || len(n.Keys) != 2 || !find.IsScalar() || !replace.IsScalar() {
@@ -128,8 +128,8 @@ func findReplace(n *doc.Node) (find, replace *doc.Node, ok bool) {
 	return find, replace, true
 }
 
-func isSubquery(n *doc.Node) bool {
-	if n.Kind != doc.Map {
+func isSubquery(n *document.Node) bool {
+	if n.Kind != document.Map {
 		return false
 	}
 	_, ok := n.Get("from")
@@ -137,7 +137,7 @@ func isSubquery(n *doc.Node) bool {
 }
 
 // hasSubquery reports whether a value is or contains a subquery.
-func hasSubquery(n *doc.Node) bool {
+func hasSubquery(n *document.Node) bool {
 	if isSubquery(n) {
 		return true
 	}
@@ -151,8 +151,8 @@ func hasSubquery(n *doc.Node) bool {
 
 // namesAlias reports whether a node refers to one of the aliases. The definition of an alias by
 // a nested create does not count.
-func namesAlias(n *doc.Node, aliases map[string]bool) bool {
-	if n.Kind == doc.String {
+func namesAlias(n *document.Node, aliases map[string]bool) bool {
+	if n.Kind == document.String {
 		return strings.HasPrefix(n.Text, "@") && aliases[n.Text]
 	}
 	for i := range n.Items {
@@ -170,7 +170,7 @@ func namesAlias(n *doc.Node, aliases map[string]bool) bool {
 
 // comparesAlias reports whether the query of a command compares something with one of the
 // aliases. The alias is a value of where or with, or it is in quotes within a token.
-func comparesAlias(n *doc.Node, aliases map[string]bool) bool {
+func comparesAlias(n *document.Node, aliases map[string]bool) bool {
 	if len(aliases) == 0 {
 		return false
 	}
@@ -183,13 +183,13 @@ func comparesAlias(n *doc.Node, aliases map[string]bool) bool {
 }
 
 // valueHasAlias is comparesAlias for one part of a query.
-func valueHasAlias(n *doc.Node, aliases map[string]bool) bool {
-	if n.Kind == doc.String {
+func valueHasAlias(n *document.Node, aliases map[string]bool) bool {
+	if n.Kind == document.String {
 		list := strings.Split(n.Text, ",") // a variable
 		return slices.ContainsFunc(list, func(s string) bool { return aliases[s] }) || quotesAlias(n.Text, aliases)
 	}
 	for i := range n.Items {
-		if n.Kind == doc.Map && quotesAlias(n.Keys[i], aliases) || valueHasAlias(&n.Items[i], aliases) {
+		if n.Kind == document.Map && quotesAlias(n.Keys[i], aliases) || valueHasAlias(&n.Items[i], aliases) {
 			return true
 		}
 	}

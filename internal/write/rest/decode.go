@@ -3,7 +3,7 @@ package rest
 import (
 	"bytes"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -17,22 +17,22 @@ func decode(body []byte) (changes []asset.Change, emptied []string, err error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, nil, nil
-	case doc.IsXML(body):
+	case document.IsXML(body):
 		return decodeXML(body)
 	}
 	return decodeJSON(body)
 }
 
 func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err error) {
-	docs, err := doc.Parse(body, false)
+	docs, err := document.Parse(body, false)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(docs) != 1 || docs[0].Kind != doc.Map && docs[0].Kind != doc.Null {
+	if len(docs) != 1 || docs[0].Kind != document.Map && docs[0].Kind != document.Null {
 		return nil, nil, fault.Invalidf(0, "The body must be an object with Attributes")
 	}
 	n := &docs[0]
-	var attributes *doc.Node
+	var attributes *document.Node
 	for i, key := range n.Keys {
 		switch key {
 		case "Attributes":
@@ -42,10 +42,10 @@ func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err erro
 			return nil, nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
 		}
 	}
-	if attributes == nil || attributes.Kind == doc.Null {
+	if attributes == nil || attributes.Kind == document.Null {
 		return nil, nil, nil
 	}
-	if attributes.Kind != doc.Map {
+	if attributes.Kind != document.Map {
 		return nil, nil, fault.Invalidf(attributes.At, "Attributes must be an object of names and values")
 	}
 	changes = make([]asset.Change, len(attributes.Keys))
@@ -72,9 +72,9 @@ const (
 //	{"value": "x", "act": "set"}   {"value": [item, ...]}   [item, ...]   "x"
 //
 // An item is {"idref": "Member:20", "act": "add"}, {"value": "tag"} or the plain value.
-func read(ch *asset.Change, n *doc.Node) {
+func read(ch *asset.Change, n *document.Node) {
 	act := ""
-	if n.Kind == doc.Map {
+	if n.Kind == document.Map {
 		if a, ok := n.Get("act"); ok {
 			act = a.Text
 		}
@@ -87,7 +87,7 @@ func read(ch *asset.Change, n *doc.Node) {
 		}
 		n = inner
 	}
-	if n.Kind != doc.List {
+	if n.Kind != document.List {
 		put(ch, n, act, actSet)
 		return
 	}
@@ -101,19 +101,19 @@ func read(ch *asset.Change, n *doc.Node) {
 
 // empties reports whether an attribute is set to nothing: {"value": [], "act": "set"}, also
 // with null or "" in the place of the list.
-func empties(n *doc.Node) bool {
-	if n.Kind != doc.Map {
+func empties(n *document.Node) bool {
+	if n.Kind != document.Map {
 		return false
 	}
 	act, _ := n.Get("act")
 	v, _ := n.Get("value")
-	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != doc.Map
+	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != document.Map
 }
 
 // put adds one value to a change. act is the act of the attribute. An act in the value has
 // priority.
-func put(ch *asset.Change, n *doc.Node, act, defaultAct string) {
-	if n.Kind == doc.Map {
+func put(ch *asset.Change, n *document.Node, act, defaultAct string) {
+	if n.Kind == document.Map {
 		if a, ok := n.Get("act"); ok {
 			act = a.Text
 		}

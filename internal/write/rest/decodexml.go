@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -29,7 +29,7 @@ const (
 // An element without a value clears its attribute. It only clears a list if it has act="set".
 // Errors: fault.Invalid.
 func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error) {
-	root, err := doc.ParseXML(body)
+	root, err := document.ParseXML(body)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +66,7 @@ func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error
 // checkChildren checks that all children of an element have one of the names, and that its
 // text is only white space. path is the path of the element, for messages.
 // Errors: fault.Invalid.
-func checkChildren(e *doc.Element, path string, names ...string) error {
+func checkChildren(e *document.Element, path string, names ...string) error {
 	if strings.TrimSpace(e.Text) != "" {
 		return fault.Invalidf(e.TextAt, "Text at node(s): %s", path)
 	}
@@ -80,7 +80,7 @@ func checkChildren(e *doc.Element, path string, names ...string) error {
 }
 
 // readXML decodes one attribute or relation.
-func readXML(ch *asset.Change, e *doc.Element) error {
+func readXML(ch *asset.Change, e *document.Element) error {
 	act, path := actOf(e, ""), "root->"+e.Name
 	if e.Name == elementRelation {
 		if err := checkChildren(e, path, elementAsset); err != nil {
@@ -108,7 +108,7 @@ func readXML(ch *asset.Change, e *doc.Element) error {
 // readAssets decodes the assets of a relation. Without assets, the relation is cleared. A single
 // asset has the default act "set", because the relation may be to-one. Several assets have the
 // default act "add".
-func readAssets(ch *asset.Change, e *doc.Element, act, path string) error {
+func readAssets(ch *asset.Change, e *document.Element, act, path string) error {
 	if len(e.Children) == 0 {
 		add(ch, asset.Value{}, act, actSet, e.At)
 		return nil
@@ -137,7 +137,7 @@ func readAssets(ch *asset.Change, e *doc.Element, act, path string) error {
 
 // checkLeaf checks that a Value or an Asset has no children, and that an Asset has no text.
 // path is the path of the parent, for messages. Errors: fault.Invalid.
-func checkLeaf(e *doc.Element, path string) error {
+func checkLeaf(e *document.Element, path string) error {
 	if len(e.Children) > 0 {
 		return fault.Invalidf(e.Children[0].At, "Invalid key at node(s): %s->%s->%s", path, e.Name, e.Children[0].Name)
 	}
@@ -149,7 +149,7 @@ func checkLeaf(e *doc.Element, path string) error {
 
 // actOf returns the act of an element. If it has none, actOf returns outer, the act of the
 // parent.
-func actOf(e *doc.Element, outer string) string {
+func actOf(e *document.Element, outer string) string {
 	if a, ok := e.Get("act"); ok {
 		return a.Value
 	}
@@ -157,7 +157,7 @@ func actOf(e *doc.Element, outer string) string {
 }
 
 // valueOf returns the text of an element, or null if there is no text.
-func valueOf(e *doc.Element) asset.Value {
+func valueOf(e *document.Element) asset.Value {
 	if e.Text == "" {
 		return asset.Value{}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
@@ -106,7 +106,7 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, er
 // answer is a part of the hash, because the answer is stored in that format.
 func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset.Command) (requests.Identity, error) {
 	text := w.Type + "/" + w.ID + "?" + w.Op + "&" + w.Context + "\n" + string(w.Body)
-	if w.Form.Format == doc.XML {
+	if w.Form.Format == document.XML {
 		text += "\nXML"
 	}
 	hasSecrets := slices.ContainsFunc(c.Changes, func(ch asset.Change) bool { return e.assets.IsSecret(ch.Name) })
@@ -127,7 +127,7 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset
 		c.Changes = []asset.Change{{Name: "Content", Content: w.Content}}
 	case w.Op == "":
 		if c.Changes, emptied, err = decode(w.Body); err == nil {
-			err = plainNumbers(t, c.Changes, w.Language, doc.IsXML(w.Body))
+			err = plainNumbers(t, c.Changes, w.Language, document.IsXML(w.Body))
 		}
 		if err != nil {
 			return nil, nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/model/meta"
@@ -80,11 +80,11 @@ const maxTags = db.MaxIn
 // fields reads an object of lists of tags. A single tag needs no list. Keys are compared
 // without regard to case.
 func fields(body []byte, known ...string) (map[string][]string, error) {
-	docs, err := doc.Parse(body, false)
+	docs, err := document.Parse(body, false)
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) != 1 || docs[0].Kind != doc.Map {
+	if len(docs) != 1 || docs[0].Kind != document.Map {
 		return nil, fault.Invalidf(0, "The body must be an object")
 	}
 	lists := map[string][]string{}
@@ -97,12 +97,12 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 		if !isKnown {
 			return nil, fault.Invalidf(n.At, "Invalid key at node(s): root->%s", key)
 		}
-		list := []doc.Node{n}
-		if n.Kind == doc.List {
+		list := []document.Node{n}
+		if n.Kind == document.List {
 			list = n.Items
 		}
 		for _, item := range list {
-			if item.Kind != doc.String || item.Text == "" {
+			if item.Kind != document.String || item.Text == "" {
 				return nil, fault.Invalidf(item.At, "A tag must be a text that is not empty")
 			}
 			lists[low] = append(lists[low], item.Text)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
@@ -48,7 +48,7 @@ func explainRequest(v *ui.Visit, c console) (*ran, error) {
 		return refusedRun(refusal), nil
 	}
 	r.Raw, r.Bytes, r.Took = "", 0, 0
-	sources := slices.DeleteFunc(commandsOf(c.Request), func(n *doc.Node) bool { return slices.Contains(n.Keys, "config") })
+	sources := slices.DeleteFunc(commandsOf(c.Request), func(n *document.Node) bool { return slices.Contains(n.Keys, "config") })
 	for i, q := range queries {
 		one, err := explainOne(v, q)
 		if err != nil {

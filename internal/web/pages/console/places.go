@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alds-dev/alds/internal/base/doc"
+	"github.com/alds-dev/alds/internal/base/document"
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
@@ -18,23 +18,23 @@ type place struct{ Line, Column, Position int }
 // commandsOf returns the commands of a request as they were written, without aliases. The
 // order is that of the command indexes in failures. It returns nil if the request is too large
 // or invalid. Spec: interface 2.5.3.
-func commandsOf(request string) []*doc.Node {
+func commandsOf(request string) []*document.Node {
 	body := []byte(request)
-	yaml, format := doc.Sniff(body), doc.JSON
+	yaml, format := document.Sniff(body), document.JSON
 	if yaml {
-		format = doc.YAML
+		format = document.YAML
 	}
-	if doc.MemoryNeed(body, format) > maxRead {
+	if document.MemoryNeed(body, format) > maxRead {
 		return nil
 	}
-	docs, err := doc.Parse(body, yaml)
+	docs, err := document.Parse(body, yaml)
 	if err != nil {
 		return nil // the answer of the interface reports this error
 	}
-	var all []*doc.Node
+	var all []*document.Node
 	for i := range docs {
 		list := docs[i : i+1]
-		if docs[i].Kind == doc.List {
+		if docs[i].Kind == document.List {
 			list = docs[i].Items
 		}
 		for k := range list {
@@ -45,9 +45,9 @@ func commandsOf(request string) []*doc.Node {
 }
 
 // withoutAlias returns the command after an alias.
-func withoutAlias(n *doc.Node) *doc.Node {
+func withoutAlias(n *document.Node) *document.Node {
 	for i, key := range n.Keys {
-		if strings.HasPrefix(key, "@") && n.Items[i].Kind == doc.Map {
+		if strings.HasPrefix(key, "@") && n.Items[i].Kind == document.Map {
 			return &n.Items[i]
 		}
 	}
@@ -57,7 +57,7 @@ func withoutAlias(n *doc.Node) *doc.Node {
 // placeOf returns the byte offset in the request to which a failure refers: the value of the
 // attribute in its message, or the operation, or the type or asset of the command. projected
 // is the failed command, which may be nested in command.
-func placeOf(command *doc.Node, projected jsonObject, message string) int {
+func placeOf(command *document.Node, projected jsonObject, message string) int {
 	if inner := nested(command, projected); inner != nil {
 		command = inner
 	}
@@ -83,13 +83,13 @@ func placeOf(command *doc.Node, projected jsonObject, message string) int {
 
 // nested finds the create, within a command, that was projected to a separate command. It
 // returns nil if there is none.
-func nested(n *doc.Node, projected jsonObject) *doc.Node {
+func nested(n *document.Node, projected jsonObject) *document.Node {
 	same := func(key string) bool {
 		value, _ := n.Get(key)
 		text, _ := projected.get(key).(string)
 		return value == nil && text == "" || value != nil && value.Text == text
 	}
-	if n.Kind == doc.Map && projected.has("AssetType") && same("AssetType") && same("Name") {
+	if n.Kind == document.Map && projected.has("AssetType") && same("AssetType") && same("Name") {
 		return n
 	}
 	for i := range n.Items {
@@ -102,8 +102,8 @@ func nested(n *doc.Node, projected jsonObject) *doc.Node {
 
 // sourcePlace converts a byte offset in a command that the page sent to the offset in the
 // command as it was written.
-func sourcePlace(source *doc.Node, sent []byte, at int) int {
-	docs, err := doc.Parse(sent, false)
+func sourcePlace(source *document.Node, sent []byte, at int) int {
+	docs, err := document.Parse(sent, false)
 	if err != nil || len(docs) == 0 {
 		return source.At
 	}
@@ -120,7 +120,7 @@ func sourcePlace(source *doc.Node, sent []byte, at int) int {
 		}
 		n, source = &n.Items[next], &source.Items[next]
 	}
-	if n.Kind == doc.String && n.Written == nil && source.Written == nil {
+	if n.Kind == document.String && n.Written == nil && source.Written == nil {
 		return source.At + min(max(at-n.At, 0), len(source.Text))
 	}
 	return source.At
@@ -134,7 +134,7 @@ func (r *ran) locate(request string, found []*place) {
 	for i, p := range found {
 		at[i] = p.Position
 	}
-	for i, p := range doc.Positions([]byte(request), at) {
+	for i, p := range document.Positions([]byte(request), at) {
 		found[i].Line, found[i].Column = p.Line, p.Column
 	}
 	r.places = append(r.places, at...)

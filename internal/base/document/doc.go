@@ -1,4 +1,4 @@
-// Package doc parses the JSON, YAML or XML text of a request into an ordered tree. Its nodes
+// Package document parses the JSON, YAML or XML text of a request into an ordered tree. Its nodes
 // have their positions in the text.
 //
 //	{"from": "Story", "page": {"size": 10}}
@@ -13,4 +13,4 @@
 // The cost of a hostile text is bounded: depth, nodes, bytes of YAML, and the values of
 // aliases. XML has only its built-in entities. The package never panics and never drops a key:
 // a repeated key is refused.
-package doc
+package document

@@ -1,4 +1,4 @@
-package doc
+package document
 
 // Kind is the kind of a node.
 type Kind uint8

@@ -1,4 +1,4 @@
-package doc
+package document
 
 // Format is the format of a document.
 type Format uint8
