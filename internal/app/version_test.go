@@ -52,7 +52,7 @@ func TestVersions(t *testing.T) {
 func TestBuildInfo(t *testing.T) {
 	b := built()
 	want := `alds_app_build_info{commit="` + b.commit + `",date="` + b.date + `",role="api",version="` + version() + `"} 1`
-	err := testutil.GatherAndCompare(newRegistry("api"), strings.NewReader("# HELP alds_app_build_info Always 1; the labels describe the running build.\n# TYPE alds_app_build_info gauge\n"+want+"\n"), "alds_app_build_info")
+	err := testutil.GatherAndCompare(newRegistry("api"), strings.NewReader("# HELP alds_app_build_info Always 1. The labels describe the running build.\n# TYPE alds_app_build_info gauge\n"+want+"\n"), "alds_app_build_info")
 	if err != nil {
 		t.Error(err)
 	}
