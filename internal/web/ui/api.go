@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -100,9 +101,7 @@ func (a *API) With(header http.Header, method, path, contentType string, body []
 	} else {
 		r.Header.Set("Content-Type", contentType)
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Authorization", a.authorization)
 	got, err := a.transport.RoundTrip(r)

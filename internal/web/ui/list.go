@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -40,9 +41,7 @@ func (s ListPage) After() string {
 
 func (s ListPage) at(start int) string {
 	query := url.Values{}
-	for name, values := range s.Query {
-		query[name] = values
-	}
+	maps.Copy(query, s.Query)
 	query.Del("done")
 	query.Set("page", strconv.Itoa(s.Size)+","+strconv.Itoa(start))
 	return s.Path + "?" + query.Encode()

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,12 +42,7 @@ func IsOid(text string, types ...string) bool {
 	if m == nil {
 		return false
 	}
-	for _, t := range types {
-		if m[1] == t {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(types, m[1])
 }
 
 // Named is an asset with its name, as an option in a form.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"maps"
 	"net/url"
 	"strings"
 )
@@ -21,9 +22,7 @@ func (v *Visit) Words(tags []string) (Words, error) {
 		if err := quiet.Get("loc-2.v1/?["+url.QueryEscape(strings.Join(tags[:n], ","))+"]", &some); err != nil {
 			return nil, err
 		}
-		for tag, text := range some {
-			all[tag] = text
-		}
+		maps.Copy(all, some)
 		tags = tags[n:]
 	}
 	return all, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // jsonObject is a JSON object that keeps the order of its members. A value is a string,
@@ -38,12 +39,7 @@ func (o jsonObject) set(name string, value any) {
 
 // has reports whether a member exists.
 func (o jsonObject) has(name string) bool {
-	for _, f := range o {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o, func(f jsonMember) bool { return f.Name == name })
 }
 
 // MarshalJSON writes the members in their order.

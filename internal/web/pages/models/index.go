@@ -1,8 +1,10 @@
 package models
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/web/ui"
@@ -97,10 +99,7 @@ func nameModel(v *ui.Visit, m *model) error {
 // localize reads the texts of tags and sets them. The requests are long and add no
 // information, so the footer does not show them. Spec: interface 4.10.
 func localize(v *ui.Visit, names map[string]*string) error {
-	var tags []string
-	for tag := range names {
-		tags = append(tags, tag)
-	}
+	tags := slices.Collect(maps.Keys(names))
 	quiet := v.Quiet()
 	for len(tags) > 0 {
 		some := tags[:min(ui.MaxWords, len(tags))]

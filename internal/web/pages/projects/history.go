@@ -3,6 +3,7 @@ package projects
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -320,16 +321,9 @@ func (v *itemVersion) keep(known texts) {
 func allOf(scopes []map[string]bool, least string) []string {
 	all := map[string]bool{least: true}
 	for _, at := range scopes {
-		for oid := range at {
-			all[oid] = true
-		}
+		maps.Copy(all, at)
 	}
-	list := make([]string, 0, len(all))
-	for oid := range all {
-		list = append(list, oid)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(all))
 }
 
 // asOf formats an instant for a query.

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -76,12 +77,7 @@ func (r *webhookReceipt) Attempt() int { return r.RetryCount + 1 }
 // Answer returns the headers and body of the receiver's answer.
 func (r *webhookReceipt) Answer() string {
 	var b strings.Builder
-	names := make([]string, 0, len(r.Headers))
-	for name := range r.Headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		b.WriteString(name + ": " + r.Headers[name] + "\n")
 	}
 	if r.Response != "" {
