@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/alds-dev/alds/internal/base/fault"
@@ -82,9 +84,5 @@ func (s *step[K, V]) run(ctx context.Context, read func(context.Context, []K) (m
 	defer close(s.done)
 	ctx, cancel := context.WithTimeout(ctx, proveTimeout)
 	defer cancel()
-	keys := make([]K, 0, len(s.keys))
-	for k := range s.keys {
-		keys = append(keys, k)
-	}
-	s.v, s.err = read(ctx, keys)
+	s.v, s.err = read(ctx, slices.Collect(maps.Keys(s.keys)))
 }

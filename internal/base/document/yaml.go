@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -271,12 +272,7 @@ type keySet struct{ index map[string]struct{} }
 // add reports whether key is new. keys are the keys so far.
 func (k *keySet) add(keys []string, key string) bool {
 	if k.index == nil && len(keys) < indexedMap {
-		for _, other := range keys {
-			if other == key {
-				return false
-			}
-		}
-		return true
+		return !slices.Contains(keys, key)
 	}
 	if k.index == nil {
 		k.index = make(map[string]struct{}, 2*len(keys))

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -139,11 +140,7 @@ func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[i
 // putBehind postpones the deliveries that may not be sent now: those behind to db.Forever, and
 // those that are early by orderPause.
 func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64) error {
-	behind := make([]string, 0, len(o.behind))
-	for id := range o.behind {
-		behind = append(behind, id)
-	}
-	slices.Sort(behind)
+	behind := slices.Sorted(maps.Keys(o.behind))
 	for _, later := range []struct {
 		ids []string
 		due int64

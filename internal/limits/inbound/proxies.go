@@ -3,6 +3,7 @@ package inbound
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -12,12 +13,7 @@ type Proxies []netip.Prefix
 // trusted reports whether an address belongs to a trusted proxy.
 func (p Proxies) trusted(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	for _, one := range p {
-		if one.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(ip) })
 }
 
 // TrustedAddr is trusted for the remote address of a connection.

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -153,9 +154,7 @@ func (p *Pruner) newSearch(ctx context.Context) (*search, error) {
 	for _, hash := range hashes {
 		s.doubted[hash] = false
 	}
-	for t := range s.keys {
-		s.types = append(s.types, t)
-	}
+	s.types = slices.Collect(maps.Keys(s.keys))
 	return s, nil
 }
 

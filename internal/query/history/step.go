@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,14 +107,10 @@ func (s *step) doomed(ctx context.Context, next []version) ([]version, error) {
 			last[v.id] = v
 		}
 	}
-	var ids []int64
-	for id := range last {
-		ids = append(ids, id)
-	}
+	ids := slices.Sorted(maps.Keys(last))
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	slices.Sort(ids)
 	in, args := db.InArgs(ids)
 	all, err := s.read(ctx, `id IN `+in+` AND moment < ? ORDER BY id, moment DESC`, append(args, s.to)...)
 	if err != nil {
