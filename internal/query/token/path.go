@@ -40,11 +40,6 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Prefix prints the first n hops of p.
-func (p Path) Prefix(n int) string {
-	return Path{Hops: p.Hops[:n]}.String()
-}
-
 func (p Path) print(b *strings.Builder) {
 	for i, h := range p.Hops {
 		if i > 0 {

@@ -81,9 +81,6 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Left returns the number of unread bytes.
-func (r *Reader) Left() int64 { return r.to - r.from }
-
 // Close ends reading.
 func (r *Reader) Close() error {
 	if r.stream == nil {
