@@ -176,7 +176,7 @@ func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
 		if err != nil || len(audits) != 2 {
 			t.Fatal(len(audits), err)
 		}
-		f.expire("audit", "fan_lease")
+		f.expire()
 		quick := f.worker(delivery.Options{})
 		f.fanOut(quick)
 		f.eventually(quick, "the event", func() bool { return len(s.sequence()) == 1 })
@@ -227,7 +227,7 @@ func TestFreshWritesAreFannedOutWithoutAClaim(t *testing.T) {
 			if made := f.count("SELECT COUNT(*) FROM webhook_delivery") > before; made != c.event {
 				t.Errorf("%s: a delivery was made: %v", c.name, made)
 			}
-			f.expire("audit", "fan_lease")
+			f.expire()
 			f.fanOut(two)
 		}
 		f.eventually(one, "settled", f.settledAll)
@@ -251,17 +251,17 @@ func TestAnAuditThatFailsIsSetAside(t *testing.T) {
 		f.rename(id, "good")
 		f.eventually(w, "the good ones", func() bool { return len(s.sequence()) == 2 })
 		f.eventually(w, "set aside", func() bool {
-			f.expire("audit", "fan_lease")
+			f.expire()
 			return f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 2 AND fan_error LIKE '%cannot be evaluated%'") == 1
 		})
 		f.eventually(w, "settled", f.settledAll)
 	})
 }
 
-// expire ends all leases of a table.
-func (f *fixture) expire(table, column string) {
+// expire ends all leases of writes.
+func (f *fixture) expire() {
 	f.Helper()
-	f.exec("UPDATE " + table + " SET " + column + " = 0")
+	f.exec("UPDATE audit SET fan_lease = 0")
 }
 
 // TestWaitingWritesComeOldestFirst has writes that were never claimed, writes whose claim has

@@ -161,7 +161,7 @@ func TestAVersionThatFailsIsLeftOutAlone(t *testing.T) {
 		}})
 		f.write(20, long(9000, "good", 10), long(9001, "poison!", 10), long(9002, "good", 10), long(9003, "poison!", 10))
 		f.eventually(w, "set aside", func() bool {
-			f.expire("audit", "fan_lease")
+			f.expire()
 			return f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 2 AND fan_error LIKE '%cannot be evaluated%'") == 1
 		})
 		f.eventually(w, "settled", f.settledAll)

@@ -153,7 +153,7 @@ func TestAFanOutThatPanicsIsTheLastOfItself(t *testing.T) {
 		}()
 		w.present = nil
 		f.eventually(w, "the event", func() bool {
-			f.expire("audit", "fan_lease")
+			f.expire()
 			return len(s.sequence()) == 1
 		})
 	})

@@ -42,13 +42,13 @@ func TestReachIsBounded(t *testing.T) {
 		if got := run(`{"from":"Story","execute":"Delete"}`); got != refused {
 			t.Errorf("three stories with four tasks each: %s", got)
 		}
-		if n := count(t, d, `state = 255`); n != 0 {
+		if n := deletedAssets(t, d); n != 0 {
 			t.Errorf("%d assets are deleted by a request that was refused", n)
 		}
 		if got := run(`{"from":"Story","execute":"Delete","page":{"start":0,"size":2}}`); !strings.Contains(got, `"count":2}`) {
 			t.Errorf("two of them: %s", got)
 		}
-		if n := count(t, d, `state = 255`); n != 10 {
+		if n := deletedAssets(t, d); n != 10 {
 			t.Errorf("%d assets are deleted with two stories of four tasks", n)
 		}
 		if got := run(`{"from":"Task","where":{"IsDeleted":true},"execute":"Undelete"}`); !strings.Contains(got, `"count":8}`) {
@@ -79,22 +79,19 @@ func TestReachOfMany(t *testing.T) {
 		if got := run(`{"from":"Story","execute":"Delete"}`); !strings.Contains(got, `"count":3}`) {
 			t.Fatal(got)
 		}
-		if n := count(t, d, `state = 255`); n != 3*(tasks+1) {
+		if n := deletedAssets(t, d); n != 3*(tasks+1) {
 			t.Errorf("%d assets are deleted, want %d", n, 3*(tasks+1))
 		}
 		if got := run(`{"from":"Story","where":{"IsDeleted":true},"execute":"Undelete"}`); !strings.Contains(got, `"count":3}`) {
 			t.Fatal(got)
 		}
-		if n := count(t, d, `state = 255`); n != 0 {
+		if n := deletedAssets(t, d); n != 0 {
 			t.Errorf("%d assets are still deleted", n)
 		}
 	})
 }
 
-func count(t *testing.T, d *db.DB, where string) (n int) {
+func deletedAssets(t *testing.T, d *db.DB) int {
 	t.Helper()
-	if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM asset WHERE `+where).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return testdb.Count(t, d, "SELECT COUNT(*) FROM asset WHERE state = 255")
 }
