@@ -17,15 +17,12 @@ type Model struct {
 
 // Type is one asset type.
 type Type struct {
-	Token            string
-	DisplayName      string
-	Abstract         bool
-	Base             struct{ Nameref string }
-	DefaultOrderBy   attributeRef
-	DefaultDisplayBy attributeRef
-	ShortName        attributeRef
-	Attributes       inOrder
-	Operations       map[string]*Operation
+	Token          string
+	Abstract       bool
+	Base           struct{ Nameref string }
+	DefaultOrderBy attributeRef
+	Attributes     inOrder
+	Operations     map[string]*Operation
 
 	ByName map[string]*Attribute
 	below  []*Type // concrete types below this type
@@ -42,13 +39,11 @@ func (r attributeRef) Path() string {
 
 // Attribute is an attribute of a type.
 type Attribute struct {
-	Name, Token, DisplayName, AttributeType string
-	IsReadOnly, IsRequired, IsMultivalue    bool
-	IsCustom                                bool
-	Base, ReciprocalRelation                attributeRef
-	DisplayByAttribute                      attributeRef
-	RelatedAsset                            struct{ Nameref string }
-	ValidTypes                              []struct{ Nameref string }
+	Name, DisplayName, AttributeType     string
+	IsReadOnly, IsRequired, IsMultivalue bool
+	Base, ReciprocalRelation             attributeRef
+	RelatedAsset                         struct{ Nameref string }
+	ValidTypes                           []struct{ Nameref string }
 }
 
 // Operation is an operation of a type.

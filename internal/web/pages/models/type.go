@@ -42,11 +42,11 @@ type typeDescription struct {
 // attribute is an attribute of a type as meta.v1 describes it, with data from
 // AttributeDefinition assets.
 type attribute struct {
-	Name, DisplayName, AttributeType                               string
-	IsReadOnly, IsRequired, IsMultivalue, IsCanned, IsCustom       bool
-	Base, ReciprocalRelation, OrderByAttribute, DisplayByAttribute tokenReference
-	RelatedAsset                                                   typeReference
-	ValidTypes                                                     []typeReference
+	Name, DisplayName, AttributeType               string
+	IsReadOnly, IsRequired, IsMultivalue, IsCustom bool
+	Base, ReciprocalRelation, OrderByAttribute     tokenReference
+	RelatedAsset                                   typeReference
+	ValidTypes                                     []typeReference
 
 	Declared string       `json:"-"` // the type that declares or overrides it
 	Defined  attributeRow `json:"-"`

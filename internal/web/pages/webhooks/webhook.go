@@ -54,17 +54,16 @@ func (d *webhookDelivery) Latency() string {
 
 // webhookReceipt is an attempt of a delivery. Spec: interface 2.7.
 type webhookReceipt struct {
-	ID            string            `json:"id"`
-	DeliveryID    string            `json:"deliveryId"`
-	URL           string            `json:"url"`
-	Authorization bool              `json:"hasAuthorizationHeader"`
-	Status        int               `json:"status"`
-	Headers       map[string]string `json:"headers"`
-	Response      string            `json:"response"`
-	TimeStamp     time.Time         `json:"timeStamp"`
-	RetryCount    int               `json:"retryCount"`
-	WasReceived   bool              `json:"wasReceived"`
-	AfterGivenUp  string            `json:"afterGivenUp"`
+	ID           string            `json:"id"`
+	DeliveryID   string            `json:"deliveryId"`
+	URL          string            `json:"url"`
+	Status       int               `json:"status"`
+	Headers      map[string]string `json:"headers"`
+	Response     string            `json:"response"`
+	TimeStamp    time.Time         `json:"timeStamp"`
+	RetryCount   int               `json:"retryCount"`
+	WasReceived  bool              `json:"wasReceived"`
+	AfterGivenUp string            `json:"afterGivenUp"`
 }
 
 // IsOf reports whether the attempt belongs to the current delivery. An attempt before a
