@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/query/token"
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/collation"
 )
 
 // Truth is the result of a filter. Unknown means that the database must evaluate the filter.
@@ -253,11 +253,11 @@ func (f *leaf) matchesText(have string, want *query.Value) Truth {
 	case want.Kind != query.TextOf:
 		return Unknown
 	case f.test == token.Like:
-		return truthOf(db.Like(folding.Of(have), want.Text, '|'))
+		return truthOf(collation.Like(folding.Of(have), want.Text, '|'))
 	case f.test == token.Eq:
 		return truthOf(folding.Is(have, want.Text))
 	}
-	return ordered(f.test, db.Compare(have, want.Text), 0)
+	return ordered(f.test, collation.Compare(have, want.Text), 0)
 }
 
 func (f *leaf) matchesInt(have int64, to *meta.Type, want *query.Value) Truth {

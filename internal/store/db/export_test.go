@@ -15,12 +15,6 @@ func (d *DB) Steps() *[]schema.Migration { return &d.steps }
 // AsTiDB returns the form of a migration for a TiDB.
 var AsTiDB = asTiDB
 
-// Weight returns the weights of a character.
-func Weight(r rune) []uint16 {
-	var buf [2]uint16
-	return append([]uint16(nil), weightTable().of(r, &buf)...)
-}
-
 // TakeTurn takes the turn to write and returns a function that ends it.
 func (d *DB) TakeTurn(ctx context.Context) (end func(), err error) {
 	err = d.turns.take(ctx)

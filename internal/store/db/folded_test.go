@@ -2,7 +2,6 @@ package db_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -48,15 +47,4 @@ func TestLowerCaseOfPlainText(t *testing.T) {
 			t.Errorf("only %d characters are plain", plain)
 		}
 	})
-}
-
-// TestASCIIHasOnePlace checks that all characters equal to an ASCII character sort like it.
-// So a key in that order finds all texts equal to an ASCII text.
-func TestASCIIHasOnePlace(t *testing.T) {
-	for r := range rune(unicode.MaxRune + 1) {
-		f := folding.Of(string(r))
-		if utf8.ValidRune(r) && len(f) == 1 && !slices.Equal(db.Weight(r), db.Weight(rune(f[0]))) {
-			t.Errorf("%U is equal to %q, but has another place in the order", r, f)
-		}
-	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/alds-dev/alds/internal/store/collation"
 )
 
 // This file is the border to the SQLite driver, which is written in Go, so that alds builds
@@ -22,7 +24,7 @@ import (
 var registerOnce = sync.OnceValue(registerSQLite)
 
 func registerSQLite() error {
-	if err := sqlite.RegisterCollationUtf8("ALDS", Compare); err != nil {
+	if err := sqlite.RegisterCollationUtf8("ALDS", collation.Compare); err != nil {
 		return err
 	}
 	if err := sqlite.RegisterDeterministicScalarFunction("alds_like", 3, sqliteLike); err != nil {
@@ -41,7 +43,7 @@ func sqliteLike(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, e
 	if !ok1 || !ok2 || !ok3 {
 		return nil, nil
 	}
-	if Like(text, pattern, only(escape)) {
+	if collation.Like(text, pattern, only(escape)) {
 		return int64(1), nil
 	}
 	return int64(0), nil

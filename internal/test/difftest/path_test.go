@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query/token"
+	"github.com/alds-dev/alds/internal/store/collation"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -338,7 +339,7 @@ func (n node) multi(a *meta.Attr) []any {
 			found = append(found, p.value)
 		}
 	}
-	slices.SortFunc(found, func(a, b string) int { return cmp.Or(db.Compare(a, b), strings.Compare(a, b)) })
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(collation.Compare(a, b), strings.Compare(a, b)) })
 	var all []any
 	for _, s := range found {
 		all = append(all, typed(a.Kind, s))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/collation"
 )
 
 // The values of the evaluator are nil, string, float64 (Numeric), int64 (Rank, LongInt, State,
@@ -91,7 +91,7 @@ func order(a, b any) int {
 	}
 	switch x := a.(type) {
 	case string:
-		return db.Compare(x, b.(string))
+		return collation.Compare(x, b.(string))
 	case float64:
 		return cmp.Compare(x, b.(float64))
 	case int64:

@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/query/sqlgen"
+	"github.com/alds-dev/alds/internal/store/collation"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
@@ -136,7 +137,7 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 		return nil, fmt.Errorf("read tags: %w", err)
 	}
 	all = slices.DeleteFunc(all, func(t Tag) bool { return t.Visible == 0 })
-	slices.SortStableFunc(all, func(a, b Tag) int { return db.Compare(a.Tag, b.Tag) })
+	slices.SortStableFunc(all, func(a, b Tag) int { return collation.Compare(a.Tag, b.Tag) })
 	return all, nil
 }
 

@@ -1,4 +1,4 @@
-package db_test
+package collation_test
 
 import (
 	"bytes"
@@ -9,8 +9,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/store/collation"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
@@ -42,7 +47,7 @@ func TestWeightsAreTheServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []byte
-		for _, w := range db.Weight(r) {
+		for _, w := range collation.Weight(r) {
 			got = binary.BigEndian.AppendUint16(got, w)
 		}
 		if !bytes.Equal(got, want) {
@@ -269,8 +274,19 @@ func BenchmarkCompare(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				db.Compare(p[0], p[1])
+				collation.Compare(p[0], p[1])
 			}
 		})
+	}
+}
+
+// TestASCIIHasOnePlace checks that all characters equal to an ASCII character sort like it.
+// So a key in that order finds all texts equal to an ASCII text.
+func TestASCIIHasOnePlace(t *testing.T) {
+	for r := range rune(unicode.MaxRune + 1) {
+		f := folding.Of(string(r))
+		if utf8.ValidRune(r) && len(f) == 1 && !slices.Equal(collation.Weight(r), collation.Weight(rune(f[0]))) {
+			t.Errorf("%U is equal to %q, but has another place in the order", r, f)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package db
+package collation
 
 import (
 	"math/rand/v2"

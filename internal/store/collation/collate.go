@@ -1,4 +1,4 @@
-package db
+package collation
 
 import (
 	"bytes"
@@ -42,11 +42,11 @@ var weightTable = sync.OnceValue(func() *weights {
 	}
 	unzip, err := gzip.NewReader(bytes.NewReader(weightsFile))
 	if err != nil {
-		panic("db: weights.gz: " + err.Error())
+		panic("collation: weights.gz: " + err.Error())
 	}
 	data, err := io.ReadAll(unzip)
 	if err != nil {
-		panic("db: weights.gz: " + err.Error())
+		panic("collation: weights.gz: " + err.Error())
 	}
 	w.read(data)
 	return w

@@ -1,8 +1,6 @@
-package db
+package collation
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -142,28 +140,4 @@ func likeOne(text, pattern string, escape rune) (tn, pn int, ok bool) {
 		return tn, pn, true
 	}
 	return tn, pn, a == b
-}
-
-// textOf returns an SQL value as text; false for NULL.
-func textOf(v any) (string, bool) {
-	switch v := v.(type) {
-	case nil:
-		return "", false
-	case string:
-		return v, true
-	case []byte:
-		return string(v), true
-	case int64:
-		return strconv.FormatInt(v, 10), true
-	}
-	return fmt.Sprint(v), true
-}
-
-// only returns the character of s if it has exactly one, else 0.
-func only(s string) rune {
-	r, n := utf8.DecodeRuneInString(s)
-	if n == 0 || n != len(s) {
-		return 0
-	}
-	return r
 }
