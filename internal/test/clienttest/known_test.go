@@ -35,7 +35,13 @@ const small = "Epic.Risk"
 // never are attributes that exist only because a base type has them. A multi-value relation cannot be
 // required.
 // Spec: interface 2.1.4.
-var never = map[string]bool{"ManyToManyRelationDefinition.IsRequired": true}
+//
+// A message with a receipt is sent, and then it takes no other change.
+var never = map[string]bool{"ManyToManyRelationDefinition.IsRequired": true, "Message.Receipts": true}
+
+// needed are attributes without which an operation of a type cannot run.
+// Spec: interface 3.2.
+var needed = map[string]string{"Message": "Recipients"} // Send
 
 // definition is the base type of all attribute definitions, list the type of list definitions. Some of
 // their attributes can be written only at the creation (see once).

@@ -29,7 +29,11 @@ func (c *client) operates(typ *assetType) {
 	}
 	w := &walk{c, typ, map[string]int{}, map[string]bool{}}
 	for range maxWalks {
-		if w.along(c.make(typ.Token)); len(w.ran) == len(typ.Operations) {
+		oid := c.make(typ.Token)
+		if name := needed[typ.Token]; name != "" {
+			c.send(object{"from": oid, "update": object{name: c.any(typ.Token, typ.Attributes[typ.Token+"."+name], 0)}})
+		}
+		if w.along(oid); len(w.ran) == len(typ.Operations) {
 			break
 		}
 	}
