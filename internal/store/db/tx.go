@@ -166,11 +166,25 @@ func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows i
 	if t.dialect().IsAlone {
 		return 1, nil
 	}
-	r, err := t.exec(ctx, "UPDATE "+t.dialect().Quote(table)+" SET "+LockCount+" = "+LockCount+" + 1 WHERE "+where, args...)
+	r, err := t.exec(ctx, t.lock(table, where), args...)
 	if err != nil {
 		return 0, err
 	}
 	return r.RowsAffected()
+}
+
+// LockLater is Lock without the number of rows. The statement is sent with the next one, so the
+// rows are locked when that one reads them.
+func (t *Tx) LockLater(ctx context.Context, table, where string, args ...any) error {
+	if t.dialect().IsAlone {
+		return nil
+	}
+	_, err := t.Later().Exec(ctx, t.lock(table, where), args...)
+	return err
+}
+
+func (t *Tx) lock(table, where string) string {
+	return "UPDATE " + t.dialect().Quote(table) + " SET " + LockCount + " = " + LockCount + " + 1 WHERE " + where
 }
 
 // Savepoint runs fn and rolls back its writes if it fails. Errors: that of fn.

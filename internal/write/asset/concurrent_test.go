@@ -234,6 +234,35 @@ func TestPartOfWhatIsDeleted(t *testing.T) {
 	})
 }
 
+// If a story is put below an epic while EpicToStory deletes that epic, one of the two fails.
+func TestChildOfTheEpicThatIsAStoryAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *harness) {
+		for range 12 {
+			story := w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0"))[0]
+			w.must(operate(story, "StoryToEpic"))
+			var epic int64
+			if err := w.d.QueryRow(t.Context(), `SELECT MAX(id) FROM asset`).Scan(&epic); err != nil {
+				t.Fatal(err)
+			}
+			child := create("Story", "@c", "Name", "C", "Scope", "Scope:0", "Super", fmt.Sprint("Epic:", epic))
+			errs := make([]error, 2)
+			var wait sync.WaitGroup
+			for i, c := range []*asset.Command{operate(story, "EpicToStory"), child} {
+				wait.Go(func() {
+					errs[i] = w.e.Write(t.Context(), auth.System, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
+						done, err := s.Run(t.Context(), []*asset.Command{c})
+						return errors.Join(err, done[0].Err)
+					})
+				})
+			}
+			wait.Wait()
+			if (errs[0] == nil) == (errs[1] == nil) {
+				t.Fatalf("EpicToStory: %v; the story below: %v", errs[0], errs[1])
+			}
+		}
+	})
+}
+
 func TestRequestIDIsUsedOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		req := asset.Request{ID: uuid.NewString()}

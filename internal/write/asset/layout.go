@@ -26,6 +26,7 @@ type layout struct {
 	ranks          map[string]bool    // names of attributes of kind Rank
 	decideSeen     map[string]bool    // names of attributes that affect who sees an asset
 	parts          []partRule
+	mustBeEmpty    map[relationOf]bool // lists that must be empty when an operation deletes their asset
 
 	members       *meta.Attr // Scope.Members; like the fields below, nil if the model does not have it
 	defaultRole   *meta.Attr // Member.DefaultRole
@@ -70,6 +71,12 @@ type partRule struct {
 	ops      []string   // operations on the owner that also run on the part
 }
 
+// relationOf is a relation of a type, by its name.
+type relationOf struct {
+	typ  *meta.Type
+	name string
+}
+
 var fixedColumns = []string{
 	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
 }
@@ -94,6 +101,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	l := &layout{
 		prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{},
 		ranked: map[string][]int64{}, ranks: map[string]bool{}, decideSeen: map[string]bool{},
+		mustBeEmpty: map[relationOf]bool{},
 	}
 	l.columns = append(l.columns, fixedColumns...)
 	for i, c := range columns {
@@ -124,6 +132,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	}
 	for _, t := range m.Types {
 		l.noteSeen(&t.Seen)
+		l.noteEmpty(t)
 		if tr := l.types[t]; tr != nil {
 			l.index(t, tr)
 			if tr.order >= 0 {
@@ -135,6 +144,20 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 		}
 	}
 	return l
+}
+
+// noteEmpty adds to mustBeEmpty the lists that the condition of an operation requires to be
+// empty. An example is "-MorphedInto.Subs": the epic that the story has become has no subs.
+func (l *layout) noteEmpty(t *meta.Type) {
+	for _, op := range t.Ops {
+		for _, term := range strings.FieldsFunc(op.Effect.When, func(r rune) bool { return strings.ContainsRune("|;()", r) }) {
+			path, isEmpty := strings.CutPrefix(term, "-")
+			relation, list, hasList := strings.Cut(path, ".")
+			if a, ok := t.Attr(relation); ok && isEmpty && hasList {
+				l.mustBeEmpty[relationOf{a.Related, list}] = true
+			}
+		}
+	}
 }
 
 // noteSeen adds to decideSeen the relations that a rule follows, and their reverse relations.
@@ -292,7 +315,7 @@ func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
 		return false
 	}
 	_, copies := tr.sourceOf(a.Name)
-	return copies || t.PartOf.Relation == a.Name
+	return copies || t.PartOf.Relation == a.Name || a.Back != nil && l.mustBeEmpty[relationOf{a.Related, a.Back.Name}]
 }
 
 // partRules returns the rules by which an operation on assets of type t also runs on their

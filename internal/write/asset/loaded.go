@@ -128,7 +128,7 @@ func (l *loaded) unknown(ids []int64) []int64 {
 // of an asset writes its row.
 func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 	for in, args := range db.InChunks(ids) {
-		if _, err := l.s.tx.Lock(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
+		if err := l.s.tx.LockLater(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
 			return fmt.Errorf("lock references: %w", err)
 		}
 	}

@@ -63,6 +63,11 @@ func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, er
 	case o.rules.alreadyApplied(w, op):
 		return nil, nil
 	}
+	if op.Effect.Code == "EpicToStory" {
+		if err := o.lockEpic(ctx, w); err != nil {
+			return nil, err
+		}
+	}
 	if err := o.rules.checkOperation(ctx, w, op); err != nil || op.Repeats(w.cur.code) {
 		return nil, err
 	}

@@ -23,6 +23,20 @@ func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 	return epic, o.set.pointTo(ctx, w, "MorphedInto", epic)
 }
 
+// lockEpic locks the epic that a story has become, before the condition of EpicToStory is checked.
+// Whoever puts an asset below the epic locks it, too (layout.follows).
+func (o *operations) lockEpic(ctx context.Context, w *row) error {
+	into, ok := w.typ.Attr("MorphedInto")
+	if !ok {
+		return unknownAttr(w.typ, "MorphedInto")
+	}
+	id, err := o.loaded.pointsTo(ctx, w, into)
+	if err == nil && id != noID {
+		_, _, err = o.loaded.lock(ctx, id)
+	}
+	return err
+}
+
 // epicToStory deletes the epic that was created from a story. Effect.To restores the story,
 // and Effect.When refuses an epic that has assets below it. If the caller does not see the
 // epic, only the story changes.
