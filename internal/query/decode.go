@@ -204,6 +204,7 @@ func decodeWhere(r *Request, n *document.Node) error {
 	return nil
 }
 
+// decodeWith reads the variables of a query: a list unchanged, a string split at commas.
 func decodeWith(r *Request, n *document.Node) error {
 	if n.Kind != document.Map {
 		return badForm(n.At, "with", "an object of variables and values")
