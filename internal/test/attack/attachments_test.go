@@ -50,7 +50,7 @@ func (s *site) files() (all []file) {
 	for i := range n {
 		commands = append(commands, map[string]any{"AssetType": "Attachment", "Name": fmt.Sprint(i), "ContentType": "image/png", "Asset": story})
 	}
-	for i, made := range s.post("/api/asset", commands) {
+	for i, made := range s.post(commands) {
 		f := file{id: strings.TrimPrefix(made, "Attachment:"), seed: uint64(i), size: int64(i)*20*mib/int64(n) + 1} //nolint:gosec // i is small
 		if i == n-1 {
 			f.size = 20 * mib
@@ -166,7 +166,7 @@ func TestAttachments(t *testing.T) {
 func TestUploadsThatBreakOff(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=1m"}, short: "mysql"}, func(t *testing.T, s *site) {
 		story := s.stories(1, nil)[0]
-		made := s.post("/api/asset", []any{map[string]any{"AssetType": "Attachment", "Name": "A", "Asset": story}})
+		made := s.post([]any{map[string]any{"AssetType": "Attachment", "Name": "A", "Asset": story}})
 		a := file{id: strings.TrimPrefix(made[0], "Attachment:"), seed: 1, size: 1000}
 		if err := s.send(s.client, a); err != nil {
 			t.Fatal(err)

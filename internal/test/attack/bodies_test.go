@@ -52,7 +52,7 @@ const slowMemory = 64 * mib
 func TestSlowBodies(t *testing.T) {
 	onEach(t, setup{settings: []string{fmt.Sprintf("ALDS_BODY_MEMORY=%d", slowMemory)}, short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
-		s.post("/api/asset", []any{person("slow")})
+		s.post([]any{person("slow")})
 		o.during(t, attack{
 			memory: 256 * mib, most: metrics{memoryTaken: slowMemory/2 + 8*mib}, // one member may use half
 			lasts: 4 * time.Second,

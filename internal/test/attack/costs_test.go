@@ -77,7 +77,7 @@ func TestCosts(t *testing.T) {
 		for i := range owners {
 			people = append(people, map[string]any{"AssetType": "Member", "Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4"})
 		}
-		members := s.post("/api/asset", people)
+		members := s.post(people)
 		made := s.stories(depth(500, 2000), func(i int) []string { return []string{members[i%owners], members[(i+7+i/owners%5)%owners]} })
 		var texts []any
 		for range depth(40, 80) {
@@ -85,11 +85,11 @@ func TestCosts(t *testing.T) {
 		}
 		for len(texts) > 0 {
 			n := min(20, len(texts))
-			s.post("/api/asset", texts[:n])
+			s.post(texts[:n])
 			texts = texts[n:]
 		}
-		long := s.post("/api/asset", []any{map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", 2_000_000)}})[0]
-		s.post("/api/asset", []any{map[string]any{
+		long := s.post([]any{map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", 2_000_000)}})[0]
+		s.post([]any{map[string]any{
 			"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": passwordOf("reader"), "DefaultRole": "Role:8", "Scopes": "Scope:0",
 		}})
 		c := from(attacker)
@@ -135,20 +135,20 @@ func reaches(whole, small, project string) []cost {
 // to it. It guards against requests that change more than ALDS_MAX_ASSETS assets, which took half a minute.
 func TestReaches(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m", fmt.Sprint("ALDS_MAX_ASSETS=", mostAssets)}, short: "sqlite"}, func(t *testing.T, s *site) {
-		project := s.post("/api/asset", []any{map[string]any{"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
+		project := s.post([]any{map[string]any{"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
 		made := s.stories(3, nil)
 		whole, small := made[0], made[1]
 		fill := func(n int, each map[string]any) {
 			for n > 0 {
 				some := min(n, mostAssets/2)
-				s.post("/api/asset", slices.Repeat([]any{each}, some))
+				s.post(slices.Repeat([]any{each}, some))
 				n -= some
 			}
 		}
 		fill(reached, map[string]any{"AssetType": "Task", "Name": "T", "Parent": whole})
 		fill(30, map[string]any{"AssetType": "Task", "Name": "T", "Parent": small})
 		fill(reached, map[string]any{"AssetType": "Story", "Name": "S", "Scope": "Scope:0", "TaggedWith": []string{"old"}})
-		s.post("/api/asset", []any{map[string]any{
+		s.post([]any{map[string]any{
 			"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": passwordOf("reader"), "DefaultRole": "Role:8", "Scopes": "Scope:0",
 		}})
 		c := from(attacker)

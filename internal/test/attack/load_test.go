@@ -155,15 +155,15 @@ func (s *site) heavyWorld() (stories []string, long string) {
 	for i := range owners {
 		people = append(people, map[string]any{"AssetType": "Member", "Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4"})
 	}
-	members := s.post("/api/asset", people)
+	members := s.post(people)
 	stories = s.stories(2000, func(i int) []string { return []string{members[i%owners], members[(i+7+i/owners%5)%owners]} })
 	text := func(n int) any {
 		return map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", n)}
 	}
 	for range 4 {
-		s.post("/api/asset", slices.Repeat([]any{text(mib)}, 20))
+		s.post(slices.Repeat([]any{text(mib)}, 20))
 	}
-	return stories, s.post("/api/asset", []any{text(2_000_000)})[0]
+	return stories, s.post([]any{text(2_000_000)})[0]
 }
 
 // sendHeavy sends the heavy requests of a few members, all of them to be executed asynchronously.

@@ -27,7 +27,7 @@ func TestLoginFlood(t *testing.T) {
 		for i := range members {
 			people = append(people, person(fmt.Sprintf("member%d", i)))
 		}
-		s.post("/api/asset", people)
+		s.post(people)
 		near, far := from("127.0.0.1"), from(attacker)
 		var seen tally
 		o.during(t, attack{memory: 256 * mib, lasts: 2 * time.Second, run: func(ctx context.Context, on func()) {
@@ -101,7 +101,7 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 		for i := range innocentNames {
 			people = append(people, person(fmt.Sprintf("innocent%d", i)))
 		}
-		s.post("/api/asset", people)
+		s.post(people)
 		proxy := from(attacker)
 		var seen tally
 		ctx, stop := context.WithCancel(t.Context())

@@ -38,7 +38,7 @@ func (s *site) busy() (greedy string, o *others) {
 	for i := range owners {
 		people = append(people, map[string]any{"AssetType": "Member", "Name": fmt.Sprintf("M%d", i), "Nickname": fmt.Sprintf("M%d", i), "DefaultRole": "Role:4"})
 	}
-	members := s.post("/api/asset", people)
+	members := s.post(people)
 	made := s.stories(depth(1000, 2000), func(i int) []string {
 		return []string{members[i%owners], members[(i+1+i/owners%5)%owners], members[(i+7+i/owners%5)%owners]}
 	})
@@ -122,7 +122,7 @@ func (s *site) goAway(t *testing.T, o *others, c *http.Client, greedy string) {
 	for i := range late {
 		people = append(people, person(fmt.Sprintf("late%d", i)))
 	}
-	s.post("/api/asset", people)
+	s.post(people)
 	gone, ended := s.metric(t, clientsGone), s.metric(t, killed)
 	o.during(t, attack{memory: 512 * mib, most: metrics{longReads: longOfMember}, run: func(ctx context.Context, on func()) {
 		asking, leave := context.WithCancel(t.Context())

@@ -144,17 +144,17 @@ func (s *site) sound() {
 	testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "check").Wait()
 }
 
-// post sends a request as the administrator and returns the Oids of the created assets. Failures end the
+// post sends commands as the administrator and returns the Oids of the created assets. Failures end the
 // test.
-func (s *site) post(path string, body any) []string {
+func (s *site) post(commands any) []string {
 	s.t.Helper()
-	text, err := json.Marshal(body)
+	text, err := json.Marshal(commands)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	status, answer, err := s.ask(s.t.Context(), s.client, "admin:"+adminPassword, http.MethodPost, path, text)
+	status, answer, err := s.ask(s.t.Context(), s.client, "admin:"+adminPassword, http.MethodPost, "/api/asset", text)
 	if err != nil || status != http.StatusOK {
-		s.t.Fatalf("POST %s: %d %.500s %v", path, status, answer, err)
+		s.t.Fatalf("POST /api/asset: %d %.500s %v", status, answer, err)
 	}
 	var made struct {
 		AssetsCreated struct {
@@ -163,7 +163,7 @@ func (s *site) post(path string, body any) []string {
 		CommandFailures struct{ Count int } `json:"commandFailures"`
 	}
 	if err := json.Unmarshal(answer, &made); err != nil || made.CommandFailures.Count != 0 {
-		s.t.Fatalf("POST %s: %.500s %v", path, answer, err)
+		s.t.Fatalf("POST /api/asset: %.500s %v", answer, err)
 	}
 	return made.AssetsCreated.OIDTokens
 }
@@ -202,7 +202,7 @@ func (s *site) dial() (net.Conn, error) {
 // member creates a member who may see everything and returns "name:password".
 func (s *site) member(name string) string {
 	s.t.Helper()
-	s.post("/api/asset", []any{person(name)})
+	s.post([]any{person(name)})
 	return name + ":" + passwordOf(name)
 }
 
@@ -224,7 +224,7 @@ func (s *site) stories(n int, owners func(i int) []string) (made []string) {
 			}
 			all = append(all, story)
 		}
-		made = append(made, s.post("/api/asset", all)...)
+		made = append(made, s.post(all)...)
 	}
 	return made
 }

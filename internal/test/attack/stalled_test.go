@@ -35,7 +35,7 @@ func (s *site) longStories() []string {
 	for range storiesOfMiB {
 		all = append(all, map[string]any{"AssetType": "Story", "Name": "long", "Scope": "Scope:0", "Description": strings.Repeat("a", mib)})
 	}
-	return s.post("/api/asset", all)
+	return s.post(all)
 }
 
 // stall sends a request on a new connection, reads the first bytes of the answer and then stops reading.

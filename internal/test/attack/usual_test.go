@@ -83,12 +83,12 @@ func (u *usualTimes) percentile(kind string, p float64) time.Duration {
 func (s *site) employ(stories int) *usual {
 	s.t.Helper()
 	u := &usual{s: s}
-	u.project = s.post("/api/asset", []any{map[string]any{"AssetType": "Scope", "Name": "Usual work", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
+	u.project = s.post([]any{map[string]any{"AssetType": "Scope", "Name": "Usual work", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
 	var all []any
 	for i := range stories {
 		all = append(all, map[string]any{"AssetType": "Story", "Name": fmt.Sprintf("Story %d", i), "Scope": u.project, "Estimate": i % 13})
 	}
-	made := s.post("/api/asset", all)
+	made := s.post(all)
 	for i := range usualMembers {
 		name := "usual" + strconv.Itoa(i)
 		s.member(name)

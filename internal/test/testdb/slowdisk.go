@@ -20,7 +20,7 @@ type Disk struct {
 }
 
 // OwnMySQLOnDisk is like OwnMySQL, with a disk that a test can make slow. It needs a C compiler.
-func OwnMySQLOnDisk(t testing.TB, options ...string) (*Own, *Disk) {
+func OwnMySQLOnDisk(t testing.TB) (*Own, *Disk) {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
 	dir := filepath.Dir(o.log)
@@ -35,7 +35,6 @@ func OwnMySQLOnDisk(t testing.TB, options ...string) (*Own, *Disk) {
 	d.Delay(0)
 	o.env = append(os.Environ(), "LD_PRELOAD="+library, "SLOW_DISK="+d.file)
 	o.With("--innodb-use-native-aio=0") // native calls would bypass the library
-	o.With(options...)
 	o.begin()
 	return o, d
 }

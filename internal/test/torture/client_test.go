@@ -121,9 +121,9 @@ func (s *site) wrong(n int, format string, args ...any) {
 
 // patiently sends a request until the response is final, or until quietIn has passed. A response
 // is final if the request may not be sent again.
-func (s *site) patiently(i int, path, key string, body any) (a answer) {
+func (s *site) patiently(i int, path string, body any) (a answer) {
 	for until := time.Now().Add(quietIn); ; time.Sleep(20 * time.Millisecond) {
-		if a = s.send(i, path, key, body); !a.later() || time.Now().After(until) {
+		if a = s.send(i, path, "", body); !a.later() || time.Now().After(until) {
 			return a
 		}
 	}
@@ -132,7 +132,7 @@ func (s *site) patiently(i int, path, key string, body any) (a answer) {
 // must sends commands to api 0, which must succeed, and returns the Oids of the created assets.
 func (s *site) must(commands any) []string {
 	s.t.Helper()
-	a := s.patiently(0, "/api/asset", "", commands)
+	a := s.patiently(0, "/api/asset", commands)
 	if !a.done() {
 		s.t.Fatalf("%d: %.400s", a.status, a.text)
 	}
@@ -142,7 +142,7 @@ func (s *site) must(commands any) []string {
 // read queries api i, and returns the rows of the query.
 func read[T any](s *site, i int, query object) []T {
 	s.t.Helper()
-	a := s.patiently(i, "/query.v1", "", query)
+	a := s.patiently(i, "/query.v1", query)
 	var sets [][]T
 	if err := json.Unmarshal(a.text, &sets); a.status != http.StatusOK || err != nil {
 		s.t.Fatalf("%v: %d, %v: %.400s", query, a.status, err, a.text)
@@ -168,12 +168,12 @@ func rounds(n int, run func(k int)) (k int) {
 	return k
 }
 
-// projects creates n projects below another.
-func (s *site) projects(n int, under string) []string {
+// projects creates n projects below the first one.
+func (s *site) projects(n int) []string {
 	s.t.Helper()
 	all := make([]any, n)
 	for i := range all {
-		all[i] = object{"AssetType": "Scope", "Name": fmt.Sprint("Project ", i), "Parent": under, "BeginDate": "2026-01-01"}
+		all[i] = object{"AssetType": "Scope", "Name": fmt.Sprint("Project ", i), "Parent": "Scope:0", "BeginDate": "2026-01-01"}
 	}
 	return s.must(all)
 }

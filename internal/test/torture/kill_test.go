@@ -26,7 +26,7 @@ func nodeIsKilled(s *site) {
 	s.cluster.Nodes[victim].Start()
 	s.t.Logf("the node has joined again after %s", time.Since(at).Round(time.Millisecond))
 	for i := range apis { // both apis must carry out new requests now
-		a := s.patiently(i, "/api/asset", "", object{"AssetType": "Story", "Name": "afterwards", "Scope": "Scope:0"})
+		a := s.patiently(i, "/api/asset", object{"AssetType": "Story", "Name": "afterwards", "Scope": "Scope:0"})
 		if !a.done() {
 			s.t.Errorf("api %d, after the node has come back: %d: %.300s", i+1, a.status, a.text)
 		}

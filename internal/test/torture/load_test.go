@@ -93,7 +93,7 @@ func startLoad(s *site) *load {
 	s.t.Helper()
 	l := &load{s: s, stop: make(chan struct{})}
 	s.loads++
-	projects := s.projects(authors, "Scope:0")
+	projects := s.projects(authors)
 	story := object{"AssetType": "Story", "Name": "common", "Scope": "Scope:0"}
 	common := s.must([]any{story, story, story, story})
 	for i, project := range projects {

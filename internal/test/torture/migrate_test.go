@@ -36,7 +36,7 @@ func twoMigrations(s *site) {
 			failed++
 			continue
 		}
-		s.command(0, "check")
+		s.command("check")
 	}
 	s.name = home
 	s.t.Logf("%d of %d times one of two migrations at once failed", failed, tries)

@@ -19,7 +19,7 @@ func newest(s *site) {
 	for n := range writers {
 		wait.Go(func() {
 			for k := n; tried.Load() < int64(atLeast) || time.Since(began) < during; k++ {
-				made := s.patiently(k%apis, "/api/asset", "", object{"AssetType": "Story", "Name": "Story", "Scope": "Scope:0"})
+				made := s.patiently(k%apis, "/api/asset", object{"AssetType": "Story", "Name": "Story", "Scope": "Scope:0"})
 				if !made.done() {
 					others.Add(1)
 					continue
@@ -30,7 +30,7 @@ func newest(s *site) {
 					command = change(story, object{"Name": "changed"})
 				}
 				tried.Add(1)
-				switch a := s.patiently(1-k%apis, "/api/asset", "", command); {
+				switch a := s.patiently(1-k%apis, "/api/asset", command); {
 				case bytes.Contains(a.text, []byte("Invalid")):
 					if missed.Add(1) <= shown {
 						s.t.Logf("%v: %d: %.300s", command, a.status, a.text)

@@ -82,7 +82,7 @@ func oneName(s *site) {
 			}
 		}
 		var made [apis]bool
-		both(func(i int) { made[i] = s.patiently(i, "/api/asset", "", command(i)).done() })
+		both(func(i int) { made[i] = s.patiently(i, "/api/asset", command(i)).done() })
 		switch {
 		case made[0] && made[1]:
 			two++

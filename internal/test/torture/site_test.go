@@ -142,7 +142,7 @@ func (in *installation) newSite(outer, t *testing.T) *site {
 		"ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=", "ALDS_LOG_LEVEL=warn",
 		"ALDS_WEBHOOK_ALLOW_PRIVATE=1", "ALDS_WEBHOOK_RETRY_SCHEDULE=1s,2s,4s,8s,8s,8s",
 	)
-	s.command(0, "migrate")
+	s.command("migrate")
 	in.cluster.Settle()
 	s.lookAt(0)
 	s.startAll()
@@ -191,10 +191,10 @@ func (s *site) start(node int, more []string, name string) {
 	s.running = append(s.running, testproc.Start(s.outer, testproc.Options{Env: s.env(node, more...)}, name))
 }
 
-// command runs a command of api on a node. The command must succeed.
-func (s *site) command(node int, args ...string) {
+// command runs a command of api on the first node. The command must succeed.
+func (s *site) command(args ...string) {
 	s.t.Helper()
-	testproc.Start(s.t, testproc.Options{Env: s.env(node)}, "api", args...).Wait()
+	testproc.Start(s.t, testproc.Options{Env: s.env(0)}, "api", args...).Wait()
 }
 
 func (s *site) env(node int, more ...string) []string {
@@ -213,7 +213,7 @@ func (s *site) end() {
 func (s *site) sound() {
 	s.t.Helper()
 	s.settle()
-	s.command(0, "check")
+	s.command("check")
 }
 
 // settle waits until all changes are delivered and all nodes have all writes. A worker may still

@@ -70,7 +70,7 @@ type listing struct {
 // stories are created and changed through both apis. Each change must be in the listing or be
 // delivered.
 func subscribeAndList(s *site) {
-	b, project := newBook(s), s.projects(1, "Scope:0")[0]
+	b, project := newBook(s), s.projects(1)[0]
 	off := s.subscribe(b.url+"/enabled", project, false)
 	s.settle()
 	stop := make(chan struct{})
@@ -106,7 +106,7 @@ func (s *site) subscribe(url, project string, enabled bool, at ...int) (id strin
 	if len(at) > 0 {
 		i = at[0]
 	}
-	a := s.patiently(i, "/api/webhook", "", object{
+	a := s.patiently(i, "/api/webhook", object{
 		"url": url, "enabled": enabled, "eventTypes": []any{definition("AssetCreated"), definition("AssetChanged")},
 	})
 	var made struct {
@@ -120,7 +120,7 @@ func (s *site) subscribe(url, project string, enabled bool, at ...int) (id strin
 
 func (s *site) mustEnable(i int, id string) {
 	s.t.Helper()
-	if a := s.patiently(i, "/api/webhook/"+id, "", object{"enabled": true}); a.status != http.StatusOK {
+	if a := s.patiently(i, "/api/webhook/"+id, object{"enabled": true}); a.status != http.StatusOK {
 		s.t.Fatalf("enable: %d: %.400s", a.status, a.text)
 	}
 }

@@ -10,13 +10,13 @@ func most() int { return max(100, int(lasting().Seconds()*60)) }
 // Exactly one of the two moves must succeed.
 func opposingMoves(s *site) {
 	t, n := s.t, most()
-	all := s.projects(2*n, "Scope:0")
+	all := s.projects(2 * n)
 	s.settle()
 	pair := func(k, i int) string { return all[2*k+i] }
 	accepted := make([][apis]bool, n)
 	tried := rounds(n, func(k int) {
 		both(func(i int) {
-			accepted[k][i] = s.patiently(i, "/api/asset", "", change(pair(k, i), object{"Parent": pair(k, 1-i)})).done()
+			accepted[k][i] = s.patiently(i, "/api/asset", change(pair(k, i), object{"Parent": pair(k, 1-i)})).done()
 		})
 	})
 	s.settle()
@@ -71,7 +71,7 @@ func (s *site) links(query string) (all [][2]string) {
 // through the other. The task must end in the project of the story.
 func followers(s *site) {
 	t, n := s.t, most()
-	projects := s.projects(2, "Scope:0")
+	projects := s.projects(2)
 	commands := make([]any, n)
 	for k := range commands {
 		commands[k] = object{"AssetType": "Story", "Name": fmt.Sprint("Story ", k), "Scope": projects[0]}
@@ -82,12 +82,12 @@ func followers(s *site) {
 	tried := rounds(n, func(k int) {
 		both(func(i int) {
 			if (i+k)%apis == 0 {
-				if s.patiently(i, "/api/asset", "", change(stories[k], object{"Scope": projects[1]})).done() {
+				if s.patiently(i, "/api/asset", change(stories[k], object{"Scope": projects[1]})).done() {
 					moved++
 				}
 				return
 			}
-			if s.patiently(i, "/api/asset", "", object{"AssetType": "Task", "Name": "Task", "Parent": stories[k]}).done() {
+			if s.patiently(i, "/api/asset", object{"AssetType": "Task", "Name": "Task", "Parent": stories[k]}).done() {
 				made++
 			}
 		})
