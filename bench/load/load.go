@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/alds-dev/alds/bench/rig"
 )
 
 // loader sends batches one after another.
@@ -148,16 +150,11 @@ func report(out io.Writer, batches []batch, j *journal) {
 		stories += e.Count
 	}
 	slices.Sort(took)
+	rank := func(percent int) time.Duration { return rig.Percentile(took, percent).Round(100 * time.Microsecond) }
 	fmt.Fprintf(out, "%d requests answered 200 with %d stories", len(took), stories)
 	if len(took) > 0 {
 		fmt.Fprintf(out, " in %.2f s: %.0f stories/s; per request median %v, p95 %v, max %v",
-			total.Seconds(), float64(stories)/total.Seconds(), rank(took, 50), rank(took, 95), rank(took, 100))
+			total.Seconds(), float64(stories)/total.Seconds(), rank(50), rank(95), rank(100))
 	}
 	fmt.Fprintf(out, "; %d requests not answered 200\n", lost)
-}
-
-// rank returns the nearest-rank percentile of ascending durations.
-func rank(sorted []time.Duration, percent int) time.Duration {
-	i := (len(sorted)*percent+99)/100 - 1
-	return sorted[max(i, 0)].Round(100 * time.Microsecond)
 }

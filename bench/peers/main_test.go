@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestSmallRun measures for a short time on SQLite, without the peer. It checks that the
@@ -272,11 +271,4 @@ func TestWrongWrites(t *testing.T) {
 			check("another value", s.wasSet("17", 8, []byte(f.set("17", 7))), false)
 		}
 	})
-}
-
-func TestResult(t *testing.T) {
-	r := result{rates: []float64{7, 8, 9}, times: []time.Duration{1, 2, 3, 4}}
-	if r.at(50) != 2 || r.at(99) != 4 || r.rate() != 8 {
-		t.Errorf("median %v, p99 %v, rate %v", r.at(50), r.at(99), r.rate())
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,19 +12,6 @@ import (
 
 	"github.com/alds-dev/alds/bench/rig"
 )
-
-// result is the result of one side in a row: the rates of its windows and the times of all
-// requests. Both are sorted after the last window.
-type result struct {
-	rates []float64
-	times []time.Duration
-}
-
-func (r *result) rate() float64 { return r.rates[len(r.rates)/2] }
-
-func (r *result) at(percent int) time.Duration {
-	return r.times[max(0, (len(r.times)*percent+99)/100-1)]
-}
 
 // measure measures and prints row by row. peer is nil if the peer is not installed. If a row
 // fails, it has no numbers, and the other rows are still measured.
@@ -67,20 +53,18 @@ func measureRow(ctx context.Context, o options, w work, clients int, own, peer *
 		return "", err
 	}
 	a := results[0]
-	line := fmt.Sprintf("| %s | %d | %s | %s | %s |", name, clients, rate(a.rate()), ms(a.at(50)), ms(a.at(99)))
+	line := fmt.Sprintf("| %s | %d | %s | %s | %s |", name, clients, rate(a.Rate()), rig.Ms(a.At(50)), rig.Ms(a.At(99)))
 	if len(results) == 1 {
 		return line + " " + missing + " | | | | |", nil
 	}
 	p := results[1]
-	ratio, goal := a.rate()/p.rate(), max(1, w.goals[peerName])
+	ratio, goal := a.Rate()/p.Rate(), max(1, w.goals[peerName])
 	met := "missed"
 	if ratio >= goal {
 		met = "met"
 	}
-	return line + fmt.Sprintf(" %s | %s | %s | %.2f | %g: %s |", rate(p.rate()), ms(p.at(50)), ms(p.at(99)), ratio, goal, met), nil
+	return line + fmt.Sprintf(" %s | %s | %s | %.2f | %g: %s |", rate(p.Rate()), rig.Ms(p.At(50)), rig.Ms(p.At(99)), ratio, goal, met), nil
 }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
 func rate(r float64) string {
 	if r < 10 {
@@ -91,11 +75,11 @@ func rate(r float64) string {
 
 // windows lets the sides do the same work in turn; the side that comes first alternates. For
 // reads, the first window of each side does not count, because it loads the data into memory.
-func windows(ctx context.Context, o options, w work, clients int, sides []*side) ([]*result, error) {
-	results := make([]*result, len(sides))
+func windows(ctx context.Context, o options, w work, clients int, sides []*side) ([]*rig.Result, error) {
+	results := make([]*rig.Result, len(sides))
 	first := 0
 	for i, s := range sides {
-		results[i] = &result{}
+		results[i] = &rig.Result{}
 		if w.questions != nil {
 			s.questions = w.questions(s.data, s.ids())
 			first = -1
@@ -109,14 +93,13 @@ func windows(ctx context.Context, o options, w work, clients int, sides []*side)
 				return nil, fmt.Errorf("%s: %w", sides[i].name(), err)
 			}
 			if round >= 0 {
-				results[i].rates = append(results[i].rates, r.rates...)
-				results[i].times = append(results[i].times, r.times...)
+				results[i].Rates = append(results[i].Rates, r.Rates...)
+				results[i].Times = append(results[i].Times, r.Times...)
 			}
 		}
 	}
 	for i, s := range sides {
-		slices.Sort(results[i].rates)
-		slices.Sort(results[i].times)
+		results[i].Sort()
 		if w.questions == nil {
 			if err := s.settled(); err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name(), err)
@@ -129,7 +112,7 @@ func windows(ctx context.Context, o options, w work, clients int, sides []*side)
 // window runs the clients against one side. Each client sends its next request after the
 // answer to the last one, and at least one request. The check of an answer does not count as
 // request time.
-func window(ctx context.Context, length time.Duration, s *side, w work, clients int) (*result, error) {
+func window(ctx context.Context, length time.Duration, s *side, w work, clients int) (*rig.Result, error) {
 	conns := make([]*rig.Conn, clients)
 	for k := range conns {
 		c, err := rig.Dial(s.addr())
@@ -146,7 +129,7 @@ func window(ctx context.Context, length time.Duration, s *side, w work, clients 
 		}
 	})
 	defer stop()
-	r := &result{}
+	r := &rig.Result{}
 	var mu sync.Mutex
 	var failed atomic.Pointer[error]
 	var all sync.WaitGroup
@@ -164,7 +147,7 @@ func window(ctx context.Context, length time.Duration, s *side, w work, clients 
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			r.times = append(r.times, times...)
+			r.Times = append(r.Times, times...)
 		})
 	}
 	all.Wait()
@@ -174,7 +157,7 @@ func window(ctx context.Context, length time.Duration, s *side, w work, clients 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r.rates = []float64{float64(len(r.times)) / time.Since(start).Seconds()}
+	r.Rates = []float64{float64(len(r.Times)) / time.Since(start).Seconds()}
 	return r, nil
 }
 

@@ -115,9 +115,9 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.what, err)
 		}
-		line := fmt.Sprintf("| %s | %s | %d | %s |", name, p.what, size, ms(rig.Median(took[0])))
+		line := fmt.Sprintf("| %s | %s | %d | %s |", name, p.what, size, rig.Ms(rig.Median(took[0])))
 		for _, times := range took[1:] {
-			line += fmt.Sprintf(" %s | %.2f |", ms(rig.Median(times)), ratio(times, took[0]))
+			line += fmt.Sprintf(" %s | %.2f |", rig.Ms(rig.Median(times)), ratio(times, took[0]))
 		}
 		if len(took) == 2 {
 			line += " | |"

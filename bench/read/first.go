@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -45,10 +44,10 @@ func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) e
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "| %s |", ms(took))
+		fmt.Fprintf(out, "| %s |", rig.Ms(took))
 		for kind := range busy {
-			for _, x := range []side{busy[kind], quiet[kind]} {
-				fmt.Fprintf(out, " %s | %s | %s |", ms(x.at(50)), ms(x.at(99)), ms(x.at(100)))
+			for _, x := range []rig.Result{busy[kind], quiet[kind]} {
+				fmt.Fprintf(out, " %s | %s | %s |", rig.Ms(x.At(50)), rig.Ms(x.At(99)), rig.Ms(x.At(100)))
 			}
 		}
 		fmt.Fprintln(out)
@@ -78,7 +77,7 @@ func (s *store) forget(ctx context.Context) error {
 
 // beside runs do together with other requests. It returns the times of these reads and
 // updates, and the duration of do.
-func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]side, took time.Duration, err error) {
+func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]rig.Result, took time.Duration, err error) {
 	stories := l.stories()
 	ask := [2]func(n int) []byte{
 		func(n int) []byte {
@@ -94,14 +93,14 @@ func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]s
 	var asking sync.WaitGroup
 	for i := range 2 * others {
 		asking.Go(func() {
-			var mine side
+			var mine rig.Result
 			c, err := rig.Dial(s.service)
 			for n := i; err == nil && ctx.Err() == nil && !over.Load(); n += 2 * others {
-				err = mine.time(c, ask[i%2](n), true, nil)
+				err = timed(&mine, c, ask[i%2](n), true, nil)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all[i%2].times = append(all[i%2].times, mine.times...)
+			all[i%2].Times = append(all[i%2].Times, mine.Times...)
 			if err != nil {
 				failed = err
 				return
@@ -115,8 +114,8 @@ func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]s
 	over.Store(true)
 	asking.Wait()
 	for kind := range all {
-		slices.Sort(all[kind].times)
-		if err == nil && failed == nil && len(all[kind].times) == 0 {
+		all[kind].Sort()
+		if err == nil && failed == nil && len(all[kind].Times) == 0 {
 			failed = fmt.Errorf("nothing was asked in %v", took)
 		}
 	}

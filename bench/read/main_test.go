@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
@@ -106,12 +105,5 @@ func TestLayout(t *testing.T) {
 	}
 	if m := l.asOfMoment(); m < l.moment(l.id(n-1), 3) || m >= l.moment(firstMember, 4) {
 		t.Errorf("moment %d does not lie between the last two waves", m)
-	}
-}
-
-func TestPercentiles(t *testing.T) {
-	s := side{times: []time.Duration{1, 2, 3, 4}, rates: []float64{7, 8, 9}}
-	if s.at(50) != 2 || s.at(99) != 4 || s.rate() != 8 {
-		t.Errorf("median %v, p99 %v, rate %v", s.at(50), s.at(99), s.rate())
 	}
 }

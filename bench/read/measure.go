@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime/pprof"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,24 +72,11 @@ func closeAll(conns ...*rig.Conn) {
 	}
 }
 
-// result has the times of one row.
+// result has the results of one row: the times with one client, and the rates with eight.
 type result struct {
 	bytes          int
-	service, floor side
+	service, floor rig.Result
 }
-
-// side has the sorted times of one side with one client, and its requests per second with
-// eight clients, one number per window.
-type side struct {
-	times []time.Duration
-	rates []float64
-}
-
-func (s side) at(percent int) time.Duration {
-	return s.times[max(0, (len(s.times)*percent+99)/100-1)]
-}
-
-func (s side) rate() float64 { return s.rates[len(s.rates)/2] }
 
 // measure measures and prints row by row.
 func measure(ctx context.Context, o options, s *sides, rows []work, out io.Writer) error {
@@ -107,12 +93,10 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 		}
 		a, f := r.service, r.floor
 		fmt.Fprintf(out, "| %s | %d | %s | %s | %s | %s | %.2f | %.0f | %.0f | %.2f |\n", w.name, r.bytes,
-			ms(a.at(50)), ms(a.at(99)), ms(f.at(50)), ms(f.at(99)), float64(a.at(50))/float64(f.at(50)), a.rate(), f.rate(), a.rate()/f.rate())
+			rig.Ms(a.At(50)), rig.Ms(a.At(99)), rig.Ms(f.At(50)), rig.Ms(f.At(99)), float64(a.At(50))/float64(f.At(50)), a.Rate(), f.Rate(), a.Rate()/f.Rate())
 	}
 	return nil
 }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
 
 // least is the minimum number of repetitions of a row, even if it is slow.
 const least = 7
@@ -130,15 +114,15 @@ func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, took := len(r.floor.times), time.Since(start)
+		n, took := len(r.floor.Times), time.Since(start)
 		if n >= least && took >= o.budget {
 			break
 		}
 		warm := i >= 20 || took >= o.budget/4
 		ask, by := w.requests(s, i%w.variants)
 		turns := [2]func() error{
-			func() error { return r.service.time(service, ask, warm, &r.bytes) },
-			func() error { return r.floor.time(floor, by, warm, nil) },
+			func() error { return timed(&r.service, service, ask, warm, &r.bytes) },
+			func() error { return timed(&r.floor, floor, by, warm, nil) },
 		}
 		for k := range turns {
 			if err := turns[(k+i)%2](); err != nil {
@@ -146,12 +130,13 @@ func alone(ctx context.Context, o options, s *sides, w work, r *result) error {
 			}
 		}
 	}
-	slices.Sort(r.service.times)
-	slices.Sort(r.floor.times)
+	r.service.Sort()
+	r.floor.Sort()
 	return nil
 }
 
-func (s *side) time(c *rig.Conn, request []byte, keep bool, size *int) error {
+// timed sends a request. It adds the time to r if keep is set, and stores the size of the answer.
+func timed(r *rig.Result, c *rig.Conn, request []byte, keep bool, size *int) error {
 	start := time.Now()
 	body, err := c.Ask(request)
 	took := time.Since(start)
@@ -162,7 +147,7 @@ func (s *side) time(c *rig.Conn, request []byte, keep bool, size *int) error {
 		*size = len(body)
 	}
 	if keep {
-		s.times = append(s.times, took)
+		r.Times = append(r.Times, took)
 	}
 	return nil
 }
@@ -192,16 +177,16 @@ func crowd(ctx context.Context, o options, s *sides, w work, r *result) error {
 			return err
 		}
 		if i%2 == 0 {
-			r.service.rates = append(r.service.rates, rate)
+			r.service.Rates = append(r.service.Rates, rate)
 		} else {
-			r.floor.rates = append(r.floor.rates, rate)
+			r.floor.Rates = append(r.floor.Rates, rate)
 		}
 	}
 	if o.profile != "" {
-		r.floor.rates = r.service.rates
+		r.floor.Rates = r.service.Rates
 	}
-	slices.Sort(r.service.rates)
-	slices.Sort(r.floor.rates)
+	r.service.Sort()
+	r.floor.Sort()
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,12 +71,4 @@ func Load() string {
 	}
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
-}
-
-// Median returns the median of a list, or 0 of an empty list. The order of the list stays.
-func Median[T ~int64 | ~float64](list []T) T {
-	if len(list) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(list))[len(list)/2]
 }

@@ -95,8 +95,8 @@ func crowdOf(n int, window time.Duration, addr string, request []byte, out io.Wr
 	took, cpu := time.Since(began), processor()-used
 	list := slices.Concat(times...)
 	slices.Sort(list)
-	fmt.Fprintf(out, "| %d | %.0f | %s | %s | %s | %s |\n", n, rate(len(list), took), ms(rig.Median(list)),
-		ms(list[len(list)*99/100]), ms(cpu/time.Duration(len(list))), rig.Load())
+	fmt.Fprintf(out, "| %d | %.0f | %s | %s | %s | %s |\n", n, rate(len(list), took), rig.Ms(rig.Median(list)),
+		rig.Ms(list[len(list)*99/100]), rig.Ms(cpu/time.Duration(len(list))), rig.Load())
 	return errors.Join(errs...)
 }
 

@@ -48,8 +48,6 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 	return nil
 }
 
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
-
 // inTurn lets the sides do the same work in turn. The side that comes first alternates.
 func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) error {
 	goes := o.goes
@@ -91,10 +89,10 @@ func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) err
 		}
 	}
 	alds, floor, less := rig.Median(times[0]), rig.Median(times[1]), rig.Median(times[2])
-	fmt.Fprintf(out, "| %s | %d | %s | %s | %.2f | %.0f | %.0f |", w.name, goes, ms(alds), ms(floor), ratio(alds, floor),
+	fmt.Fprintf(out, "| %s | %d | %s | %s | %.2f | %.0f | %.0f |", w.name, goes, rig.Ms(alds), rig.Ms(floor), ratio(alds, floor),
 		rate(w.assets, alds), rate(w.assets, floor))
 	if less > 0 {
-		fmt.Fprintf(out, " %s | %.2f |", ms(less), ratio(alds, less))
+		fmt.Fprintf(out, " %s | %.2f |", rig.Ms(less), ratio(alds, less))
 	} else {
 		fmt.Fprint(out, " | |")
 	}

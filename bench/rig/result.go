@@ -1,0 +1,42 @@
+package rig
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Result has the results of one side in a row of a table: the requests per second of each window,
+// and the times of requests.
+type Result struct {
+	Rates []float64
+	Times []time.Duration
+}
+
+// Sort sorts both lists. Rate and At need it.
+func (r *Result) Sort() {
+	slices.Sort(r.Rates)
+	slices.Sort(r.Times)
+}
+
+// Rate returns the median rate.
+func (r *Result) Rate() float64 { return r.Rates[len(r.Rates)/2] }
+
+// At returns a percentile of the times.
+func (r *Result) At(percent int) time.Duration { return Percentile(r.Times, percent) }
+
+// Percentile returns the nearest-rank percentile of ascending durations.
+func Percentile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
+}
+
+// Median returns the median of a list, or 0 of an empty list. The order of the list stays.
+func Median[T ~int64 | ~float64](list []T) T {
+	if len(list) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(list))[len(list)/2]
+}
+
+// Ms returns a duration in milliseconds with two decimals.
+func Ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/1e6) }
