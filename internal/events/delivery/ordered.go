@@ -262,7 +262,8 @@ func scanDue(row db.Scanner, now int64) (d dueRow, err error) {
 	return d, err
 }
 
-// giveUpFirst sets ordered deliveries aside, and makes the deliveries behind them due.
+// giveUpFirst sets ordered deliveries aside after lease.MaxClaims claims that did not end. It
+// makes the next delivery of each asset due.
 func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []string) error {
 	if len(ids) == 0 {
 		return nil

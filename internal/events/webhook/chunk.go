@@ -222,7 +222,7 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 func (w *Worker) leaveOut(c *chunk) {
 	a := c.audits[0]
 	a.failed = c.failed
-	w.log.Error("version set aside", "audit", a.ID, "write", a.Request, "moment", c.versions[0].Moment, "err", c.failed)
+	w.log.Error("version left out", "audit", a.ID, "write", a.Request, "moment", c.versions[0].Moment, "err", c.failed)
 }
 
 // logDone logs, at debug, that the fan-out of the writes of a chunk has ended.
