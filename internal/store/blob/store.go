@@ -16,8 +16,8 @@ import (
 // It must not change, since reads compute the row of a byte from it.
 const PartSize = 256 << 10
 
-// ReadMemory is the memory that a Reader needs, in bytes: a part, and the row that it came
-// in.
+// ReadMemory is the memory to reserve for a Reader, in bytes: one part, and the driver's
+// buffers for the row of the part.
 const ReadMemory = 3 * PartSize
 
 // objectPart is the memory, in bytes, that a bucket needs for an object of unknown size. Its

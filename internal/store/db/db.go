@@ -37,7 +37,7 @@ type Querier interface {
 // Options are the options of Open. The zero value is valid.
 type Options struct {
 	Log        *slog.Logger  // nil: no log
-	MaxConns   int           // connections in total, of which half read; 0 means 40
+	MaxConns   int           // connections in total, half of them for reads; 0 means 40
 	WriteLimit time.Duration // the longest a write transaction may last; 0 means 60 s
 	Replicas   Replicas      // for reads of Elsewhere; the zero value means none
 }

@@ -21,7 +21,7 @@ import (
 // COMMIT was sent, or the server failed while it committed. The transaction may be committed
 // or not. The kind of the error is fault.Transient. Before a retry the caller looks for what
 // it wrote (the audit's request id).
-var ErrUnknownOutcome = errors.New("the connection was lost during commit, or the server failed in it")
+var ErrUnknownOutcome = errors.New("the connection was lost during the commit, or the server failed during the commit")
 
 // class is the meaning of a driver error.
 type class uint8

@@ -259,7 +259,7 @@ func (d *DB) longRead(ctx context.Context, do func(context.Context, *activeSlot)
 	return do(ctx, w)
 }
 
-// activeSlot is the right of a long read to run statements.
+// activeSlot is the slot in which a long read runs its statements.
 type activeSlot struct {
 	queue  *admission.Queue
 	all    *admission.Queue // queue of all long reads, including those that wait for a client

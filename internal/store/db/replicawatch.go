@@ -92,7 +92,7 @@ func (r *replica) compare(writer []sample, there sample) error {
 	}
 	last := len(writer) - 1
 	if there.schema != writer[last].schema {
-		return errors.New("it has other migrations than the writer")
+		return errors.New("the replica has other migrations than the writer")
 	}
 	for i := last; i >= 0; i-- {
 		if writer[i].progress > there.progress {
@@ -107,7 +107,7 @@ func (r *replica) compare(writer []sample, there sample) error {
 	}
 	lag := there.at.Sub(writer[0].at) // more than MaxLag, or the time since the first look
 	r.lag.Store(int64(lag))
-	return fmt.Errorf("it lags by more than %s", lag.Round(time.Millisecond))
+	return fmt.Errorf("the replica lags by more than %s", lag.Round(time.Millisecond))
 }
 
 // What was logged last about a replica.

@@ -68,8 +68,9 @@ func (d *Dialect) SelectAll(t Table) string {
 	return "SELECT " + d.list(t.Names()) + " FROM " + d.Quote(t.Name) + " ORDER BY " + strings.Join(by, ", ")
 }
 
-// Key returns how many columns the primary key has, the first of the table's. byKey reports
-// whether it has the order of SelectAll, so that SelectPart reads the rows.
+// Key returns how many columns the primary key has. They are the first columns of the table.
+// byKey reports whether the key has the order of SelectAll, so that SelectPart can read the
+// rows in that order.
 func (t Table) Key() (columns int, byKey bool) {
 	byKey = true
 	for _, c := range t.Columns {
@@ -80,10 +81,11 @@ func (t Table) Key() (columns int, byKey bool) {
 	return columns, byKey
 }
 
-// SelectPart returns a statement that reads the next rows of a table by primary key, at most
-// a number that is its last argument: those that share the first columns of the key with a
-// row and have a greater value in the one behind. Its arguments before are those values.
-// equal: how many columns they share; below 0: it reads the first rows of all.
+// SelectPart returns a statement that reads rows of a table in the order of the primary key.
+// In these rows the first columns of the key, as many as equal says, have the same values as
+// in a given row. The next column of the key has a greater value than in that row. The
+// arguments are the equal+1 values of the given row, and then the maximum number of rows. If
+// equal is -1, the only argument is that number, and the first rows of the table are read.
 func (d *Dialect) SelectPart(t Table, equal int) string {
 	n, _ := t.Key()
 	names := t.Names()
