@@ -121,7 +121,7 @@ type Table struct {
 	omitted bool // the parent of a branch, if its statement does not need it
 }
 
-// TableKind is what rows a table has.
+// TableKind is the kind of rows that a table has.
 type TableKind uint8
 
 // The kinds of table.

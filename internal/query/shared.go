@@ -35,7 +35,7 @@ type Shared struct {
 	Once bool
 
 	m    *meta.Model
-	from *meta.Type // the type of that asset
+	from *meta.Type // the type of the asset that the query is about; nil unless One
 	uses []use
 }
 

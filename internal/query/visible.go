@@ -20,7 +20,7 @@ func (p *planner) visible(t *Table) {
 // sight plans the condition that a member sees a row.
 type sight struct {
 	*level
-	by Expr // the id of that member; nil: the member who runs the query
+	by Expr // the id of the member who sees the row; nil: the member who runs the query
 }
 
 // seen returns the condition that the member sees a row; nil: everyone does. Types with their

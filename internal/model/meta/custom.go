@@ -73,10 +73,10 @@ func (m *Model) ListDefinedBy(definition int64) (*Type, bool) {
 // customKinds are the kinds of custom attributes.
 var customKinds = []Kind{Text, LongText, Numeric, Date, Boolean, Relation}
 
-// Extend returns the model extended with c, instead of what m was extended with. m does not
-// change, and the two share no parts that change.
-// Errors: for each entry of c that does not fit, what is wrong with it, joined.
-// The returned model then has all other entries.
+// Extend returns m with the entries of c in place of the custom entries of m. m does not
+// change, and the two models share no data that changes.
+// Errors: the reason for each entry of c that does not fit, joined. The returned model then
+// has all other entries.
 func (m *Model) Extend(c Custom) (*Model, error) {
 	extended, left, err := m.extend(c)
 	all := []error{err}

@@ -144,7 +144,7 @@ func entries(n *yaml.Node) ([]entry, error) {
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if seen[key.Value] {
-			return nil, at(key.Line, "%s stands twice", key.Value)
+			return nil, at(key.Line, "%s occurs twice", key.Value)
 		}
 		seen[key.Value] = true
 		all = append(all, entry{key.Value, n.Content[i+1], key.Line})

@@ -70,8 +70,8 @@ func TestTheNameStandsTwice(t *testing.T) {
 	}
 }
 
-// TestDocuments checks that each document exists compressed and uncompressed, under one tag
-// that depends on model, version, address and format. Unknown types are not found.
+// TestDocuments checks that each document exists compressed and uncompressed, and that its
+// Tag depends on model, version, address and format. Unknown types are not found.
 func TestDocuments(t *testing.T) {
 	const base = "/alds/meta.v1"
 	m := meta.Default()

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Form is the form of an answer on the data path.
+// Form says how an answer on the data path, rest-1.v1/Data, is written.
 type Form struct {
 	Format  document.Format // document.JSON or document.XML
 	Base    string          // the path before the type in every href, such as /alds/rest-1.v1/Data

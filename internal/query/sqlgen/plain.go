@@ -46,7 +46,7 @@ func (p *plain) has(on ...query.Expr) bool {
 	return !slices.ContainsFunc(on, func(x query.Expr) bool { return !isPlain(x, p.own) })
 }
 
-// key returns the condition that finds a table.
+// key returns the condition by which the rows of t are found.
 func (p *plain) key(t *query.Table) query.Expr {
 	if t == p.from {
 		return p.by

@@ -36,8 +36,8 @@ type Visibility struct {
 // Hidden is what is known about hidden projects. A project is hidden if it, or one above it,
 // is deleted.
 type Hidden struct {
-	Now  []int64 // stored ids of those that are hidden now
-	Ever bool    // some may have been hidden at some time
+	Now  []int64 // stored ids of the projects that are hidden now
+	Ever bool    // a project may have been hidden at some moment, now or earlier
 }
 
 // none reports whether no row of t can be in a hidden project.
