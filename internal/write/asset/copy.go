@@ -163,8 +163,8 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 	return c.copyRef(ctx, w, a, id)
 }
 
-// copyRef sets or adds the value of a relation. It does nothing if that asset is deleted or
-// does not have a matching type.
+// copyRef sets the relation a of w to the asset id, or adds the asset if a is a relation to
+// many. It does nothing if the asset is missing or deleted, or if a does not allow its type.
 func (c *copier) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
 	t, ok, err := c.loaded.find(ctx, id)
 	if err != nil || !ok || t.isDeleted() || !a.Takes(t.typ) {

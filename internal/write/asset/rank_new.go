@@ -19,7 +19,7 @@ func (c *changes) nextRank(t *meta.Type) ranked {
 	return ranked{sequence, c.ranks[sequence]}
 }
 
-// ranked is a pending rank.
+// ranked is a new rank. Its value is known when the allocator has advanced the sequence.
 type ranked struct {
 	sequence string
 	nth      int64 // of the ranks of the sequence in this batch; the first is 1

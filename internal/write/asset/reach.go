@@ -21,7 +21,7 @@ const (
 
 // ErrReach marks the errors of requests that exceed a bound. They end the whole request, while
 // other errors of the kind fault.Invalid fail only a command.
-var ErrReach = errors.New("the request reaches too far")
+var ErrReach = errors.New("the request exceeds a bound")
 
 func reachesTooFar(format string, most int) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf(format, most), At: fault.NoPlace, Err: ErrReach}

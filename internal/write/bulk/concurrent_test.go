@@ -23,8 +23,9 @@ type done struct {
 	Failed   struct{ Count int } `json:"commandFailures"`
 }
 
-// The query of a command still matches an asset when the asset is changed. If several clients
-// change an asset at the same time, and the change ends the match, only one client changes it.
+// TestFoundByOne checks that a command changes an asset only if its query still matches the
+// asset at that time. Several clients change the asset at once. After the first change the
+// query no longer matches, so exactly one client changes the asset.
 func TestFoundByOne(t *testing.T) {
 	for _, c := range []struct{ what, request string }{
 		{"claimed by filter", `{"from": "Story", "filter": ["Reference=''"], "update": {"Reference": "client %d"}}`},

@@ -29,7 +29,8 @@ func newMetrics() *metrics {
 		}),
 		async: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "alds_bulk_async_total",
-			Help: "Executions of asynchronous requests, by outcome: done, refused, again, handed_back or lost.",
+			Help: "Executions of asynchronous requests, by outcome: done, refused, again (executed again later), " +
+				"handed_back (the worker stopped) or lost (another worker has the request).",
 		}, []string{"outcome"}),
 	}
 	// All counters begin at zero. A counter that begins with its first event would show no
