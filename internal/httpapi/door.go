@@ -15,7 +15,7 @@ import (
 // maxInner is the maximum size in bytes of the answer to a request within the process.
 const maxInner = 16 << 20
 
-var errInner = errors.New("the answer is larger than a page may read")
+var errInner = errors.New("the answer to the page's request is too large")
 
 // outerKey is the key of the outer request, in the context of a page and in the user values of
 // a request within the process.
@@ -23,7 +23,7 @@ type outerKey struct{}
 
 // outer is the request of a browser for a page. The page sends requests within the process.
 type outer struct {
-	ctx    context.Context // ends the requests of the page
+	ctx    context.Context // context of the page's request; when it ends, the request ends
 	client net.Addr        // address of the browser
 	id     string          // X-Request-Id, which the requests of the page have, too
 	isGone func() bool     // reports whether the browser has closed the connection

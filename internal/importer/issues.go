@@ -15,7 +15,7 @@ type issues struct {
 	json    *json.Decoder
 	place   place
 	inPage  bool                       // the current list is the member "issues" of a page
-	page    map[string]json.RawMessage // members so far of the current object
+	page    map[string]json.RawMessage // members of the current page or issue that have been read
 	columns map[string]string          // names of custom fields by id, from the member "names" of pages
 
 	held     *spool[heldIssue] // issues of a page whose member "names" may follow them

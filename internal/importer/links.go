@@ -93,7 +93,7 @@ func (r *run) link(
 }
 
 // errWaits means that a record links to a record that was postponed.
-var errWaits = errors.New("it waits for another record")
+var errWaits = errors.New("the record links to a record that was postponed")
 
 // fits reports whether a relation allows the type of the asset or entry that has a key. Such
 // an asset or entry must exist.

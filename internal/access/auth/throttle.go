@@ -32,7 +32,7 @@ type backoff struct {
 	first        time.Duration // first delay; it doubles with each further wrong password
 	max          time.Duration // longest delay; an attempt that must wait longer is refused
 	resetAfter   time.Duration // without an attempt, until the count starts again
-	trustLimit   int           // wrong passwords after which a pair is no longer trusted
+	trustLimit   int           // wrong passwords after which a pair of member and network is no longer trusted
 }
 
 // pairBackoff allows at most 16 guesses in the first minute, and then one every 8 s, which is

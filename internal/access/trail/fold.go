@@ -143,8 +143,8 @@ func (e Event) ofSource(s source) Event {
 	return Event{Kind: e.Kind, Actor: e.Actor, Address: s.network, Count: e.Count, Detail: Detail{Various: true}}
 }
 
-// take returns the events to write, and removes those that have not occurred again for a
-// window. At the end it returns all.
+// take returns the events that are due to be written. It removes an event that has not
+// occurred again since it was last written, one window ago. If end is true, all events are due.
 func (f *notes) take(now time.Time, end bool) (due []*note) {
 	for k, n := range f.all {
 		if !end && now.Before(n.due) {

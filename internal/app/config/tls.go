@@ -101,8 +101,9 @@ func stronger(a, b string) string {
 }
 
 // resolve returns the TLS mode and the file with CA certificates. The mode comes from the first
-// of these that is set: the setting, the parameter tls, the parameters of other clients, the
-// implied mode. The file comes from the address, or else from the setting.
+// of these that is set: the TLS setting of the server, the parameter tls of its address, a
+// parameter of the address that another client library uses for TLS, and implied. The file
+// comes from the address, or else from the setting of the server.
 func (t tlsWishes) resolve(s server, implied string) (mode, ca string) {
 	if ca = t.ca; ca == "" {
 		ca = s.ca

@@ -34,7 +34,7 @@ func Wrote(ctx context.Context, write string) {
 	}
 }
 
-// Write returns the id of the request's write, or "".
+// Write returns the id that Wrote has set, or "".
 func (r *Request) Write() string {
 	if id := r.wrote.Load(); id != nil {
 		return *id

@@ -144,7 +144,7 @@ var (
 	values = edges{table: "asset_value", column: "attribute"}
 )
 
-// of returns the edges with a code.
+// of returns the edges of one relation or attribute, by its code.
 func (e edges) of(code int) edges { return edges{e.table, e.column, code} }
 
 // eachEdge is eachIn for edges, in the order of their primary key. The query has the condition

@@ -161,8 +161,8 @@ func (c *checker) linkAttr(l edge) *meta.Attr {
 	return t.Kept[i]
 }
 
-// link checks the types of the assets of a link, and its span. a is nil if the type has no
-// such attribute.
+// link checks the span of a link and the types of its two assets. a is the attribute of the
+// link, or nil if the type of the first asset does not have it.
 func (c *checker) link(l edge, a *meta.Attr) error {
 	const table = "asset_link"
 	switch {

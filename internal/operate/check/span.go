@@ -16,7 +16,7 @@ type span struct {
 type pair struct{ a, b int64 }
 
 // eachPair calls fn for each pair with its spans. The query selects a, b, since, until and
-// what, and sorts by a and b. It reads parts of k as in eachIn; a is the column of k.
+// what, and sorts by a and b. a is the column of k. eachIn runs the query for each part of k.
 func (c *checker) eachPair(
 	ctx context.Context, k key, fn func(p pair, spans []span) error, query string, args ...any,
 ) error {

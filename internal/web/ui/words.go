@@ -15,7 +15,7 @@ type Words map[string]string
 // Words reads the texts of tags. Errors: *Error.
 func (v *Visit) Words(tags []string) (Words, error) {
 	all := Words{}
-	quiet := v.Quiet() // the same for all assets of a type, so the footer does not show it
+	quiet := v.Quiet() // the texts are the same for all assets of a type, so the footer does not show the requests
 	for len(tags) > 0 {
 		n := min(len(tags), MaxWords)
 		var some Words
