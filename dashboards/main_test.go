@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestWritten checks that the files match the descriptions.
+// TestWritten checks that the folder boards has the files that are generated from the
+// descriptions, and no others.
 func TestWritten(t *testing.T) {
 	files := map[string]bool{}
 	for _, b := range boards {

@@ -91,9 +91,10 @@ func changesData(m Migration) bool {
 	return true
 }
 
-// TestPromisesOfReleases: a migration that moves data promises nothing for releases that
-// do not look where it moves it. Long texts were moved from asset to asset_text by 0135 to
-// 0137, which once said that all builds work with them.
+// TestPromisesOfReleases checks which oldest release a migration may name. Releases that do
+// not read the place to which a migration moves data do not work with the migration. Migrations
+// 0135 to 0137 moved long texts from asset to asset_text. They once said, wrongly, that all
+// builds work with them.
 func TestPromisesOfReleases(t *testing.T) {
 	steps, err := Migrations("mysql")
 	if err != nil {

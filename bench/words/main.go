@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d stories, load %s\n\n", o.stories, rig.Load())
-	fmt.Fprintln(out, "| Engine | Index | µs for each story | of the time of the service | size, MiB | rare word ms | common word ms |")
+	fmt.Fprintln(out, "| Engine | Index | µs for each story | of the service's time | size, MiB | rare word ms | common word ms |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
 	for _, engine := range []string{"sqlite", "mysql"} {
 		if o.engine != "" && o.engine != engine {
@@ -77,7 +77,7 @@ func open(ctx context.Context, o options, engine string) (d *rig.Database, drop 
 // batch is the number of stories in a request, and in a transaction of an index.
 const batch = 1000
 
-// measure prints the rows of an engine.
+// measure measures one engine and prints its rows of the table.
 func measure(ctx context.Context, o options, engine string, out io.Writer) error {
 	d, drop, err := open(ctx, o, engine)
 	if err != nil {

@@ -7,10 +7,10 @@
 // It makes a database on MariaDB or MySQL. Each row of the table is one piece of work that
 // both sides do in turn in the same tables. The service runs in this process and receives POST
 // api/asset. The floor has the multi-row or set-based statements that a person would write for
-// this work only. They are sent from Go without HTTP, JSON or any check.
+// this work alone. They are sent from Go without HTTP, JSON or any check.
 //
 // Before the measurement, the bench checks that both sides leave the same rows in the same
-// tables. Their durability is the same. The table has medians. In one row, the floor is the
+// tables. Both sides commit with the same durability. The table has medians. In one row, the floor is the
 // same request by System Admin; it shows the cost of a Team Member's rights.
 //
 // A write must not hold a moment until its commit, or all writers would wait for each other's

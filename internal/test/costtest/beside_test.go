@@ -10,13 +10,14 @@ import (
 // secondMember is the username of a member who reads and writes while a request of another member runs.
 const secondMember = "beside"
 
-// waited is the most work of the process while a request of the second member waited.
+// waited has the work of the process while the second member waited for answers: during the read, and
+// the most during one write.
 type waited struct {
-	write  int64 // thousand instructions of SQLite in write transactions, including those of the write itself
-	turns  int64 // writes of others
-	read   int64 // thousand instructions of SQLite
-	wrong  string
-	writes int
+	write  int64  // most thousand instructions of SQLite in write transactions, including those of the write itself
+	turns  int64  // most writes of others
+	read   int64  // thousand instructions of SQLite during the read
+	wrong  string // the last wrong answer; empty: none
+	writes int    // number of writes that were sent
 }
 
 const (

@@ -26,8 +26,8 @@ type counts struct {
 	Steps      int64 // instructions of SQLite, in thousands
 	Read       int64 // rows that SQLite returned
 	Written    int64 // rows that SQLite changed
-	Held       int64 // longest write transaction since the last look, as processor time of the process, in microseconds
-	HeldSteps  int64 // longest write transaction since the last look, in thousands of instructions
+	Held       int64 // longest write transaction since the last reset, as processor time of the process, in microseconds
+	HeldSteps  int64 // longest write transaction since the last reset, in thousands of instructions of SQLite
 
 	Turns     int64 // write transactions, and savepoints of writes that share one
 	TurnSteps int64 // instructions in all write transactions, in thousands

@@ -29,8 +29,10 @@ type proxy struct {
 	keepsRefusal bool   // holds back a refusal until the client has sent its whole body
 	mayLose      int64  // requests that may fail while an api ends: the api closed their connection before it read them
 	version, run []string
-	replace      func(secure, plain string) []string // pairs: an address in the file, and that of the test
-	around       func(dir, text string) string       // adds settings that a test needs to the text
+	// replace returns pairs of texts: an address in the file, and the address that replaces it.
+	// secure and plain are the test's addresses for HTTPS and HTTP.
+	replace func(secure, plain string) []string
+	around  func(dir, text string) string // adds settings that a test needs to the text
 }
 
 var proxies = []proxy{

@@ -331,8 +331,8 @@ func same(a, b string) int {
 	return i
 }
 
-// refused reports whether the engine refuses an ask because a variable has no value. This happens
-// when shrink removed the variable.
+// refused reports whether err means that a variable of the query has no value. This happens
+// after shrink has removed the variable.
 func refused(err error) bool {
 	return fault.KindOf(err) == fault.Invalid && strings.Contains(err.Error(), "has no value")
 }

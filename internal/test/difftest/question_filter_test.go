@@ -45,10 +45,7 @@ func (q *questioner) term(t *meta.Type, depth int) string {
 	}
 	var list []string
 	for range 1 + q.IntN(2)*q.IntN(3) {
-		v, ok := q.literal(p, t, op == "=" || op == "!=")
-		if ok || len(list) == 0 {
-			list = append(list, q.quote(v))
-		}
+		list = append(list, q.quote(q.literal(p, t, op == "=" || op == "!=")))
 	}
 	return p.text + op + strings.Join(list, ",")
 }
@@ -56,8 +53,8 @@ func (q *questioner) term(t *meta.Type, depth int) string {
 // variable adds a random variable to the ask, and returns its name for a comparison with a path.
 func (q *questioner) variable(p path, t *meta.Type, op string) string {
 	name := "v" + strconv.Itoa(len(q.with))
-	v, _ := q.literal(p, t, op == "=" || op == "!=")
-	w, _ := q.literal(p, t, op == "=" || op == "!=")
+	v := q.literal(p, t, op == "=" || op == "!=")
+	w := q.literal(p, t, op == "=" || op == "!=")
 	switch {
 	case q.chance(50) || strings.Contains(v, ","):
 		q.with["$"+name] = []string{v, w}
@@ -96,18 +93,17 @@ func (q *questioner) quote(s string) string {
 	return "'" + s + "'"
 }
 
-// literal returns a text to compare a path with, mostly a value that exists in the world. The
-// second result is always true.
-func (q *questioner) literal(p path, t *meta.Type, equality bool) (string, bool) {
+// literal returns a text to compare a path with, mostly a value that an asset of the test data has.
+func (q *questioner) literal(p path, t *meta.Type, equality bool) string {
 	if equality && q.chance(10) {
-		return "", true
+		return ""
 	}
 	if q.chance(80) {
 		if s, ok := q.present(p, t); ok {
-			return s, true
+			return s
 		}
 	}
-	return q.made(p), true
+	return q.made(p)
 }
 
 // present returns the value of the path on a random asset, if it finds one.

@@ -101,8 +101,7 @@ func (q *questioner) fill(a *ask, t *meta.Type, depth int) {
 	if q.chance(8) {
 		a.Where = map[string]string{}
 		p := q.path(t, 2, tested)
-		v, _ := q.literal(p, t, true)
-		a.Where[p.text] = v
+		a.Where[p.text] = q.literal(p, t, true)
 	}
 	for q.chance(40) {
 		a.Sort = append(a.Sort, []string{"", "+", "-"}[q.IntN(3)]+q.path(t, 2, single).text)

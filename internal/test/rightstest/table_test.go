@@ -98,8 +98,8 @@ func (t *table) has(role, kind, verb, name string) bool {
 // thing is an asset, with only the properties on which rights depend.
 type thing struct {
 	typ  string
-	in   []*project // the projects it belongs to
-	on   *thing     // the asset it belongs to
+	in   []*project // the projects that the thing belongs to
+	on   *thing     // the asset that the thing belongs to
 	own  *member    // its owner and creator; nil: somebody else
 	is   *member    // if it is a member: which one of the matrix
 	high bool       // a member with a role above Member Admin

@@ -77,7 +77,7 @@ func tierOf(args []string) (tier, []string, error) {
 		}
 		return tier{"long " + name, false, "some minutes to an hour", func(a area) bool { return a.name == name }}, rest[1:], nil
 	}
-	return tier{}, nil, fmt.Errorf("unknown word %q: quick, gate, long or list", word)
+	return tier{}, nil, fmt.Errorf("unknown word %q; use quick, gate, long or list", word)
 }
 
 func printAreas() {
