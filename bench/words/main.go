@@ -249,7 +249,7 @@ const mysqlSize = `SELECT SUM(data_length + index_length) / 1048576 FROM informa
 
 var indexes = []index{
 	{
-		engine: "sqlite", name: "FTS5, runs of three characters", table: "found", columns: []string{"rowid", "text"}, rows: text,
+		engine: "sqlite", name: "FTS5, trigrams", table: "found", columns: []string{"rowid", "text"}, rows: text,
 		create: []string{`CREATE VIRTUAL TABLE found USING fts5(text, content='', tokenize='trigram')`},
 		find:   `SELECT rowid FROM found WHERE found MATCH ? LIMIT 50`, word: quoted, size: sqliteSize,
 	},
@@ -259,7 +259,7 @@ var indexes = []index{
 		find:   `SELECT rowid FROM found WHERE found MATCH ? LIMIT 50`, word: quoted, size: sqliteSize,
 	},
 	{
-		engine: "mysql", name: "a row for each run of three characters", table: "found", columns: []string{"gram", "id"}, rows: grams,
+		engine: "mysql", name: "a row for each trigram", table: "found", columns: []string{"gram", "id"}, rows: grams,
 		create: []string{`CREATE TABLE found (gram VARBINARY(3), id BIGINT, PRIMARY KEY (gram, id))`},
 		find:   `SELECT a.id FROM found a JOIN found b ON b.id = a.id AND b.gram = ? JOIN found c ON c.id = a.id AND c.gram = ? WHERE a.gram = ? LIMIT 50`,
 		word:   func(w string) []any { return []any{w[1:4], w[2:5], w[:3]} }, size: mysqlSize,
