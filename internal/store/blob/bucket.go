@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// OpenBucket opens the store with a URL: s3://bucket, or file:///folder. It creates the
-// folder if only that is missing.
+// OpenBucket opens the store with a URL: s3://bucket, or file:///folder. It creates the folder,
+// but not the folders above it.
 func OpenBucket(address string) (Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -43,8 +43,8 @@ func makeFolder(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// folder stores objects as files. Subfolders by the last two digits of the name, which are
-// random, limit the files in each.
+// folder stores objects as files in subfolders. The last two digits of a file's name are random
+// and name its subfolder, so no subfolder has too many files.
 type folder string
 
 func (f folder) path(key string) string { return filepath.Join(string(f), key[len(key)-2:], key) }
@@ -96,7 +96,7 @@ func (f folder) Open(_ context.Context, key string, from, n int64) (io.ReadClose
 	}{io.NewSectionReader(file, from, n), file}, nil
 }
 
-// Remove removes a file, and the rest of an interrupted upload of it.
+// Remove removes a file, and the temporary file of an interrupted upload.
 func (f folder) Remove(_ context.Context, key string) error {
 	for _, path := range []string{f.path(key), f.path(key) + ".part"} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

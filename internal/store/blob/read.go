@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// where is the place of a content's bytes.
+// where says where the bytes of a content are stored.
 type where struct {
 	id      string
 	outside bool
 	size    int64
 }
 
-// find returns the place of a content. Errors: fault.Internal for a missing one, since a
+// find returns where a content is stored. Errors: fault.Internal for a missing content, since a
 // version refers to it.
 func (s *Store) find(ctx context.Context, q db.Querier, ref Ref) (where, error) {
 	found, err := db.Collect(ctx, q, "SELECT id, outside, size FROM blob_content WHERE hash = ?", []any{ref.Hash}, func(row db.Scanner) (w where, err error) {

@@ -16,9 +16,10 @@ const partRows = 64
 // Sweep removes contents without a version after Grace, and unfinished uploads. It may run in
 // several processes at once.
 //
-// A content loses its hash first, in one statement. If an upload or a version of the same
-// bytes comes before it, the content is touched or kept, and stays. If it comes later, it
-// does not find the content, and the bytes are stored again.
+// The first statement for a content removes its hash. If an upload or a version of the same bytes
+// comes before this statement, it touches or keeps the content, and the sweep leaves the content.
+// If the upload comes after this statement, it does not find the content and stores the bytes
+// again.
 //
 // A content that cannot be removed does not stop the sweep; the next one tries again.
 // Errors: the first, with the number of such contents.
@@ -77,7 +78,7 @@ func (s *Store) removeWhere(ctx context.Context, id, condition string, args ...a
 func (s *Store) remove(ctx context.Context, id string, outside bool) error {
 	if outside {
 		if s.bucket == nil {
-			return nil // it stays until the setting is back
+			return nil // the object stays until a bucket is set again
 		}
 		if err := s.bucket.Remove(ctx, id); err != nil {
 			return unreachable(err)

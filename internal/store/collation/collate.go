@@ -76,7 +76,7 @@ func (w *weights) read(data []byte) {
 	}
 }
 
-// of returns the weights of a character. buf holds computed ones.
+// of returns the weights of a character. Computed weights are stored in buf.
 func (w *weights) of(r rune, buf *[2]uint16) []uint16 {
 	if r > 0xFFFF {
 		buf[0] = outside

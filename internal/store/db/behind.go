@@ -11,26 +11,27 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// behindPause is how long a write waits for a node where the session cannot ask it to
-// catch up.
+// behindPause is how long a write waits for its node to catch up if the server refuses the
+// variable of catchesUp.
 const behindPause = 200 * time.Millisecond
 
-// errMissed ends a transaction that has missed something on a node which may lack it.
+// errMissed ends a transaction that has looked for something in vain on a cluster node that
+// may not have it yet.
 var errMissed = errors.New("the node may lack what another node has committed")
 
-// Missed notes that a write has looked for something in vain. Where several nodes of a
-// cluster take writes, the node may not have applied yet what another one has committed:
-// Write then rolls the transaction back and runs its function once more, when the node
-// has caught up. Elsewhere, and where q is no write transaction, it does nothing.
+// Missed records that a write has looked for something in vain. If several nodes of a cluster
+// take writes, this node may not have applied the last commits of the others yet. Then Write
+// rolls the transaction back, waits until the node has caught up, and runs its function once
+// more. On other servers, and if q is not a write transaction, Missed has no effect.
 func Missed(q Querier) {
 	if t, ok := q.(*Tx); ok {
 		t.missed = true
 	}
 }
 
-// catchesUp returns the variable of a session, and its value, with which a statement waits
-// until its node has applied all that the cluster has committed. It is empty for a server
-// that has all writes itself.
+// catchesUp returns a session variable and its value. With them, a statement waits until its
+// node has applied everything that the cluster has committed. Both are empty for a server that
+// takes all writes itself.
 func (d *DB) catchesUp() (variable, value string) {
 	known := d.engine.Load()
 	switch {
@@ -43,7 +44,8 @@ func (d *DB) catchesUp() (variable, value string) {
 	return "", ""
 }
 
-// mayBeBehind reports whether a transaction has missed something that its node may lack.
+// mayBeBehind reports whether a transaction has looked in vain for something that its node may
+// not have yet.
 func (t *Tx) mayBeBehind(ctx context.Context) bool {
 	if !t.missed || t.aborted != nil || ctx.Err() != nil {
 		return false
@@ -52,16 +54,16 @@ func (t *Tx) mayBeBehind(ctx context.Context) bool {
 	return variable != ""
 }
 
-// catchUp waits until the node of a connection has applied what the cluster had committed
-// when it was called. Transactions that follow see that.
+// catchUp waits until the node of a connection has applied everything that the cluster had
+// committed before the call. Later transactions on the connection see these commits.
 func (d *DB) catchUp(ctx context.Context, conn *sql.Conn) error {
 	variable, value := d.catchesUp()
 	_, err := conn.ExecContext(ctx, "SET SESSION "+variable+" = "+value)
 	if err == nil {
-		var n int64 // a table has to be read, or nothing is waited for
+		var n int64 // the server only waits in a statement that reads a table
 		err = conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM sequence WHERE name = 'release'").Scan(&n)
 		if _, back := conn.ExecContext(context.WithoutCancel(ctx), "SET SESSION "+variable+" = DEFAULT"); back != nil {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody else gets the connection
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes the connection
 			return errors.Join(err, back)
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	checkpointFrom = 4000
 
 	// checkpointMost is the length, in pages, at which the writer copies the log itself. It
-	// is a fallback for when the copying beside the writer has failed.
+	// is a fallback in case the copying in parallel with the writer has failed.
 	checkpointMost = 4 * checkpointFrom
 
 	// logKept is the largest size, in bytes, of the log file after it starts over. The log
@@ -30,8 +30,9 @@ const (
 	checkpointLook = 20 * time.Millisecond
 )
 
-// checkpoints copies committed pages from the log of a SQLite database into its file, beside
-// the writer. Otherwise the writer would do it within a commit, while other writes wait.
+// checkpoints copies committed pages from the log of a SQLite database into its file, in
+// parallel with the writer. Otherwise the writer would copy them within a commit, while other
+// writes wait.
 type checkpoints struct {
 	pool      *sql.DB // of one connection
 	committed chan struct{}
@@ -97,8 +98,9 @@ func (c *checkpoints) run(w *turns, d *DB) {
 	}
 }
 
-// look copies the log if it is long enough: most of it beside the writer, the rest in a turn
-// of its own. When all of it is copied, the next write starts the log over.
+// look copies the log if it is long enough. It copies most pages in parallel with the writer, and
+// the remaining pages in a turn in which nothing is written. If all pages are copied, the next
+// write starts the log over.
 func (c *checkpoints) look(w *turns, d *DB) error {
 	length, _, err := c.checkpoint("NOOP")
 	if length < c.last { // the log has started over
@@ -107,7 +109,7 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 	if c.last = length; err != nil || length < c.next {
 		return err
 	}
-	c.next = length + c.from/4 // unless all of it is copied
+	c.next = length + c.from/4 // replaced below if all pages are copied
 	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 		return err
 	}

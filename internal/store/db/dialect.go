@@ -23,7 +23,7 @@ type Dialect struct {
 	Returning   bool   // an UPDATE or INSERT with RETURNING returns rows
 	Unfolds     bool   // the server can read a List
 	QueriesInON bool   // the ON of a JOIN may contain sub-selects
-	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must stay a test: as a join it loses its conditions
+	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must not become a join, which would lose its conditions
 
 	ListsNamed   bool   // listing what named assets refer to is faster than a test of every row
 	LikeFunction string // function of pattern, text and escape, if LIKE ignores case; else empty

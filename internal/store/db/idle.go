@@ -14,33 +14,33 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// A process that is stopped, or whose network is gone, leaves its transactions open at
-// the server, and others wait for the rows that these have locked. So the server ends a
-// transaction that gets no statement for idleLimit. A process that only computes sends a
-// statement in time: the keeper does that.
+// If a process is suspended or loses its network, its transactions stay open at the server,
+// and other transactions wait for the rows that they have locked. So the server ends a
+// transaction that gets no statement for idleLimit. While a process only computes, its keeper
+// sends a statement in time.
 const (
 	idleLimit = 3 * time.Second
 	keepEvery = idleLimit / 3
 
-	// keepAlive is the statement of the keeper. It is text, since a node of Galera answers
-	// to text that it has undone the transaction; see isGalera.
+	// keepAlive is the statement of the keeper. It is sent as text. If a Galera node has rolled
+	// the transaction back, it reports this error only to a statement sent as text; see isGalera.
 	keepAlive = "DO 0"
 )
 
-// keeper keeps the open transactions of the processes that run. It is safe for concurrent
-// use.
+// keeper sends statements for idle transactions of this process, so that the server does not
+// end them. It is safe for concurrent use.
 type keeper struct {
 	log    *slog.Logger
 	mu     sync.Mutex
-	open   map[*conn]bool // in a transaction that has begun at the server
-	told   bool           // that a server has no bound
-	sent   atomic.Int64   // statements
-	lost   atomic.Int64   // transactions that were gone
+	open   map[*conn]bool // connections with a transaction that has begun at the server
+	told   bool           // refused has logged
+	sent   atomic.Int64   // number of keepAlive statements
+	lost   atomic.Int64   // number of transactions whose keepAlive failed
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
 
-// newKeeper returns a keeper that looks after transactions until close.
+// newKeeper returns a running keeper; close ends it.
 func newKeeper(log *slog.Logger) *keeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &keeper{log: log, open: map[*conn]bool{}, cancel: cancel, ended: make(chan struct{})}
@@ -62,7 +62,7 @@ func (k *keeper) run(ctx context.Context) {
 		}
 		k.mu.Lock()
 		for c := range k.open {
-			keeping.Go(func() { c.keep(ctx) }) // each by itself: one that is not answered holds up no other
+			keeping.Go(func() { c.keep(ctx) }) // in parallel, so that a connection without an answer delays no other
 		}
 		k.mu.Unlock()
 	}
@@ -75,7 +75,8 @@ func (k *keeper) close() {
 	}
 }
 
-// refused logs once that a server does not know the variables of the bound.
+// refused logs, once, that the server does not accept the variables that limit idle
+// transactions.
 func (k *keeper) refused(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +86,7 @@ func (k *keeper) refused(err error) {
 	}
 }
 
-// note notes whether a connection is in a transaction.
+// note records whether a connection is in a transaction.
 func (k *keeper) note(c *conn, open bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,29 +97,30 @@ func (k *keeper) note(c *conn, open bool) {
 	}
 }
 
-// kept is what the keeper has to know of a connection that writes.
+// kept is the data of a writing connection that the keeper needs.
 type kept struct {
-	begin, over string // around the transactions of a server whose bound is for all connections
+	begin, over string // SQL before and after a transaction, if the server limits only idle connections
 
 	mu    sync.Mutex // held while the keeper uses the connection
-	users int        // statements that run, and rows that are open
+	users int        // number of running statements and open rows
 	begun bool       // a transaction is open at the server
 	last  time.Time  // when the last statement ended
-	lost  error      // of the keeper's statement: the transaction is gone
+	lost  error      // error of keepAlive; the transaction cannot continue
 }
 
-// boundIdle makes the server end transactions that get no statement, and those whose
-// statement or answer is stuck on its way. MariaDB has a bound of its own for that; others
-// have one for connections, which applies while a transaction is open.
+// boundIdle makes the server end transactions that get no statement, and those whose statement
+// or answer is stuck in the network. MariaDB has a limit for idle transactions. Other servers
+// only have wait_timeout, a limit for idle connections. It is set while a transaction is open,
+// or always if statements are sent one by one.
 func (c *conn) boundIdle(ctx context.Context, version string) error {
 	const seconds = int(idleLimit / time.Second)
 	set := fmt.Sprintf("SET SESSION net_read_timeout = %d, net_write_timeout = %[1]d", seconds)
 	begin, over := "", ""
 	switch {
 	case strings.Contains(version, "MariaDB"):
-		set += fmt.Sprintf(" /*M!100301 , idle_transaction_timeout = %d */", seconds) // to others it is a comment
+		set += fmt.Sprintf(" /*M!100301 , idle_transaction_timeout = %d */", seconds) // a comment for other servers
 	case c.singly:
-		set += fmt.Sprintf(", wait_timeout = %d", seconds) // the pool replaces what it ends
+		set += fmt.Sprintf(", wait_timeout = %d", seconds) // the pool replaces connections that the server ends
 	default:
 		set += ", wait_timeout = DEFAULT"
 		begin, over = fmt.Sprintf("SET SESSION wait_timeout = %d; ", seconds), "; SET SESSION wait_timeout = DEFAULT"
@@ -132,10 +134,11 @@ func (c *conn) boundIdle(ctx context.Context, version string) error {
 	return err
 }
 
-// beginServer is the text that begins a transaction of a server that writes.
+// beginServer returns the SQL text that begins a write transaction on a server.
 func (c *conn) beginServer() string { return c.kept.begin + startTransaction }
 
-// enter begins the use of a connection for a statement. Errors: the transaction is gone.
+// enter records that a statement begins to use the connection. Errors: that of a keepAlive that
+// has failed.
 func (c *conn) enter() error {
 	if c.keeper == nil {
 		return nil
@@ -149,7 +152,7 @@ func (c *conn) enter() error {
 	return nil
 }
 
-// leave ends the use.
+// leave records that a statement no longer uses the connection.
 func (c *conn) leave() {
 	if c.keeper == nil {
 		return
@@ -160,7 +163,7 @@ func (c *conn) leave() {
 	c.kept.last = time.Now()
 }
 
-// opened notes that a transaction is open at the server.
+// opened records that a transaction is open at the server.
 func (c *conn) opened() {
 	c.kept.mu.Lock()
 	c.kept.begun, c.kept.last = true, time.Now()
@@ -168,9 +171,9 @@ func (c *conn) opened() {
 	c.keeper.note(c, true)
 }
 
-// closing ends the keeper's part in a transaction before it is committed or rolled back.
-// Before a commit it asks the server whether the transaction is still there, where that is
-// in doubt. Errors: driver.ErrBadConn where it is not; nothing of it stands.
+// closing ends the keeper's work for a transaction that is about to be committed or rolled
+// back. Before a commit after a long pause, it checks that the server still has the transaction.
+// Errors: driver.ErrBadConn if keepAlive has failed. Then nothing of the transaction remains.
 func (c *conn) closing(commit bool) error {
 	c.keeper.note(c, false)
 	c.kept.mu.Lock()
@@ -186,7 +189,7 @@ func (c *conn) closing(commit bool) error {
 	return nil
 }
 
-// keep sends a statement for a transaction that has not sent one for a while.
+// keep sends keepAlive if the open transaction has had no statement for a while.
 func (c *conn) keep(ctx context.Context) {
 	c.kept.mu.Lock()
 	defer c.kept.mu.Unlock()
@@ -196,13 +199,13 @@ func (c *conn) keep(ctx context.Context) {
 	}
 }
 
-// ask sends the keeper's statement. k.mu is held.
+// ask sends keepAlive. The caller holds k.mu.
 func (k *kept) ask(c *conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), idleLimit)
 	defer cancel()
 	c.keeper.sent.Add(1)
 	if _, err := c.execText(ctx, keepAlive, nil); err != nil {
-		k.lost = fmt.Errorf("%w: %s", driver.ErrBadConn, err.Error()) // whatever it is, the transaction runs again
+		k.lost = fmt.Errorf("%w: %s", driver.ErrBadConn, err.Error()) // after any error the transaction runs again
 		c.keeper.lost.Add(1)
 		return
 	}

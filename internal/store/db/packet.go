@@ -162,11 +162,12 @@ func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
 	return strings.EqualFold(string(value)+text, "ON"), nil
 }
 
-// besides is how many bytes of a packet are left for what comes with its largest value.
+// besides is the number of bytes of a packet that are reserved for all data except the largest
+// value.
 const besides = 64 << 10
 
-// LargestValue returns how many bytes one value of a statement may have. A larger one is
-// an error of the server, or ends the connection while it is sent.
+// LargestValue returns how many bytes one value of a statement may have. For a larger value the
+// server returns an error, or closes the connection while the value is sent.
 func (d *DB) LargestValue(ctx context.Context) (int, error) {
 	if !d.Dialect.mysql {
 		return math.MaxInt32, nil

@@ -38,7 +38,7 @@ func newReadQueue(size, share int) *admission.Queue {
 	return admission.New(admission.Bounds{Running: max(1, size), PerKey: max(1, share), Line: maxWaiting})
 }
 
-// Names of the pools for writing, and of the pool that stands for all replicas.
+// Names of the pools for writing, and of the Pool that sums up all replicas.
 const (
 	poolOfWrites = "write"
 	poolOfShort  = "short"

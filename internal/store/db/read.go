@@ -174,9 +174,9 @@ const stallTime = 3 * time.Second
 // errStalled ends a read whose client takes too long to read the answer.
 var errStalled = fault.Transientf(context.DeadlineExceeded, "the client took too long to read its answer")
 
-// endIfStalled ends the read when it has waited for its client for stallTime and others are
-// queued. The caller calls over when the client has read. over reports whether the read was
-// ended; after over it is no longer ended.
+// endIfStalled ends the read when it has waited for its client for stallTime and other reads are
+// queued. The caller calls over when the client has read. From then on, the read is not ended
+// any more. over returns whether the read was ended before.
 func (w *activeSlot) endIfStalled() (over func() bool) {
 	stop, ended := make(chan struct{}), make(chan bool, 1)
 	timer := time.AfterFunc(w.stall, func() { ended <- w.endFor(stop) })

@@ -22,7 +22,7 @@ type SchemaState struct {
 type Migration struct {
 	Version int
 	Name    string
-	Oldest  string // the oldest release that works with it; "" when nothing says so
+	Oldest  string // the oldest release that works with it; "" if it is not recorded
 }
 
 // String returns the name of the migration's file.

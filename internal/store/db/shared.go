@@ -193,8 +193,8 @@ func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 }
 
 // follow runs fn under a savepoint of a transaction in which others have written. Errors:
-// that of fn; errLate when fn has to run again. After an error that ended the transaction,
-// none is open.
+// that of fn; errLate when fn has to run again. If an error has ended the transaction, no
+// transaction is open afterwards.
 func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
 	if err := s.exec(beginFollower); err != nil {
 		d.turns.ended(errShared)

@@ -76,7 +76,7 @@ var UnusedText = func() string {
 
 // RemoveTexts removes the texts of some assets, at most MaxIn, that no version refers to any
 // more. The transaction must have locked the assets, because another write of an asset may
-// need such a text again.
+// refer to one of these texts again.
 func RemoveTexts(ctx context.Context, tx *Tx, assets []int64) error {
 	in, args := InArgs(assets)
 	_, err := tx.Exec(ctx, `DELETE FROM asset_text WHERE asset_id IN `+in+` AND `+strings.ReplaceAll(UnusedText, "x.", "asset_text."), args...)

@@ -97,8 +97,8 @@ func pause(ctx context.Context, backoff *time.Duration) bool {
 	}
 }
 
-// attempt runs fn once on a server, and reports whether it may run again after err. With
-// current the node first catches up with its cluster. Errors: also errMissed.
+// attempt runs fn once on a server, and reports whether it may run again after err. If current
+// is true, the node first catches up with its cluster. Errors: also errMissed.
 func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error, current bool) (err error, mayRepeat bool) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// MaxCounted is how many rows a Backlog counts.
+// MaxCounted is the maximum number of rows that a Backlog counts.
 const MaxCounted = 10_000
 
-// Backlog is how much waits in a table.
+// Backlog is the number of waiting rows in a table, and the age of the oldest.
 type Backlog struct {
 	Count  int   // at most MaxCounted
-	More   bool  // there are more
-	Oldest int64 // when the oldest of those counted began to wait, UTC microseconds; 0: there is none
+	More   bool  // more rows wait than Count
+	Oldest int64 // when the oldest counted row began to wait, UTC microseconds; 0: no row waits
 }
 
-// CountBacklog counts rows, of which it reads few more than MaxCounted. rows is a
-// SELECT of the column at, the instant of each row, in the order of a key.
+// CountBacklog counts rows. It reads at most one row more than MaxCounted. rows is a SELECT of the
+// column at, the instant at which each row began to wait, in the order of a key.
 func CountBacklog(ctx context.Context, q db.Querier, rows string, args ...any) (b Backlog, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(at), 0) FROM (`+rows+` LIMIT ?) w`, append(args, MaxCounted+1)...).Scan(&b.Count, &b.Oldest)
 	if b.Count > MaxCounted {

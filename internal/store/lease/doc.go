@@ -4,11 +4,12 @@
 //	Claim --> the work, AutoRenew meanwhile --> Update (done), Release or Retry
 //
 // A claim writes the name of its owner into a row, and the end of its lease on
-// the database's clock. When a worker dies its leases end within seconds and
-// other workers claim the rows. The owner is the fence: it is a condition of
-// each write, so that a worker that lost a row changes nothing.
+// the database's clock. When a worker dies, its leases end within seconds and
+// other workers claim the rows. The owner is a condition of each write, so a
+// worker that has lost a row changes nothing.
 //
-// A row counts its claims that did not end. GiveUp takes rows out of the queue
-// that were claimed too often; a row like this ends the process of its worker.
-// Table.Pause keeps it away from what runs beside it.
+// A row counts its claims, except those that Release has ended. After many
+// claims the row probably fails always, or ends the process of each worker.
+// GiveUp takes it out of the queue. Table.Pause delays further claims of the
+// row, so that its worker can finish other rows before the process ends.
 package lease

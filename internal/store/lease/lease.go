@@ -11,14 +11,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of a claim.
+// Limits of a claim.
 const (
-	Duration   = 6 * time.Second // of a lease that is not renewed
+	Duration   = 6 * time.Second // how long a lease lasts without a renewal
 	RenewEvery = 2 * time.Second
-	MaxClaims  = 5 // claims without an end before GiveUp takes a row
+	MaxClaims  = 5 // number of claims after which GiveUp changes a row
 )
 
-// ErrLost says that a claim ended before its work did.
+// ErrLost is the error of a worker whose claim has ended before its work.
 var ErrLost = errors.New("the lease is lost")
 
 // Conn is a *db.DB or a *db.Tx.
@@ -27,16 +27,17 @@ type Conn interface {
 	db.Execer
 }
 
-// Table is a table of work with the key id. It is safe for concurrent use.
+// Table is a table of work items with the key id. It is safe for concurrent use.
 type Table[ID int64 | string] struct {
-	// Pause is how long a row waits after its second claim without an end; each further
-	// one adds as much. What ran beside a row that ends its workers ends meanwhile.
+	// Pause is how long a row waits after the end of its second lease before it can be claimed
+	// again. Each further claim adds another Pause. If the row ends the process of its workers,
+	// they can finish other rows meanwhile.
 	Pause time.Duration
 
 	db                         *db.DB
 	name, owner, until, claims string
 	open                       string
-	renewEvery                 time.Duration // RenewEvery, less in tests
+	renewEvery                 time.Duration // RenewEvery; less in tests
 }
 
 // New returns a table of d. Its columns are prefix+"owner", prefix+"lease" and
@@ -60,8 +61,8 @@ func (t *Table[ID]) Renew(ctx context.Context, owner string, ids []ID) (held []I
 	return t.RenewEach(ctx, allOf(owner, ids))
 }
 
-// RenewEach extends the leases of rows, each of which is claimed by an owner of its own,
-// and returns those that their owners still have.
+// RenewEach extends the leases of rows, and returns the rows that their owners still have. owners
+// has the owner of each row.
 func (t *Table[ID]) RenewEach(ctx context.Context, owners map[ID]string) (held []ID, err error) {
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(owners)), db.MaxIn) {
 		some, failed := t.renew(ctx, owners, part)
@@ -81,7 +82,7 @@ func (t *Table[ID]) renew(ctx context.Context, owners map[ID]string, ids []ID) (
 	return t.held(ctx, t.db, owners, ids)
 }
 
-// allOf names one owner for rows.
+// allOf returns owners for RenewEach in which all rows have the same owner.
 func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
 	owners := make(map[ID]string, len(ids))
 	for _, id := range ids {
@@ -90,10 +91,10 @@ func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
 	return owners
 }
 
-// ownedBy is the condition that rows among ids, at most db.MaxIn of them, have one of
-// their owners. A caller that names each row with the last claim that it knows names no
-// later claim of a row together with an earlier one, so that the condition holds for each
-// row by its own owner.
+// ownedBy returns the condition that a row has one of the owners of ids, which are at most
+// db.MaxIn. owners must have the last owner of each row that the caller knows. Then no row matches
+// by the owner of another row: an owner claims its rows at once, so the caller would know it as
+// the owner of both rows.
 func (t *Table[ID]) ownedBy(owners map[ID]string, ids []ID) (where string, args []any) {
 	named := make([]string, len(ids))
 	for i, id := range ids {
@@ -104,8 +105,8 @@ func (t *Table[ID]) ownedBy(owners map[ID]string, ids []ID) (where string, args 
 	return t.owner + " IN " + in, args
 }
 
-// AutoRenew renews leases until stop is called or none is left. report is called
-// with each failure, and with ErrLost when none is left.
+// AutoRenew renews leases until stop is called or all leases are lost. report is called with each
+// failure, and with ErrLost when all leases are lost.
 func (t *Table[ID]) AutoRenew(ctx context.Context, owner string, ids []ID, report func(error)) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
@@ -132,8 +133,8 @@ func (t *Table[ID]) AutoRenew(ctx context.Context, owner string, ids []ID, repor
 	return stop
 }
 
-// Update changes rows of the owner. Errors: ErrLost when it does not own all of
-// them; those it owns are changed.
+// Update changes rows of the owner. Errors: ErrLost when the owner does not have all of the rows;
+// the rows that it has are changed.
 func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids []ID, set string, args ...any) error {
 	n, err := t.exec(ctx, e, set, args, ids, t.owner+" = ?", owner)
 	if err == nil && n < len(ids) {
@@ -142,8 +143,8 @@ func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids [
 	return err
 }
 
-// Finish changes open rows that nobody has claimed. Errors: ErrLost when another
-// owner has some of them, or they are not open; the others are changed.
+// Finish changes open rows that nobody has claimed. Errors: ErrLost when some rows are claimed or
+// not open; the other rows are changed.
 func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) error {
 	n, err := t.exec(ctx, e, set, args, ids, t.Free())
 	if err == nil && n < len(ids) {
@@ -152,12 +153,13 @@ func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set strin
 	return err
 }
 
-// Release ends claims at once, and does not count them. It works after ctx has ended.
+// Release ends claims at once, and subtracts them from the counts of the rows. It works after ctx
+// has ended.
 func (t *Table[ID]) Release(ctx context.Context, owner string, ids []ID) error {
 	return t.ReleaseEach(ctx, allOf(owner, ids))
 }
 
-// ReleaseEach is Release of rows, each of which is claimed by an owner of its own.
+// ReleaseEach is Release of rows with different owners. owners has the owner of each row.
 func (t *Table[ID]) ReleaseEach(ctx context.Context, owners map[ID]string) (err error) {
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(owners)), db.MaxIn) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RenewEvery)
@@ -172,18 +174,18 @@ func (t *Table[ID]) ReleaseEach(ctx context.Context, owners map[ID]string) (err 
 	return err
 }
 
-// Retry ends claims; the rows can be claimed again after the pause.
+// Retry ends claims, which stay counted. The rows can be claimed again after the pause.
 func (t *Table[ID]) Retry(ctx context.Context, owner string, ids []ID, pause time.Duration) error {
 	return t.Update(ctx, t.db, owner, ids, t.owner+" = NULL, "+t.until+" = "+t.db.Dialect.NowMicros+" + ?", pause.Microseconds())
 }
 
-// GiveUp changes the open rows among ids that were claimed too often and have
-// no lease, and returns their number.
+// GiveUp changes the open rows among ids that were claimed MaxClaims times and have no lease. It
+// returns the number of these rows.
 func (t *Table[ID]) GiveUp(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) (int, error) {
 	return t.exec(ctx, e, set, args, ids, t.claims+" >= ? AND "+t.Free(), MaxClaims)
 }
 
-// Free is the condition of open rows that can be claimed.
+// Free returns the condition that an open row can be claimed.
 func (t *Table[ID]) Free() string {
 	free := t.until + " <= " + t.db.Dialect.NowMicros
 	if t.Pause > 0 {
@@ -210,7 +212,7 @@ func (t *Table[ID]) exec(ctx context.Context, e db.Execer, set string, values []
 	return total, nil
 }
 
-// held returns the open rows among ids that their owners have.
+// held returns the open rows among ids that still have their owners.
 func (t *Table[ID]) held(ctx context.Context, q db.Querier, owners map[ID]string, ids []ID) ([]ID, error) {
 	var held []ID
 	for in, args := range db.InChunks(ids) {

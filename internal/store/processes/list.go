@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// How long after its last row a process counts as alive, and when its row is deleted.
+// How long after its last update of its row a process counts as alive, and when the row is
+// deleted.
 const (
 	aliveFor    = time.Minute
 	forgetAfter = time.Hour

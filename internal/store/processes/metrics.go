@@ -26,8 +26,8 @@ func (c *counts) add(role string, n int) {
 }
 
 // metrics are about the whole installation and come from the database, so any process reports
-// missing roles. While the database does not answer, there are none, since the numbers are
-// unknown.
+// missing roles. While the database does not answer, no metric is reported, since the numbers
+// are unknown.
 type metrics struct{ last atomic.Pointer[counts] }
 
 func newMetrics(r Registerer) *metrics {

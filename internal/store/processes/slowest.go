@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Limits of the queries that a process keeps. All parts together are the last hour.
+// Limits of the slow queries that a process keeps. All parts together cover the last hour.
 const (
 	maxSlow     = 20 // queries in a part, and in a row
 	maxSlowJSON = 32 << 10
@@ -62,8 +62,8 @@ func NewSlowest(now func() time.Time) *Slowest {
 	return s
 }
 
-// Wants reports whether a query of this duration should be noted. It costs one atomic load. A
-// nil Slowest needs none.
+// Wants reports whether a query of this duration should be noted. It costs one atomic load. It
+// is false for a nil Slowest.
 func (s *Slowest) Wants(took time.Duration) bool { return s != nil && int64(took) >= s.least.Load() }
 
 // Note keeps a query for which Wants is true. query is its text without values.
@@ -170,8 +170,8 @@ func ordered(list []SlowQuery) []SlowQuery {
 	return list[:min(len(list), maxSlow)]
 }
 
-// text returns the list as stored in the row. If it is too long, the fastest queries are left
-// out.
+// text returns the list as JSON for the row of the process. If the JSON is too long, the fastest
+// queries are left out.
 func (s *Slowest) text() string {
 	if s == nil {
 		return "[]"
