@@ -14,16 +14,17 @@ import (
 	"strings"
 )
 
-// The types whose attribute Content is bytes, and how many bytes a part has
-// (package blob).
+// The types whose attribute Content is bytes, and the number of bytes in a part
+// of a content (blob.PartSize).
 const (
 	contentTypes = "(41, 42, 43)"
 	contentPart  = 256 << 10
 )
 
-// mover moves the contents of attachments and images out of the rows that were
-// written with their Base64. It moves one at a time, each as a whole, and may run
-// again from the start.
+// mover moves the contents of attachments and images into the tables of package
+// blob. Older releases have stored the Base64 of a content in the rows of its
+// asset. Each content is moved in one transaction, and a mover may run again from
+// the start.
 type mover struct {
 	folder
 	dialect string
@@ -55,7 +56,7 @@ func (m mover) moveAll(ctx context.Context, r Runner, table string) error {
 	}
 }
 
-// keys returns the keys of rows behind one, in order.
+// keys returns the keys of the next rows after a row, in order.
 func (m mover) keys(ctx context.Context, r Runner, table string, from row) (all []row, err error) {
 	rows, err := r.QueryContext(ctx, "SELECT id, moment FROM "+table+" WHERE type IN "+contentTypes+
 		" AND id >= ? AND (id > ? OR moment > ?) ORDER BY id, moment LIMIT ?", from.id, from.id, from.moment, batch)
@@ -73,7 +74,7 @@ func (m mover) keys(ctx context.Context, r Runner, table string, from row) (all 
 	return all, rows.Err()
 }
 
-// move stores the content of a row and leaves its reference there.
+// move stores the content of a row, and replaces it in the row by its reference.
 func (m mover) move(ctx context.Context, r Runner, table string, k row) error {
 	attrs, err := readAttrs(ctx, r, table, k)
 	if err != nil || attrs == nil {
@@ -85,7 +86,7 @@ func (m mover) move(ctx context.Context, r Runner, table string, k row) error {
 	}
 	content, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil //nolint:nilerror // no release stored it so: it is shown as it is
+		return nil //nolint:nilerror // no release has written such a text; it stays unchanged
 	}
 	sum := sha256.Sum256(content)
 	hash := hex.EncodeToString(sum[:])
@@ -126,7 +127,8 @@ func readAttrs(ctx context.Context, r Runner, table string, k row) (attrs map[st
 	return attrs, rows.Err()
 }
 
-// store stores a content under an id that is made of its hash, unless it is there.
+// store stores a content, unless it is already stored. The id of the content is the
+// first half of its hash.
 func (m mover) store(ctx context.Context, r Runner, hash string, content []byte) error {
 	ignore := map[string]string{"mysql": "INSERT IGNORE INTO ", "sqlite": "INSERT OR IGNORE INTO "}[m.dialect]
 	done, err := r.ExecContext(ctx, ignore+"blob_content (id, hash, size, outside, kept, touched_at) VALUES (?, ?, ?, 0, 1, 0)",

@@ -6,17 +6,19 @@
 //	mysql/0002_asset.sql
 //	sqlite/0002_asset.sql
 //
-// A released file never changes: its checksum is stored in every database it
-// was applied to. MySQL cannot roll back a change of schema, so a MySQL file
-// holds exactly one statement, which may be run again after a crash:
-// CREATE TABLE IF NOT EXISTS, INSERT IGNORE, or an ALTER TABLE whose repetition
-// fails with "already there", which package db accepts when the file had been
-// begun. SQLite rolls back a whole migration, so its file may hold a table
-// together with its indexes.
+// A released file never changes, because every database stores the checksums of
+// its migrations. MySQL cannot roll back a change of the schema. So a MySQL file
+// has exactly one statement, which may run again after a crash: CREATE TABLE IF
+// NOT EXISTS, INSERT IGNORE, or an ALTER TABLE. A repeated ALTER TABLE fails
+// because its change exists already; package db accepts this error for a file
+// that was begun before. SQLite rolls back a whole migration, so a SQLite file
+// may have a table together with its indexes.
 //
-// Each migration names the oldest release that works with it (oldest.go), which is
-// stored with it, so that an older process knows whether it may go on.
+// Each migration has the oldest release that works with it (oldest.go). The
+// database stores this release, so an older process can check whether it may
+// continue.
 //
-// What SQL cannot compute is a program with a number among those of the files,
-// the same for both: 0065 stores the folded forms of texts.
+// A migration that SQL cannot express is a Go program (steps.go). It has a number
+// that no file has, and runs for both dialects. For example, 0065 stores the
+// folded forms of texts.
 package sql

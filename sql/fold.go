@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 )
 
-// scanAsset reads an asset or a version. What is stored is a JSON object of the
-// texts that are not plain: by column, and those of attrs by their keys.
+// scanAsset reads an asset or a version. The folded form is a JSON object with the
+// texts that are not plain. Its keys are the names of columns and the keys of attrs.
 func scanAsset(rows *sql.Rows) (w row, err error) {
 	var columns [3]sql.NullString
 	var attrs sql.RawBytes
@@ -67,7 +67,8 @@ type value struct {
 	since, until int64
 }
 
-// values copies asset_value into the table that takes its place.
+// values copies the rows of asset_value into asset_value_folded, which later
+// replaces it.
 func (f folder) values(ctx context.Context, r Runner) error {
 	if _, err := r.ExecContext(ctx, "DELETE FROM asset_value_folded"); err != nil {
 		return err
@@ -98,8 +99,9 @@ func (f folder) values(ctx context.Context, r Runner) error {
 	}
 }
 
-// whole returns how many of the rows read are of holders that have no more: of
-// as many as were asked for, all but those of the last one.
+// whole returns the number of rows whose holders were read completely. If the read
+// has returned as many rows as its limit most, the last holder may have more rows,
+// and its rows do not count.
 func whole(all []value, most int) int {
 	n := len(all)
 	if n < most {
@@ -111,7 +113,7 @@ func whole(all []value, most int) int {
 	return n
 }
 
-// readValues reads at most so many rows of the holders behind one.
+// readValues reads rows of the holders after last, at most as many as most says.
 func readValues(ctx context.Context, r Runner, last [3]int64, most int) ([]value, error) {
 	rows, err := r.QueryContext(ctx, "SELECT attribute, from_type, from_id, value, since_moment, until_moment FROM asset_value"+
 		" WHERE attribute > ? OR attribute = ? AND (from_type > ? OR from_type = ? AND from_id > ?)"+
@@ -132,8 +134,8 @@ func readValues(ctx context.Context, r Runner, last [3]int64, most int) ([]value
 	return all, rows.Err()
 }
 
-// merged makes one of values that are equal and were there at the same time:
-// some that the collation told apart are equal.
+// merged merges values that have the same folded form and existed at the same time.
+// The collation of older releases has treated some of these values as different.
 func merged(all []value) []value {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b value) int {
@@ -157,9 +159,10 @@ type login struct {
 	hash                      sql.NullString
 }
 
-// logins copies credential into the table that takes its place. Of usernames
-// that the collation told apart and that are equal, the eldest member's stays;
-// the others can be reached again when somebody changes them.
+// logins copies the rows of credential into credential_folded, which later replaces
+// it. The collation of older releases has treated some usernames as different that
+// are equal now. Of these, only the member with the lowest id keeps the username.
+// The other members can log in again after somebody has changed their usernames.
 func (f folder) logins(ctx context.Context, r Runner) error {
 	if _, err := r.ExecContext(ctx, "DELETE FROM credential_folded"); err != nil {
 		return err

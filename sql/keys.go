@@ -2,7 +2,7 @@ package sql
 
 import "context"
 
-// keysOfSome are keys by relations that most assets do not have.
+// keysOfSome are the indexes of relations that most assets do not have.
 var keysOfSome = []struct{ name, table, column, then string }{
 	{"asset_parent", "asset", "parent_id", "order_key"},
 	{"asset_super", "asset", "super_id", "order_key"},
@@ -12,10 +12,10 @@ var keysOfSome = []struct{ name, table, column, then string }{
 	{"asset_version_of_super", "asset_version", "super_id", `moment", "until_moment`},
 }
 
-// keyMaker leaves assets without a value out of the keys by relations that most do not
-// have, where a database can: each write of an asset wrote them all.
+// keyMaker makes each index of keysOfSome again, as a partial index without the assets that do
+// not have the relation. Before, each write of an asset wrote all of these indexes.
 type keyMaker struct {
-	partial bool // the database has keys of some rows; else nothing is done
+	partial bool // the database has partial indexes; otherwise run does nothing
 }
 
 func (k keyMaker) run(ctx context.Context, r Runner) error {

@@ -2,28 +2,28 @@ package sql
 
 import "github.com/alds-dev/alds/internal/base/release"
 
-// RecordsOldest is the migration that gives schema_migration the column for the oldest
-// release; the rows of later ones have it.
+// RecordsOldest is the migration that adds the column for the oldest release to schema_migration.
+// The rows of later migrations have a value in this column.
 const RecordsOldest = 123
 
-// First is the first release, and inFirst the last migration of it: no older release
-// works with what it stores. Builds before it had the number 0.1.0, all of them: those
-// before migration 135 read long texts, which it moved to asset_text, as empty.
+// First is the first release, and inFirst is its last migration. No older build works with the
+// data of First. All older builds have the number 0.1.0. For example, builds before migration 135
+// read long texts as empty, because that migration moved these texts to asset_text.
 const (
 	First   = "0.2.0"
 	inFirst = 153
 )
 
-// oldest names for each later migration the oldest release that works with it: whose
-// processes may run before it, while it runs and behind it, and read and write all
-// that the release of the migration stores. A migration that is not named works with
-// no release before its own.
+// oldest has the oldest release that works with a migration, for migrations after inFirst. The
+// processes of that release may run before, during and after the migration. They can read and
+// write all data that the release of the migration stores. A migration without an entry works
+// with no release before its own.
 var oldest = map[int]string{}
 
-// reads names for each later migration that changes tables or rows the first release that
-// reads what is stored by it: where the migration moves data, or has it stored at another
-// place or in another form, and be it by the next write, the release that first looks
-// there. The oldest release that works with it is none before that.
+// reads has the first release that can read the data of a migration, for migrations after inFirst
+// that change tables or rows. A migration may move data to another place or change its form, also
+// by making later writes do so. Then the entry is the first release that reads the new place or
+// form. The entry in oldest must not be an earlier release.
 var reads = map[int]string{}
 
 // oldestOf returns the oldest release that works with a migration.

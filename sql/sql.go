@@ -18,12 +18,12 @@ var files embed.FS
 
 // Migration is one step of the schema.
 type Migration struct {
-	Version  int    // from 1, without gaps being required
+	Version  int    // from 1; there may be gaps
 	Name     string // the words of the file name, such as "asset_version"
 	Text     string // the SQL, without the closing semicolon; empty for a program
 	Checksum string // SHA-256 of the file, in hex
 	Oldest   string // the oldest release that works with it
-	// Run does the step where it is a program; it may be run again after a crash.
+	// Run executes a step that is a program; otherwise nil. It may run again after a crash.
 	Run func(ctx context.Context, r Runner) error
 }
 

@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-// Runner is the connection of a step that is a program: nothing else uses it
-// meanwhile.
+// Runner is the connection on which a step runs that is a program. Nothing else
+// uses the connection meanwhile.
 type Runner interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// programs are the steps that SQL cannot say.
+// programs returns the steps that SQL cannot express.
 func programs(dialect string) []Migration {
 	return []Migration{
 		program(65, "folded_texts", folder{inTx: dialect == "mysql"}.run),
@@ -25,24 +25,24 @@ func programs(dialect string) []Migration {
 	}
 }
 
-// program is a step without a file; its checksum is that of its name.
+// program returns a step without a file. Its checksum is the checksum of its number
+// and name.
 func program(version int, name string, run func(context.Context, Runner) error) Migration {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%04d_%s", version, name))
 	return Migration{Version: version, Name: name, Checksum: hex.EncodeToString(sum[:]), Run: run}
 }
 
-// batch is how many rows are read at once, and batchBytes after how many bytes
-// to be written the rest waits for the next batch.
+// batch is the maximum number of rows in a batch. A batch also ends when the folded
+// forms to be written have batchBytes bytes.
 const (
 	batch      = 500
 	batchBytes = 4 << 20
 )
 
-// folder stores the folded forms of texts that were written before there were
-// any. It works in batches, each written as a whole, and may run again from the
-// start.
+// folder stores the folded forms of texts that older releases have written without
+// them. It writes each batch in one transaction, and may run again from the start.
 type folder struct {
-	inTx bool // batches are transactions; elsewhere the whole migration is one
+	inTx bool // each batch is a transaction; false: the whole migration is one
 }
 
 func (f folder) run(ctx context.Context, r Runner) error {
@@ -80,15 +80,15 @@ func (f folder) comments(ctx context.Context, r Runner) error {
 	})
 }
 
-// table is one whose rows get their folded forms.
+// table is a table whose rows get their folded forms.
 type table struct {
-	read  string // rows behind a key, in the order of it
+	read  string // SELECT of the next rows after a key, in the order of the key
 	write string
-	pairs bool // the key is a pair
+	pairs bool // the key is id and moment; false: only id
 	scan  func(*sql.Rows) (row, error)
 }
 
-// row is a key, and the folded form where one must be stored.
+// row is the key of a row, and the folded form to be stored; empty: none.
 type row struct {
 	id, moment int64
 	folded     string
@@ -108,7 +108,7 @@ func (t table) writing(w row) []any {
 	return []any{w.folded, w.id}
 }
 
-// fill goes through all rows of a table.
+// fill stores the folded forms of all rows of a table.
 func (f folder) fill(ctx context.Context, r Runner, t table) error {
 	for last, done := (row{id: -1 << 62}), false; !done; {
 		var all []row
@@ -126,8 +126,8 @@ func (f folder) fill(ctx context.Context, r Runner, t table) error {
 	return nil
 }
 
-// next reads a batch of rows and returns those that need a folded form, the last
-// row read, and whether no more follow.
+// next reads a batch of rows. It returns the rows that need a folded form, the last
+// row of the batch, and whether it is the last batch.
 func (t table) next(ctx context.Context, r Runner, from row) (all []row, last row, done bool, err error) {
 	rows, err := r.QueryContext(ctx, t.read, t.reading(from)...)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t table) next(ctx context.Context, r Runner, from row) (all []row, last ro
 	return all, last, read < batch && bytes < batchBytes, rows.Err()
 }
 
-// together writes n rows as a whole.
+// together calls write for n rows, in one transaction.
 func (f folder) together(ctx context.Context, r Runner, n int, write func(i int) error) (err error) {
 	if n == 0 {
 		return nil
