@@ -23,7 +23,7 @@ type panel struct {
 	queries      []query
 	isNumber     bool
 	warn, alarm  float64           // values at which it turns yellow and red; 0: never
-	isLow        bool              // it is red below alarm, instead of from alarm on
+	isLow        bool              // true: red below alarm; false: red from alarm on
 	words        map[string]string // shown in place of values
 	more         string            // file of the dashboard with details; empty: none
 }
@@ -111,7 +111,7 @@ func sum(metric string) query {
 	return query{"sum(" + selected(metric, these) + ")", metric}
 }
 
-// known returns a value of the installation, such as one that is read from its database.
+// known returns a value of the whole installation, for example a value from its database.
 func known(metric, by string) query {
 	return query{"max" + grouped(by) + "(" + selected(metric, installation) + ")", legend(by, metric)}
 }

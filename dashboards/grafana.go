@@ -114,8 +114,8 @@ func (p panel) defaults() object {
 	return d
 }
 
-// steps returns the colours from some values on. The first has no value, since it applies from
-// the lowest on.
+// steps returns the colours, each with the value from which it applies. The first colour has no
+// value, since it applies to the lowest values.
 func (p panel) steps() []object {
 	from := func(colour string, value any) object { return object{"color": colour, "value": value} }
 	switch {
@@ -130,8 +130,9 @@ func (p panel) steps() []object {
 	}
 }
 
-// variables returns the choices at the top. The list of processes has only those of the chosen
-// roles. All means all in the list, so a role selects its processes.
+// variables returns the lists of choices at the top of a dashboard. The list of processes has only
+// the processes of the chosen roles. Its choice All means all processes in the list. So the choice
+// of a role selects the processes of this role.
 func variables() []object {
 	choice := func(name, label, query string, many bool) object {
 		v := object{
