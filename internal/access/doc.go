@@ -1,6 +1,6 @@
-// Package access is the folder of who may do what: passwords and tokens, the caller of a
-// request, the audit log of sign-ins and rights, and stored secrets.
+// Package access is the folder for access to alds: passwords and tokens, the caller of a
+// request, the audit trail of sign-ins and rights, and stored secrets.
 //
-// Nothing here decides about a single write; package asset does, by the rights in the
-// model. Start with auth.
+// Package asset, not this folder, decides whether a member may do a write; it uses the rights
+// in the model. Start with package auth.
 package access

@@ -68,8 +68,8 @@ func (a Actor) RoleIn(scope int64) meta.Role {
 	return meta.NoAccess
 }
 
-// Creating returns the actor with the role of a creator in the scopes that its request has
-// created. This role is System Admin. scopes has the stored ids, ascending.
+// Creating returns the actor with the role System Admin in the scopes that its request has
+// created. scopes has the stored ids of these scopes, ascending.
 func (a Actor) Creating(scopes []int64) Actor {
 	if len(scopes) == 0 {
 		return a

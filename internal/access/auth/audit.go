@@ -44,9 +44,9 @@ func (s *Service) entered(ctx context.Context, scheme string, in signIn) {
 	})
 }
 
-// refuse counts a refused login and returns the error for the caller. A refusal or a
-// *SlowDownError is also recorded in the audit trail. member is the member whose credentials
-// were tried; 0: none.
+// refuse counts a login that failed with err, and returns the error for the caller. If err is a
+// refusal or a *SlowDownError, the audit trail records it, too. member is the member whose
+// credentials were tried; 0: none.
 func (s *Service) refuse(ctx context.Context, scheme string, member int64, err error) error {
 	outcome, reason := failed, ""
 	if r, ok := errors.AsType[refusal](err); ok {

@@ -9,7 +9,7 @@ import (
 
 // Prove reports whether a password is the password of a member. It is for a member who has
 // logged in and wants to change the password. Wrong passwords are counted per member, from all
-// networks together, because a thief of a token must not be able to guess the password. A right
+// networks together, because a thief of a token must not be able to guess the password. The correct
 // password resets the count, but it makes no network trusted.
 // Errors: *SlowDownError if too many logins wait, or if the delay is too long; fault.Transient
 // if ctx ends.

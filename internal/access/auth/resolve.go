@@ -30,8 +30,8 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 }
 
 // changesFor returns the number of writes by this process that may have changed the rights of an
-// actor. A System Admin may have roles in thousands of projects, which say nothing more. So only
-// the loss of that role counts.
+// actor. A System Admin already has all rights, and roles in projects add nothing. So for a System
+// Admin only writes count after which the member may have lost that role.
 func (s *Service) changesFor(a Actor) int64 {
 	if a.All {
 		return s.adminChanges.Load()
@@ -60,8 +60,8 @@ func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]ca
 	return found, nil
 }
 
-// Proven is ActorOf for a login. It checks the login again if that is older than shortWait,
-// because the request has read a long body or waited for its turn.
+// Proven is ActorOf for a login. It checks the login again if the login is older than shortWait.
+// Then the request has read a long body, or has waited for its turn.
 // Errors: fault.Unproven if the login is no longer valid.
 func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	if s.now().Sub(l.provenAt) >= shortWait {

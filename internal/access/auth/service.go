@@ -70,7 +70,7 @@ type Service struct {
 	// it is read again.
 	hiddenChanges atomic.Int64 // writes that hid projects or showed them again
 	roleChanges   atomic.Int64 // writes that changed members, roles or the project tree
-	adminChanges  atomic.Int64 // those of them after which a System Admin may be none
+	adminChanges  atomic.Int64 // role changes after which a System Admin may have lost that role
 	loginChanges  atomic.Int64 // writes that may have ended tokens
 
 	members *cache[string, cachedMembers] // visible members, by keyOfScopes
@@ -138,8 +138,8 @@ func (s *Service) Seal(ctx context.Context, password string) (string, error) {
 	return hash, err
 }
 
-// Digest returns a hash of a text that contains passwords, in 64 characters. It is the same for
-// the same text and salt. It is as slow as the hash of a password.
+// Digest returns a hash, 64 characters long, of a text that contains passwords. The same text and
+// salt give the same hash. Digest is as slow as the hash of a password.
 // Errors: fault.Transient if ctx ends.
 func (s *Service) Digest(ctx context.Context, text, salt string) (string, error) {
 	var hash []byte

@@ -28,7 +28,8 @@ type call[V any] struct {
 	err     error
 }
 
-// do returns the result of find for k. Errors: those of find; fault.Transient if ctx ends before.
+// do returns the result of find for k. Errors: those of find; fault.Transient if ctx ends before
+// find returns.
 func (f *singleflight[K, V]) do(ctx context.Context, k K, find func(context.Context) (V, error)) (V, error) {
 	fl := f.join(ctx, k, find)
 	select {

@@ -55,7 +55,7 @@ type hashSlots struct {
 	waiting   [queues][]*waiter
 	queued    map[key]int // number of waiters, by account
 	active    map[key]int // number of occupied slots, by account
-	served    map[key]int // by account with waiters: value of slots when it last got a slot
+	served    map[key]int // by account with waiters: value of slots when the account last got a slot
 	slots     int         // number of slots that were assigned so far
 	used      [queues]int // number of occupied slots
 	memberRun int         // slots that members got since another queue got one

@@ -67,7 +67,7 @@ type provenPairs struct {
 	next  int
 }
 
-// attempts counts the attempts of a pair with a wrong password, and those that have not ended.
+// attempts counts the attempts of a pair that had a wrong password or are still running.
 type attempts struct {
 	n    int
 	last time.Time // when the delay of the last attempt ends

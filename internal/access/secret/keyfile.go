@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// KeyFile returns the key in the file path, as one line of base64. Only its owner may read
-// the file. If the file does not exist, KeyFile creates it with a new key. Two processes that
-// do so at the same time get the same key.
+// KeyFile returns the key in the file at path, which is one line of base64. If the file does not
+// exist, KeyFile creates it with a new key. Only the owner may read the new file. If two processes
+// create it at the same time, both get the same key.
 // Errors: a file without a key; it is never overwritten.
 func KeyFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
@@ -32,8 +32,8 @@ func KeyFile(path string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKeyFile writes a key to a temporary file and links that into place. Only one of several
-// processes succeeds.
+// makeKeyFile writes a new key to a temporary file, and then links this file to path. If several
+// processes do this at the same time, only one succeeds.
 func makeKeyFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

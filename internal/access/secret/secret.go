@@ -54,8 +54,8 @@ func (b *Box) Open(sealed string) ([]byte, error) {
 	return plain, err
 }
 
-// Renew returns the text sealed with the first key, and whether it was sealed with another
-// one. Errors: as Open.
+// Renew returns the text sealed with the first key. changed reports whether the text was sealed
+// with another key before. Errors: as Open.
 func (b *Box) Renew(sealed string) (renewed string, changed bool, err error) {
 	plain, by, err := b.open(sealed)
 	if err != nil || by == 0 {
@@ -64,7 +64,7 @@ func (b *Box) Renew(sealed string) (renewed string, changed bool, err error) {
 	return b.Seal(plain), true, nil
 }
 
-// open is Open; it also returns the index of the key.
+// open is Open, but also returns the index of the key in b.keys.
 func (b *Box) open(sealed string) (plain []byte, by int, err error) {
 	text, ok := strings.CutPrefix(sealed, prefix)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// place is the place of a row in the order of time. Its text is the id of the event as clients
-// see it, and the cursor behind it.
+// place is the position of a row in the order of time. Clients see its text as the id of the
+// event. A page that begins after the event has this text as its cursor.
 type place struct{ at, id int64 }
 
 func (p place) String() string {

@@ -41,11 +41,11 @@ var allKinds = []Kind{
 // Event is one event of the audit trail. Ids are stored ids.
 type Event struct {
 	Kind    Kind
-	Actor   int64   // the member who did it; 0: that of the context, if any
-	Address string  // where it came from; empty: that of the context
-	Member  int64   // the member it is about; 0: none
-	Project *int64  // the project it is about; nil: none
-	Asset   oid.OID // the asset it is about, as shown
+	Actor   int64   // the member who caused the event; 0: the member of the context, if there is one
+	Address string  // the address from which the event came; empty: the address of the context
+	Member  int64   // the member whom the event concerns; 0: none
+	Project *int64  // the project that the event concerns; nil: none
+	Asset   oid.OID // the asset that the event concerns, with its number as shown
 	Count   int     // number of equal events; 0 counts as 1
 	Detail  Detail
 }
@@ -54,7 +54,7 @@ type Event struct {
 // Spec: interface 4.9.
 type Detail struct {
 	Asset        string   `json:"asset,omitempty"`        // copied from the event
-	Role         string   `json:"role,omitempty"`         // granted, ended, or new default
+	Role         string   `json:"role,omitempty"`         // the granted, ended or new default role
 	PreviousRole string   `json:"previousRole,omitempty"` // the previous default role
 	Scheme       string   `json:"scheme,omitempty"`       // Basic or Bearer
 	Token        string   `json:"token,omitempty"`        // the id of an access token
@@ -62,23 +62,23 @@ type Detail struct {
 	Subscription string   `json:"subscription,omitempty"` // the id of a subscription
 	URL          string   `json:"url,omitempty"`          // scheme and host of its receiver
 	Changed      []string `json:"changed,omitempty"`      // the names of what was changed
-	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // not closed, deleted or disabled now; nil: unchanged
+	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // false: closed, deleted or disabled; nil: unchanged
 	Request      string   `json:"request,omitempty"`      // method and route, or a bulk request id
 	Reason       string   `json:"reason,omitempty"`
-	Assets       int      `json:"assets,omitempty"` // imported
+	Assets       int      `json:"assets,omitempty"` // number of imported assets
 	Dropped      Kind     `json:"dropped,omitempty"`
 	Various      bool     `json:"various,omitempty"` // different events are counted together
 }
 
-// In returns a project for an Event.
+// In returns a stored id in the form of Event.Project.
 func In(project int64) *int64 { return &project }
 
 func (e *Event) count() int { return max(1, e.Count) }
 
-// maxText is how many characters of a text are stored.
+// maxText is the maximum number of characters of a stored text.
 const maxText = 300
 
-// clipped returns e with its texts cut to their bounds.
+// clipped returns e with its texts cut to the lengths that are stored.
 func (e Event) clipped() Event {
 	e.Address = clip(e.Address, maxAddress)
 	for _, s := range []*string{

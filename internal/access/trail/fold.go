@@ -9,7 +9,7 @@ import (
 )
 
 // The bounds of noted events. Within window, at most maxNoted different events of a kind are
-// kept apart, and at most maxOfSource of one source. The others are only counted.
+// recorded, and at most maxOfSource of one source. All other events are only counted.
 const (
 	window      = time.Minute
 	maxNoted    = 256
@@ -40,18 +40,18 @@ type source struct {
 	network string
 }
 
-// note is an event with the number of equal ones that are not written yet.
+// note is an event, with the number of equal events that are not written yet.
 type note struct {
 	event       Event
 	source      source
-	counted     bool // counts toward maxOfSource
+	counted     bool // the note counts for maxOfSource
 	n           int
 	first, last time.Time
 	due         time.Time
 }
 
-// notes merges equal events. The first event is written at once. Those that follow are written
-// once per window, as one row with their number. It is used under a lock.
+// notes merges equal events. The first event is written at once. Later equal events are written
+// once per window, as one row with their number. The caller must hold a lock.
 type notes struct {
 	all     map[noteKey]*note
 	kinds   map[Kind]int
@@ -67,8 +67,8 @@ func keyOf(e *Event) noteKey {
 	return noteKey{e.Kind, e.Actor, e.Member, e.Address, e.Asset, detailKey{d.Scheme, d.Token, d.Request, d.Reason, d.Dropped, d.Various}}
 }
 
-// add counts an event. It returns false for an event that was dropped, of which only the
-// number is stored.
+// add counts an event. It returns false if the event was dropped. Only the number of dropped
+// events is stored.
 func (f *notes) add(e Event, now time.Time) bool {
 	e.Count = e.count()
 	if f.count(&e, now) {
@@ -100,7 +100,7 @@ func mostOf(k Kind) int {
 	return maxNoted
 }
 
-// count adds to an equal event that is known.
+// count adds e to the note of an equal event. It returns false if there is no such note.
 func (f *notes) count(e *Event, now time.Time) bool {
 	n, ok := f.all[keyOf(e)]
 	if !ok {
@@ -138,7 +138,8 @@ func networkOf(address string) string {
 	return inbound.Network(ip)
 }
 
-// ofSource returns an event of which only the source is known.
+// ofSource returns an event with only the kind, the actor and the count of e, and the network of
+// s. It represents various events of a source.
 func (e Event) ofSource(s source) Event {
 	return Event{Kind: e.Kind, Actor: e.Actor, Address: s.network, Count: e.Count, Detail: Detail{Various: true}}
 }

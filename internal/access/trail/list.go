@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Sight is the part of the audit trail that a caller may read.
+// Sight says which events a caller may read.
 type Sight struct {
 	All    bool
 	Scopes []int64 // stored ids of the projects whose events may be read, if not All
@@ -38,7 +38,7 @@ type View struct {
 	Project string `json:"project,omitempty"`
 	Detail
 	Count int    `json:"count"`
-	Since string `json:"since,omitempty"` // of the first event counted
+	Since string `json:"since,omitempty"` // time of the first of the counted events
 }
 
 // Events returns the events that match a query and that the caller may read.

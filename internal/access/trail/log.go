@@ -14,7 +14,7 @@ import (
 const (
 	writeEvery   = time.Second
 	writeTimeout = 5 * time.Second
-	endTimeout   = 2 * time.Second // of the last write of a process that stops
+	endTimeout   = 2 * time.Second // time limit of the last write when the process stops
 )
 
 // Options are the parts of a Log that have a default.
@@ -52,7 +52,7 @@ func New(d *db.DB, m *meta.Model, o Options) *Log {
 }
 
 // Note records an event that belongs to no transaction. It does not wait. Run writes the event
-// within about a second, and counts it with equal ones of the same minute.
+// within about a second. Equal events of the same minute are counted together.
 func (l *Log) Note(ctx context.Context, e Event) {
 	if l == nil {
 		return
@@ -67,7 +67,7 @@ func (l *Log) Note(ctx context.Context, e Event) {
 	}
 }
 
-// Run writes noted events every second until ctx ends, and then all that are left.
+// Run writes noted events every second until ctx ends, and then all remaining events.
 func (l *Log) Run(ctx context.Context) error {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
@@ -90,8 +90,9 @@ func (l *Log) Run(ctx context.Context) error {
 // Errors: those of the database; unwritten events stay.
 func (l *Log) Flush(ctx context.Context) error { return l.write(ctx, true) }
 
-// flush writes the events that are due. After an error it tries again the next time. A series
-// of errors is logged once. A long write of others may be the cause.
+// flush writes the events that are due. After an error, for example because of a long write of
+// another process, the next call tries again. flush logs only the first of several errors in a
+// row. failing says whether the last call has failed.
 func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	err := l.write(ctx, false)
 	if err != nil && !failing {
@@ -100,8 +101,8 @@ func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	return err != nil
 }
 
-// write writes the events that are due, or all at the end. Rows that cannot be written stay
-// for the next time. Events noted meanwhile are bounded.
+// write writes the events that are due; if end is true, all events. Rows that cannot be written
+// stay for the next call. The number of events that are noted meanwhile is bounded.
 func (l *Log) write(ctx context.Context, end bool) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -124,8 +125,8 @@ func (l *Log) write(ctx context.Context, end bool) error {
 	return l.writeLeft(ctx)
 }
 
-// writeLeft writes the rows that are left. A conflict means that an earlier attempt, whose
-// answer was lost, has written them.
+// writeLeft writes the unwritten rows. A conflict means that an earlier attempt has written them,
+// but the answer of the database was lost.
 func (l *Log) writeLeft(ctx context.Context) error {
 	if len(l.unwritten) == 0 {
 		return nil

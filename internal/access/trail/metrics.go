@@ -22,7 +22,8 @@ func newMetrics(r Registerer) *metrics {
 			"Sign-ins, refused sign-ins and denials that were only counted, because too many "+
 				"different ones came within a minute, by kind."),
 	}
-	// Without a sample before, the first event would show no increase.
+	// Counters begin at zero. A counter that begins with its first event would show no increase for
+	// that event.
 	for _, k := range []Kind{SignIn, SignInRefused, Denied} {
 		m.noted.WithLabelValues(string(k))
 		m.dropped.WithLabelValues(string(k))

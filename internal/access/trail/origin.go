@@ -8,7 +8,7 @@ const (
 	Server      = "server"
 )
 
-// Origin is the member on whose behalf something is done, and the address.
+// Origin is the member who acts, and the address from which the member acts.
 type Origin struct {
 	Member  int64  // stored id; 0: no member is authenticated
 	Address string // of the client, CommandLine or Server; empty: unknown
@@ -16,7 +16,7 @@ type Origin struct {
 
 type originKey struct{}
 
-// With returns a context in which events have an origin.
+// With returns a context whose events have the origin o.
 func With(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
@@ -27,7 +27,7 @@ func OriginOf(ctx context.Context) Origin {
 	return o
 }
 
-// from fills in the actor and the address of an event that has none.
+// from returns e with the actor and the address of ctx, where e has none.
 func (e Event) from(ctx context.Context) Event {
 	o := OriginOf(ctx)
 	if e.Actor == 0 {

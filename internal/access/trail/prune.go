@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// pruneRows is about how many rows one statement deletes.
+// pruneRows is the approximate number of rows that one statement deletes.
 const pruneRows = 500
 
 // Prune deletes the events that are older than keep. Concurrent calls do no harm.
@@ -17,7 +17,7 @@ func Prune(ctx context.Context, d *db.DB, keep time.Duration) error {
 		var until int64
 		err := d.QueryRow(ctx, `SELECT at FROM audit_trail WHERE at < `+d.Dialect.NowMicros+` - ? ORDER BY at LIMIT 1 OFFSET ?`,
 			keep.Microseconds(), pruneRows-1).Scan(&until)
-		if fault.KindOf(err) == fault.NotFound { // fewer are left
+		if fault.KindOf(err) == fault.NotFound { // fewer than pruneRows rows are left
 			_, err = d.Exec(ctx, `DELETE FROM audit_trail WHERE at < `+d.Dialect.NowMicros+` - ?`, keep.Microseconds())
 			return err
 		}

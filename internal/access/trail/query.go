@@ -16,11 +16,11 @@ const (
 	MaxPage  = 1000
 )
 
-// Query is a query for events, as the texts of a request. An empty text does not restrict.
+// Query is a query for events. Its fields are texts of a request. An empty text sets no condition.
 type Query struct {
-	Page                   string // size
-	After                  string // the id of an event: those before it in time
-	Kind                   string // separated by commas
+	Page                   string // number of events in a page
+	After                  string // the id of an event; the page has events before it in time
+	Kind                   string // kinds, separated by commas
 	Actor, Member, Project string // Oid tokens
 	Since, Until           string // instants; Until is exclusive
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxAddress is how many characters of an address are stored: the size of the column.
+// maxAddress is the maximum number of characters of a stored address, the size of the column.
 const maxAddress = 64
 
-// Record writes events in the transaction of the change they belong to, with the time of the
-// database's clock.
+// Record writes events in the transaction of the change to which they belong. Their time is the
+// time of the database's clock.
 // Errors: those of the database.
 func Record(ctx context.Context, tx *db.Tx, events ...Event) error {
 	if len(events) == 0 {
@@ -27,7 +27,7 @@ func Record(ctx context.Context, tx *db.Tx, events ...Event) error {
 	now, err := clock(ctx, tx)
 	first := rand.Int64N(math.MaxInt64 - int64(len(rows))) //nolint:gosec // no secret
 	for i := range rows {
-		rows[i].at, rows[i].id = now, first+int64(i) // the same time, in their order
+		rows[i].at, rows[i].id = now, first+int64(i) // the same time; ascending ids keep the order of the events
 	}
 	if err == nil {
 		err = insert(ctx, tx, rows)
@@ -46,10 +46,10 @@ func clock(ctx context.Context, tx *db.Tx) (micros int64, err error) {
 // row is a row of audit_trail. Times are UTC microseconds of the database's clock.
 type row struct {
 	Event
-	at    int64 // of the last event counted
+	at    int64 // time of the last of the counted events
 	id    int64 // any number; distinguishes rows of the same time
-	first int64 // of the first event counted, if different
-	dated bool  // the times are of the database's clock, not of the process's
+	first int64 // time of the first of the counted events, if it is not at; else 0
+	dated bool  // the times come from the database's clock; false: from the clock of the process
 }
 
 func newRow(e Event) row { return row{Event: e.clipped(), id: rand.Int64()} } //nolint:gosec // no secret
