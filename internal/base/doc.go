@@ -1,6 +1,6 @@
-// Package base is the folder of what every part of alds may use: errors, documents,
-// traces and the release number.
+// Package base is the folder of packages that every part of alds may use: errors, documents,
+// folding of texts, TLS settings, traces and the release number.
 //
-// Nothing here imports another folder of internal, opens a connection or holds data of
-// users. Start with fault, the one error type.
+// No package here imports another folder of internal or stores data of users. Start with package
+// fault, the error type.
 package base

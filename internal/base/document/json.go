@@ -15,7 +15,7 @@ type jsonParser struct {
 	builder
 	dec  *jsontext.Decoder
 	text string // the whole body; strings without escapes are slices of it
-	skip int    // bytes before the decoder's first
+	skip int    // number of bytes of text that the decoder does not get
 }
 
 func parseJSON(body []byte, skip int) (Node, error) {
@@ -123,7 +123,7 @@ func (p *jsonParser) scalar() (Node, error) {
 	}
 }
 
-// unquote returns the string of raw, which was read last.
+// unquote returns the string of raw, which is the last token that was read.
 func (p *jsonParser) unquote(raw jsontext.Value) (string, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		end := p.offset()

@@ -14,7 +14,7 @@ const (
 
 	// The memory of texts, as a multiple of the body.
 	texts    = 2 // the parsed text, and the data that an engine makes from it
-	textsXML = 5 // while parts are joined
+	textsXML = 5 // more than texts, because the parts of an XML text are joined
 )
 
 // MemoryNeed estimates the bytes that parsing and executing a body need besides the body

@@ -21,7 +21,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Node is one value of a document.
 type Node struct {
 	Kind  Kind
-	Text  string   // string value, number literal, "true" or "false"; otherwise empty
+	Text  string   // string value, number literal, "true" or "false"; empty for other kinds
 	Items []Node   // items of a List, values of a Map
 	Keys  []string // keys of a Map, as many as Items, in the order of the text
 	At    int      // byte offset of the value; of a quoted string, the byte after the quote
@@ -36,7 +36,7 @@ const (
 	MaxAttrs    = 16        // attributes of one XML element
 	MaxYAML     = 16 << 20  // bytes of a YAML body
 	MaxAliased  = 100_000   // values that the aliases of a YAML body repeat
-	MaxRepeated = 8 << 20   // bytes of the texts among them
+	MaxRepeated = 8 << 20   // bytes of the texts that the aliases of a YAML body repeat
 	// maxIndicators bounds the indicator characters of a YAML body, and so the memory of its
 	// parser.
 	maxIndicators = 2_000_000

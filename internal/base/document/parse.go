@@ -9,8 +9,8 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Parse reads one JSON value. With yaml, it reads a stream of YAML documents and drops empty
-// ones.
+// Parse reads one JSON value. If yaml is true, it reads a stream of YAML documents instead, and
+// drops empty documents.
 // Errors: fault.Invalid with the byte offset.
 func Parse(body []byte, yaml bool) ([]Node, error) {
 	skip, err := start(body)

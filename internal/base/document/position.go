@@ -7,7 +7,8 @@ import "unicode/utf8"
 type Position struct{ Line, Column int }
 
 // Positions returns the positions of byte offsets, which must ascend. An offset inside a
-// character has the position of the character. One after the end has that of the end.
+// character has the position of the character. An offset after the end has the position of the
+// end.
 func Positions(body []byte, at []int) []Position {
 	positions := make([]Position, len(at))
 	i, s := 0, Position{Line: 1, Column: 1}

@@ -9,13 +9,13 @@ import (
 
 // Written is a string as it is spelled in the body, if that differs from the string.
 type Written struct {
-	raw   string // between the quotes; empty if the bytes are ambiguous
-	quote byte   // around raw
+	raw   string // the bytes between the quotes; empty if they are ambiguous
+	quote byte   // the quote before and after raw
 }
 
-// Offset returns the offset of byte k of the string in the body, counted from the beginning of
-// the string. It is k for nil. For a text on several lines, and one that an alias repeats,
-// only the beginning is known.
+// Offset returns where byte k of the string is in the body, counted in bytes from the beginning of
+// the string in the body. A nil Written returns k. For a text on several lines, or a text that an
+// alias repeats, only the beginning is known.
 func (w *Written) Offset(k int) int {
 	if w == nil {
 		return k
@@ -72,7 +72,8 @@ func hex(s string, from, to int) rune {
 	return rune(n)
 }
 
-// writtenYAML compares a YAML string with the body from where it begins.
+// writtenYAML returns how a YAML string is spelled in the body. at is where the string begins. It
+// returns nil if the spelling is the string itself.
 func writtenYAML(body []byte, at int, quote byte, text string) *Written {
 	body = body[min(at, len(body)):]
 	if bytes.HasPrefix(body, []byte(text)) && (quote == 0 || len(body) > len(text) && body[len(text)] == quote) {

@@ -78,25 +78,25 @@ func ParseXML(body []byte) (Element, error) {
 type xmlParser struct {
 	dec    *xml.Decoder
 	text   string // the whole body; unescaped texts are slices of it
-	skip   int    // bytes before the decoder's first
-	at     int    // where the current token begins
-	places []int  // of the values of the current tag
+	skip   int    // number of bytes of text that the decoder does not get
+	at     int    // byte offset of the current token
+	places []int  // byte offsets of the attribute values in the current tag
 	count  int
 	root   *Element // after it is closed
 
 	open   []openElement
 	closed []Element // children of open elements
-	found  []Attr    // of the current tag
+	found  []Attr    // attributes of the current tag
 
 	elements arena[Element]
 	attrs    arena[Attr]
 }
 
-// openElement is an element whose end was not read yet.
+// openElement is an element whose end tag was not read yet.
 type openElement struct {
 	Element
 	name  xml.Name // with its prefix
-	first int      // its first child in closed
+	first int      // index in closed of its first child
 	word  int      // byte offset of the first text other than white space; 0: none
 	parts []byte   // the text, if it has several parts
 }
@@ -135,8 +135,8 @@ func (p *xmlParser) next() error {
 	return nil
 }
 
-// lookAhead refuses tags that the decoder would read without a bound. It also finds the values
-// of a tag, whose places the decoder does not report.
+// lookAhead refuses tags that the decoder would read without a bound. It also finds the places of
+// the attribute values in a tag, which the decoder does not report.
 func (p *xmlParser) lookAhead() error {
 	p.places = p.places[:0]
 	rest := p.text[p.at:]
@@ -281,7 +281,7 @@ func (p *xmlParser) charset(name string, body io.Reader) (io.Reader, error) {
 	return nil, invalidXML(p.at, "the encoding %s is not accepted, send UTF-8", name)
 }
 
-// written returns a name with its prefix.
+// written returns a name with its prefix, as in the text.
 func written(name xml.Name) string {
 	if name.Space == "" {
 		return name.Local

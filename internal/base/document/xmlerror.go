@@ -41,7 +41,7 @@ func (p *xmlParser) fail(err error) error {
 	case strings.HasPrefix(msg, "unescaped ]]>"):
 		at -= len("]]>")
 	case !strings.HasPrefix(msg, "expected ") || strings.HasPrefix(msg, "expected />"):
-		at-- // the decoder has read the wrong character
+		at-- // the decoder has already read the wrong character
 	}
 	return invalidXML(at, "%s", msg)
 }
@@ -86,8 +86,8 @@ func (p *xmlParser) illegal(end int) int {
 	return p.at + max(0, badReference(token))
 }
 
-// badReference returns the place of a number that is not a character, or -1. The references of
-// the text must be well formed.
+// badReference returns the place of the first reference, such as &#0;, whose number is not an
+// allowed character, or -1. The references of the text must be well formed.
 func badReference(text string) int {
 	for i := 0; ; i++ {
 		n := strings.Index(text[i:], "&#")

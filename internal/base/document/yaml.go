@@ -15,8 +15,8 @@ import (
 type yamlParser struct {
 	builder
 	offsets  offsets
-	aliased  int // values repeated by an alias
-	repeated int // bytes of their texts
+	aliased  int // number of values that aliases repeat
+	repeated int // bytes of texts that aliases repeat
 }
 
 // ownPlace means that the node is not below an alias.
@@ -192,7 +192,8 @@ func (p *yamlParser) here(y *yaml.Node, at int) int {
 	return p.offsets.of(y)
 }
 
-// scalar converts a scalar. own means that at is its own place, not that of an alias.
+// scalar converts a scalar. own says that at is the place of the scalar; otherwise at is the place
+// of an alias.
 func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	quote := quoteOf(y)
 	if quote != 0 && own {

@@ -15,27 +15,28 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Errors of the YAML parser name a line, but only some name that of the mistake:
+// Most errors of the YAML parser name a line, but not always the line of the mistake:
 //
-//   - Errors of its grammar count lines from 0, those of its scanner from 1. Neither names
-//     the first line.
+//   - Errors of its grammar count lines from 0, and errors of its scanner from 1. Errors on
+//     the first line have no line number.
 //   - Some mistakes are inside a construct, such as a mapping or a quoted text. The error
-//     names the line where that begins, or the line of the mistake if that is the first.
+//     names the line where the construct begins. If the construct begins on the first line,
+//     the error names the line of the mistake.
 //   - Errors about a forbidden character or an alias without an anchor have no line.
 //
 // So the text is parsed again: once after an empty line, which finds where the construct
 // begins, and once from there on, which finds the mistake.
 
-// grammarErrors are the errors of the parser's grammar. All other errors with a line are those
-// of its scanner.
+// grammarErrors are the errors of the parser's grammar. All other errors with a line are errors
+// of the parser's scanner.
 var grammarErrors = []string{
 	"did not find expected <stream-start>", "did not find expected <document start>", "did not find expected node content",
 	"did not find expected '-' indicator", "did not find expected key", "did not find expected ',' or ']'", "did not find expected ',' or '}'",
 	"found undefined tag handle", "found duplicate %YAML directive", "found incompatible YAML document", "found duplicate %TAG directive",
 }
 
-// innerErrors are those of a mistake inside something that may begin on an earlier line. The
-// mistake of something that is not closed is at its beginning.
+// innerErrors are the errors about a mistake inside a construct that may begin on an earlier line.
+// A construct that is not closed is no such error: the mistake is then at its beginning.
 var innerErrors = []string{
 	"did not find expected '-' indicator", "did not find expected key", "did not find expected ',' or ']'", "did not find expected ',' or '}'",
 	"found unknown escape character", "did not find expected hexdecimal number", "found invalid Unicode character escape code",
@@ -49,7 +50,7 @@ const (
 	maxAliases  = 4
 )
 
-// yamlError is an error of the parser: its message, and its line from 0.
+// yamlError is an error of the parser, with its message and its line, counted from 0.
 type yamlError struct {
 	says string
 	line int // also 0 if the parser names none
@@ -73,7 +74,7 @@ func newYAMLError(err error) yamlError {
 	return e
 }
 
-// errorOf returns the error of a text; ok is false if it has none.
+// errorOf returns the error of the parser for a text. ok is false if the text has no error.
 func errorOf(text []byte) (e yamlError, ok bool) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -100,9 +101,9 @@ func (p *yamlParser) fail(err error) error {
 	return fault.Invalidf(at, "Invalid YAML: line %d: %s%s.", lines[1].Line, e.says, inside)
 }
 
-// search returns the offset of a mistake, and where the construct around it begins. at is
-// negative if the mistake is not found. Both are starts of lines, except for characters and
-// aliases.
+// search returns the offset of a mistake, and the offset where the construct around it begins. at
+// is negative if the mistake is not found. Both are the start of a line, except for forbidden
+// characters and for aliases.
 func (p *yamlParser) search(e yamlError) (at, begin int) {
 	body, first := p.offsets.body, p.offsets.line(1)
 	if strings.HasPrefix(e.says, "control characters") {
@@ -136,9 +137,9 @@ func isRefused(r rune) bool {
 	return r != '\t' && r != '\n' && r != '\r' && r != 0x85 && (unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF)
 }
 
-// alias finds the alias without an anchor: the first of its name for which the text up to it
-// has the error. It is negative if that alias is not among the first ones, or if the body is
-// too long.
+// alias returns the offset of an alias without an anchor. That is the first alias of this name for
+// which the text up to the alias has the error. The result is negative if alias has tried too many
+// places, or if the body is too long.
 func (p *yamlParser) alias(name, says string) int {
 	body, first, at := p.offsets.body, p.offsets.line(1), 0
 	if len(body) > maxSearched {

@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Invalidf returns an error for bad input at byte offset at, or NoPlace. Every constructor
+// Invalidf returns an error for invalid input. at is its byte offset, or NoPlace. Every constructor
 // here returns error, not *Error, so that a nil result never becomes a non-nil interface.
 func Invalidf(at int, format string, args ...any) error {
 	return &Error{Kind: Invalid, Msg: message(format, args), At: at}

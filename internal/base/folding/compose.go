@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// joiner is what the library inserts into a run of more than thirty marks, to limit the
-// memory for streams of text. NFC does not contain it.
+// joiner is a character that the library inserts into a run of more than thirty marks, to limit
+// the memory for streams of text. The NFC form of the standard does not contain it.
 const joiner = "\u034f"
 
 // composed returns the NFC form of a text.

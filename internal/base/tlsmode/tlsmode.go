@@ -19,9 +19,9 @@ const (
 // Modes returns all modes, from the weakest to the strongest.
 func Modes() []string { return []string{Off, Preferred, SkipVerify, VerifyCA, Verify} }
 
-// New returns the configuration for a mode and a file of authorities. Without a file the
-// authorities are those of the system. It returns nil for Off and "". The caller sets the
-// name of the host, and decides for Preferred whether to connect without TLS.
+// New returns the configuration for a mode and a file of authorities. Without a file, it uses the
+// authorities of the system. New returns nil for the modes Off and "". The caller sets the name of
+// the host. For Preferred, the caller also decides whether to connect without TLS.
 // Errors: an unknown mode, or a file without certificates.
 func New(mode, caFile string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -37,7 +37,7 @@ func New(mode, caFile string) (*tls.Config, error) {
 	}
 	switch mode {
 	case "", Off:
-		return nil, nil //nolint:nilnil // no configuration is no TLS
+		return nil, nil //nolint:nilnil // nil means no TLS
 	case Verify:
 	case VerifyCA:
 		c.InsecureSkipVerify = true //nolint:gosec // verifyChain takes its place

@@ -26,8 +26,8 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// Wrote sets the id of the write that the request in a context has made or started. It does
-// nothing without a request.
+// Wrote sets the id of the write that the request in a context has executed or started. It does
+// nothing if the context has no request.
 func Wrote(ctx context.Context, write string) {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
 		r.wrote.Store(&write)

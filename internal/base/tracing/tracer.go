@@ -31,7 +31,7 @@ type Tracer struct{ provider *trace.TracerProvider }
 func Open(ctx context.Context, role, version string, failed func(error)) (t *Tracer, err error) {
 	r := newReports(failed)
 	defer func() {
-		if v := recover(); v != nil { // a queue of OTEL_BSP_MAX_QUEUE_SIZE=-1
+		if v := recover(); v != nil { // the library panics on OTEL_BSP_MAX_QUEUE_SIZE=-1
 			t, err = nil, fmt.Errorf("open the endpoint of traces: %v", v)
 		}
 		if wrong := r.opened(); err == nil && wrong != nil {
@@ -51,7 +51,7 @@ func Open(ctx context.Context, role, version string, failed func(error)) (t *Tra
 	return &Tracer{trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))}, nil
 }
 
-// Close sends the remaining spans. It takes at most within, and at most three seconds.
+// Close sends the remaining spans. It takes at most the time within, and at most three seconds.
 func (t *Tracer) Close(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), min(within, flushTime))
 	defer cancel()
@@ -88,8 +88,8 @@ func Start(ctx context.Context, name string) (context.Context, Span) {
 }
 
 // Continue begins a span within an earlier one, or one of another process. parent is the
-// Parent of that span. links are Parents of spans that do the same work; empty ones are left
-// out. It records nothing if the context has no tracer, or parent is not valid.
+// Parent of that span. links are Parents of spans that do the same work; empty links are ignored.
+// The span records nothing if the context has no tracer, or if parent is not valid.
 func Continue(ctx context.Context, name string, kind Kind, parent string, links ...string) (context.Context, Span) {
 	t, ok := ctx.Value(tracerKey{}).(*Tracer)
 	if !ok {
@@ -142,7 +142,7 @@ func begin(ctx context.Context, p api.TracerProvider, name string, options ...ap
 // bytes; later ones may have more.
 const maxParent = 256
 
-// contextOf reads the form of the header. For other texts the result is not valid.
+// contextOf reads a traceparent header. The result is not valid if the text is no traceparent.
 func contextOf(traceparent string) api.SpanContext {
 	if traceparent == "" || len(traceparent) > maxParent {
 		return api.SpanContext{}

@@ -19,7 +19,7 @@ type Conn struct {
 	busy   atomic.Bool          // a request is being read or answered
 	heard  atomic.Bool          // a byte arrived since it was idle
 	since  atomic.Int64         // when it became idle or held, UTC nanoseconds
-	linger atomic.Pointer[Rest] // limits of what Close reads before it ends; nil: it reads nothing
+	linger atomic.Pointer[Rest] // limits of the data that Close reads before it ends; nil: it reads nothing
 	held   atomic.Bool          // it stays open only while its client still sends
 	closed atomic.Bool
 	eof    atomic.Bool // the client has ended its side, and all that it sent has been read
@@ -94,7 +94,7 @@ func (c *Conn) SetBusy() { c.busy.Store(true) }
 // idle reports whether the connection waits for the first byte of a request.
 func (c *Conn) idle() bool { return !c.busy.Load() && !c.heard.Load() }
 
-// Rest limits what Close reads and drops from a client that is still sending. If the
+// Rest limits the data that Close reads and drops from a client that is still sending. If the
 // connection were closed at once, it would be reset before the client has read the answer.
 type Rest struct {
 	Bytes int64
@@ -137,8 +137,8 @@ func (c *Conn) Close() error {
 // dropped is the maximum number of bytes of one read.
 const dropped = 16 << 10
 
-// drop reads what the client sends, until the client ends, is too slow, or has sent
-// rest.Bytes.
+// drop reads and drops data from the client, until the client has closed the connection, is too
+// slow, or has sent rest.Bytes.
 func (c *Conn) drop(rest Rest) {
 	b := make([]byte, dropped)
 	began := time.Now()
@@ -163,7 +163,7 @@ func (c *Conn) end() error {
 	return err
 }
 
-// Times at which Watch checks a connection.
+// When Watch checks a connection.
 const (
 	watchAfter = time.Second            // from the start of the request to the first check
 	watchEvery = 500 * time.Millisecond // between two checks

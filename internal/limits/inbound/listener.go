@@ -219,8 +219,8 @@ func (l *Listener) evict(addr string) bool {
 	return true
 }
 
-// evictsBefore reports whether c is closed before d: its address has more connections or, for an
-// equal number, it has been idle longer.
+// evictsBefore reports whether c is closed before d: the address of c has more connections or, if
+// both addresses have equally many, c has been idle longer.
 func (l *Listener) evictsBefore(c, d *Conn) bool {
 	if ofC, ofD := l.byAddr[c.addr], l.byAddr[d.addr]; ofC != ofD {
 		return ofC > ofD

@@ -61,8 +61,8 @@ type Hold struct {
 	size int64 // bytes; under b.mu
 }
 
-// Take reserves n more bytes. Errors: fault.Invalid when no request may have so many;
-// fault.Transient when too few are free.
+// Take reserves n more bytes. Errors: fault.Invalid when no request may reserve so many bytes;
+// fault.Transient when too few bytes are free.
 func (h *Hold) Take(n int64) error {
 	if h == nil || n <= 0 {
 		return nil
@@ -92,7 +92,7 @@ func tooMuch(limit int64) error {
 	}
 }
 
-// Give returns n of the reserved bytes before the end of the request.
+// Give returns n of the reserved bytes to the budget, before the end of the request.
 func (h *Hold) Give(n int64) {
 	if h == nil || n <= 0 {
 		return
@@ -102,7 +102,7 @@ func (h *Hold) Give(n int64) {
 	h.give(min(n, h.size))
 }
 
-// Release returns all bytes. It may be called twice.
+// Release returns all reserved bytes to the budget. It may be called twice.
 func (h *Hold) Release() {
 	if h == nil {
 		return

@@ -95,8 +95,8 @@ func total(file string) int64 {
 // and the binary.
 const outsideGo = 10 // percent
 
-// SetLimit sets Go's memory limit from what the process may use, in bytes, unless GOMEMLIMIT
-// has set one.
+// SetLimit sets Go's memory limit, unless GOMEMLIMIT has set it. limit is the number of bytes that
+// the process may use, as returned by Limit.
 func SetLimit(limit int64) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit - limit/100*outsideGo)
@@ -120,8 +120,9 @@ const (
 	maxUnused   = 64 << 20 // unused bytes that are not returned to the system
 )
 
-// ReturnUnused returns memory to the system after a load, until ctx ends. Go alone keeps it
-// for minutes. busy reports whether much memory was needed since its last call.
+// ReturnUnused returns unused memory to the system after a load, until ctx ends. Without it, Go
+// keeps this memory for minutes. busy reports whether much memory was needed since the last call
+// of busy.
 func ReturnUnused(ctx context.Context, busy func() bool) error {
 	tick := time.NewTicker(returnEvery)
 	defer tick.Stop()
