@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// pollEvery is the time between two checks of the generation. Including one more check, all
+// pollEvery is the time between two checks of the generation. Even if one check fails, all
 // processes have a change within two seconds.
 const pollEvery = 500 * time.Millisecond
 
@@ -40,11 +40,11 @@ type Catalog struct {
 
 	present atomic.Pointer[Present]
 	reading sync.Mutex // held by refresh
-	left    string     // the last logged error about definitions that were left out
+	left    string     // last logged error about definitions that were left out
 }
 
-// New returns a catalog with the program's model only, until Refresh. Its generation is one
-// that no database has.
+// New returns a catalog. Until Refresh, it has only the program's model, with a generation that no
+// database has.
 func New(d *db.DB, base *meta.Model, o Options) *Catalog {
 	c := &Catalog{db: d.Lookup(), base: base, onChange: o.OnChange, log: o.Log}
 	if c.onChange == nil {
@@ -57,14 +57,14 @@ func New(d *db.DB, base *meta.Model, o Options) *Catalog {
 	return c
 }
 
-// unread is the generation of a model before its rows were read.
+// unread is the generation of a model whose rows were not read yet.
 const unread = 0
 
 // Present returns the model that was read last.
 func (c *Catalog) Present() Present { return *c.present.Load() }
 
-// Refresh reads the rows if they have changed since the last read. When it returns, the model
-// is at least as new as the call.
+// Refresh reads the rows if they have changed since the last read. When it returns, the model has
+// all changes that were committed before the call.
 // Errors: fault.Transient when the database does not answer.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	now, err := Generation(ctx, c.db)
@@ -74,8 +74,8 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	return c.refresh(ctx, now)
 }
 
-// Pass is Refresh for a caller that found the model of a generation to be outdated. Of
-// concurrent calls only one reads.
+// Pass is Refresh for a caller that has found the model with a generation to be outdated. Of
+// several concurrent calls only one reads the rows.
 func (c *Catalog) Pass(ctx context.Context, generation int64) error {
 	return c.refresh(ctx, generation+1)
 }
@@ -115,7 +115,7 @@ func (c *Catalog) refresh(ctx context.Context, atLeast int64) error {
 	return nil
 }
 
-// warn logs what is wrong with the rows, unless it was logged last time.
+// warn logs the error about the rows that were left out, unless it was logged the last time.
 func (c *Catalog) warn(left error) {
 	text := ""
 	if left != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// The rows of write_lock order writes of assets against changes of the model and of the
-// subscriptions. A write takes one row and a change takes all. So writes do not wait for each
-// other. A change waits for the writes that have begun to commit, and they wait for it.
+// The rows of write_lock keep writes of assets apart from changes of the model and of the
+// subscriptions. A write locks one row, and a change locks all rows. So writes do not wait for
+// each other. A change waits for the writes that have locked a row, and later writes wait for
+// the change.
 
-// writeSlots is the number of rows. A write takes the row of its connection. A connection has
-// one transaction at a time, so two writes of a process only conflict if it has more
-// connections than rows.
+// writeSlots is the number of rows of write_lock. A write locks the row of its connection. A
+// connection has one transaction at a time. So two writes of a process only wait for each other if
+// the process has more connections than there are rows.
 const writeSlots = 256
 
 // slotOffset is random. It separates processes that are connected to different servers and
 // therefore have the same connection numbers.
 var slotOffset = rand.IntN(writeSlots)
 
-// LockWrite takes the row of a write until the transaction ends. The model and the
-// subscriptions that later statements read do not change until then. It must be the last lock
-// that a transaction takes.
+// LockWrite locks the row of a write until the transaction ends. Until then, the model and the
+// subscriptions do not change. It must be the last lock of a transaction.
 func LockWrite(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
@@ -40,7 +40,7 @@ func LockWrite(ctx context.Context, tx *db.Tx) error {
 
 const raiseSlot = ` ON DUPLICATE KEY UPDATE lock_count = lock_count + 1`
 
-// raiseSlots raises each row, and creates missing ones.
+// raiseSlots is the statement that changes each row of write_lock, and creates missing rows.
 var raiseSlots = func() string {
 	rows := make([]string, writeSlots)
 	for i := range rows {
@@ -49,9 +49,9 @@ var raiseSlots = func() string {
 	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + raiseSlot
 }()
 
-// LockWrites takes the rows of all writes, in order, until the transaction ends. Writes that
-// had a row before are then committed, and the transaction's next statements see them. Later
-// writes wait, and see what the transaction has changed.
+// LockWrites locks all rows of write_lock, in order, until the transaction ends. Writes that have
+// locked a row before are committed when it returns, and the transaction's next statements see
+// them. Later writes wait, and see the changes of the transaction.
 func LockWrites(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
@@ -66,9 +66,9 @@ func LockWrites(ctx context.Context, tx *db.Tx) error {
 // model, of roles, of the project tree and of logins.
 const everyMember = 0
 
-// The number of rows of member_write per member, and for everyMember. A write takes one by its
-// connection. More rows would make Position slow; fewer would make the writes of a member
-// wait for each other.
+// The number of rows of member_write per member, and for everyMember. The connection of a write
+// selects its row. More rows would make Position slow. With fewer rows, the writes of a member
+// would wait for each other.
 const (
 	memberSlots    = "64"
 	everybodySlots = "8"
@@ -78,10 +78,11 @@ const (
 // that, writes are not counted.
 const readElsewhere = "read_elsewhere"
 
-// ReadElsewhere is called before a process reads elsewhere; from then on writes are counted.
-// It raises the model's generation, so all uncounted writes have been committed before. A
-// server that has the row therefore has these writes too; Position counts the row as one more
-// write. Writes with a later generation are counted.
+// ReadElsewhere must be called before a process reads elsewhere, that is, from a replica. From
+// then on writes are counted. ReadElsewhere writes the row readElsewhere and raises the model's
+// generation, so all uncounted writes are committed before it. Therefore a replica that has the
+// row also has these writes. Position counts the row as one write. All writes with a later
+// generation are counted.
 func ReadElsewhere(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		known, err := readsElsewhere(ctx, tx)
@@ -107,9 +108,9 @@ func readsElsewhere(ctx context.Context, q db.Querier) (bool, error) {
 	return err == nil, err
 }
 
-// NoteWrite counts a write of a member, in its transaction, for Position. With everybody it
-// counts the write for everyMember too. It is sent with the next statement, after LockWrite and
-// all other locks.
+// NoteWrite counts a write of a member for Position, in the transaction of the write. If everybody
+// is true, it counts the write for everyMember, too. Its statement is sent together with the next
+// statement. The transaction must already have LockWrite and all other locks.
 func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) error {
 	if tx.Dialect().IsAlone {
 		return nil // no replicas, so nothing reads elsewhere
@@ -126,9 +127,9 @@ func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) err
 	return nil
 }
 
-// Position is a query for the number of writes of a member, its argument, and of everyMember. A
-// server that applies writes in commit order and returns no smaller number has all these
-// writes.
+// Position is a query for the number of writes of a member and of everyMember. Its argument is the
+// member. If a replica applies writes in commit order and returns at least the number that the
+// writer has returned, the replica has all of these writes.
 var Position = fmt.Sprintf(`SELECT COALESCE(SUM(writes), 0) + (SELECT COUNT(*) FROM sequence WHERE name = '%s') FROM member_write WHERE member_id IN (?, %d)`, readElsewhere, everyMember)
 
 // Progress is a query for the number of all writes.

@@ -18,7 +18,7 @@ type row struct {
 	name        string
 	order       int64
 	purging     bool   // its values are being removed
-	on, related string // names of types: the declaring one, or the base of a list; the related one
+	on, related string // names of types: on is the declaring type, or the base of a list
 	attrs       attrs
 }
 
@@ -29,8 +29,8 @@ type attrs struct {
 	Code                                    int
 }
 
-// Read returns what administrators have added. It returns deleted definitions as retired
-// ones, since some of their data may be left. base is any model of the database's release.
+// Read returns the definitions that administrators have added. Deleted definitions are returned as
+// retired, since some of their data may remain. base is any model of the database's release.
 func Read(ctx context.Context, q db.Querier, base *meta.Model) (meta.Custom, error) {
 	var c meta.Custom
 	var codes []int64

@@ -12,9 +12,9 @@ type Level string
 
 // The levels.
 const (
-	Mix Level = "Mix" // on the item itself, and on its tasks and tests
-	On  Level = "On"  // on the item alone
-	Off Level = "Off" // on its tasks and tests alone
+	Mix Level = "Mix" // on the story or defect, and on its tasks and tests
+	On  Level = "On"  // only on the story or defect
+	Off Level = "Off" // only on its tasks and tests
 )
 
 // IsLevel reports whether a text is a level.
@@ -22,8 +22,8 @@ func IsLevel(text string) bool {
 	return text == string(Mix) || text == string(On) || text == string(Off)
 }
 
-// Tracking says where to-do, detail estimate and effort are recorded, as set by
-// administrators. Like the model, it reaches every process. Spec: interface 4.16.2.
+// Tracking says where to-do, detail estimate and effort are recorded. Administrators set it. Every
+// process reads it together with the model. Spec: interface 4.16.2.
 type Tracking struct{ Story, Defect Level }
 
 // The names of the settings.
