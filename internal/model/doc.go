@@ -1,5 +1,5 @@
-// Package model is the folder of what assets are: types, attributes and rights, values and
-// their kinds, identifiers, and the names that people read.
+// Package model is the folder of the packages that describe assets: their types, attributes and
+// rights, values and their kinds, identifiers, and the names that people read.
 //
-// Nothing here reads or writes an asset. Start with meta, which reads the model files.
+// No package here reads or writes an asset. Start with package meta, which reads the model files.
 package model

@@ -14,8 +14,8 @@ import (
 //go:embed texts
 var files embed.FS
 
-// languages are the available languages, English first. English is used for missing texts of
-// the others.
+// languages are the available languages, English first. If another language has no text, the
+// English text is used.
 var languages = []language.Tag{language.English, language.German}
 
 // book has the texts of one language in one methodology, by tag.

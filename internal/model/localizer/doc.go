@@ -11,15 +11,15 @@
 // The most specific existing text applies. The search starts with the whole tag. Then it
 // replaces the type in it by the types above, and then removes the last parts one by one.
 //
-// For each of these tags a text of an administrator comes first. Then comes one of the model
-// (names of types by methodology, of custom attributes and lists), then one of
-// texts/<language>.txt. A text that is missing in a language is taken from English. Without
-// any text the last part of the tag is used, so every tag has a text.
+// For each of these tags a text that an administrator has set comes first. Then comes a text of
+// the model: the name of a type in the methodology, of a custom attribute or of a custom list.
+// Then comes a text of texts/<language>.txt. If a language has no text, the English text is used.
+// If English has no text either, the last part of the tag is used, so every tag has a text.
 //
 //	model + methodology + overrides --New, With--> *Localizer
 //	*Localizer --In(language)--> Texts --Of(tag)--> text
 //
-// It is pure: a Localizer always returns the same text for a tag.
+// The package is pure: a Localizer always returns the same text for a tag.
 //
 // Spec: interface 4.10.
 package localizer

@@ -105,7 +105,7 @@ func (t Texts) Of(tag string) string {
 	return plain(tag, parts)
 }
 
-// books returns the books to search: that of the language, then the English one.
+// books returns the books to search: first the book of the language, then the English book.
 func (t Texts) books() []*book {
 	if t.at == 0 {
 		return []*book{&t.l.books[0]}
@@ -140,8 +140,8 @@ func (t Texts) resolved(text string) string {
 	return before + t.Of(tag) + t.resolved(after)
 }
 
-// ofModel returns the model's text for a tag. Names of custom lists and attributes apply in
-// every language, those of all other types only in English.
+// ofModel returns the model's text for a tag. Names of custom lists and custom attributes apply in
+// every language. Names of all other types apply only in English.
 func (l *Localizer) ofModel(b *book, tag string) (string, bool) {
 	kind, rest, _ := strings.Cut(tag, separator)
 	switch kind {

@@ -15,8 +15,8 @@ type Numbers struct{ group, decimal string }
 // english is the default, and the format for languages with other digits.
 var english = Numbers{group: ",", decimal: "."}
 
-// NumbersIn returns the number format of the first language of an Accept-Language header.
-// Without one it is that of English.
+// NumbersIn returns the number format of the first language of an Accept-Language header. Without
+// a language it returns the English format.
 func NumbersIn(accept string) Numbers {
 	if len(accept) > maxAccept {
 		return english
@@ -73,7 +73,7 @@ func (n Numbers) ungrouped(text string) (string, bool) {
 	}
 	separator := n.group
 	switch {
-	case separator == "\u00a0" && !strings.Contains(text, separator): // spaces of other widths
+	case separator == "\u00a0" && !strings.Contains(text, separator): // accept other space characters, too
 		separator = " "
 		text = strings.ReplaceAll(text, "\u202f", " ")
 	case separator == "’" && !strings.Contains(text, separator):

@@ -29,7 +29,7 @@ func IsTag(tag string) bool {
 // candidate is a tag that may have a text.
 type candidate struct {
 	tag     string
-	dropped []string // the parts of the original tag that are missing
+	dropped []string // the parts of the original tag that are missing in tag
 }
 
 // candidates returns the tags under which to search the text of a tag, the most specific
@@ -51,7 +51,7 @@ func (l *Localizer) candidates(tag string, parts []string) []candidate {
 	}
 	for n := len(parts) - 1; n > 0; n-- {
 		if n == 1 && (isMember(parts[0]) || parts[0] == kindType) {
-			break // the word for a whole kind is not the name of a member
+			break // a first part alone, such as Operation, has a text that is no name of an operation
 		}
 		all = append(all, candidate{strings.Join(parts[:n], separator), parts[n:]})
 	}

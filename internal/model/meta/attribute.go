@@ -11,11 +11,11 @@ import (
 type decl struct {
 	attr     Attr // On, Back and Place.Closure.Up are not set yet
 	back     string
-	self     bool      // related to the type that has it
+	self     bool      // a relation to the type that has the attribute
 	override *fileAttr // not a new attribute but a change to an inherited one
 	only     []*Type   // the concrete types at both ends; nil means all
 	up       string    // closures: the attribute that defines the hierarchy
-	made     bool      // a generated reciprocal
+	made     bool      // the attribute is a generated reciprocal
 	line     int
 }
 
@@ -125,8 +125,8 @@ func (l *loader) declared(t *Type, name string, fa fileAttr) (*decl, error) {
 	return d, err
 }
 
-// targets reads the types of a relation if they are not just the related ones: only some of
-// them, at both ends, or others as well.
+// targets reads the target types of a relation, if the file restricts them to some types at both
+// ends, or adds types to the related type.
 func (l *loader) targets(d *decl, fa fileAttr) error {
 	named := make([]*Type, 0, len(fa.Only)+len(fa.Also))
 	for _, name := range slices.Concat(fa.Only, fa.Also) {

@@ -34,17 +34,17 @@ type CustomAttribute struct {
 	Name     string // Custom_…
 	Display  string // the name for people
 	Kind     Kind   // Text, LongText, Numeric, Date, Boolean or Relation
-	DateOnly bool   // of a Date
-	To       string // of a Relation: the related type
-	Many     bool   // of a Relation
-	Back     string // of a Relation: its name on the related type; may be empty
+	DateOnly bool   // for a Date: without a time of day
+	To       string // for a Relation: the related type
+	Many     bool   // for a Relation: it may refer to several assets
+	Back     string // for a Relation: its name on the related type; may be empty
 	Required bool
 	Retired  bool // its values remain, but requests cannot name it
 	Purging  bool // its values are being removed
 	Purged   bool // its values are deleted; only its name and meaning remain
 	Order    float64
-	// Code is asset_link.relation for a Relation. For a Numeric, Date or Text it is the
-	// number of its column, see FreeColumn. With 0 the values are in the JSON.
+	// Code is asset_link.relation for a Relation. For a Numeric, Date or Text it is the number of
+	// its column (see FreeColumn); 0: the values are in the JSON of asset.attrs.
 	Code int
 }
 

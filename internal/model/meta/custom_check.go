@@ -50,9 +50,9 @@ func (m *Model) CheckList(c Custom, added CustomList) error {
 	return whyLeftOut(left, added.ID)
 }
 
-// CheckAttribute returns why an attribute cannot be added to c, or nil. Its name or form may
-// be wrong, the name may be taken, or it may have had another meaning. A name is taken if the
-// type, or one above or below it, has it.
+// CheckAttribute returns why an attribute cannot be added to c, or nil. Its name or form may be
+// invalid, the name may be taken, or a deleted attribute of this name may have had another meaning.
+// A name is taken if the type, or a type above or below it, has an attribute of this name.
 // Errors: *MisfitError.
 func (m *Model) CheckAttribute(c Custom, added CustomAttribute) error {
 	if err := added.checkForm(); err != nil {
@@ -106,7 +106,7 @@ func checkName(member, name string) error {
 	return nil
 }
 
-// checkForm checks what depends on nothing outside the definition.
+// checkForm checks the parts of the definition that need no comparison with the model.
 func (c *CustomAttribute) checkForm() error {
 	if err := checkName("Name", c.Name); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (c *CustomAttribute) checkForm() error {
 	return checkName("ReverseName", c.Back)
 }
 
-// namePlace is a name that a definition introduces: that of the attribute on its type, or
-// that of the reciprocal on the related type.
+// namePlace is a name that a definition introduces: the name of the attribute on its type, or the
+// name of the reciprocal on the related type.
 type namePlace struct {
 	on           *Type
 	name, member string
@@ -141,8 +141,8 @@ func (m *Model) namesOf(c CustomAttribute) []namePlace {
 	return all
 }
 
-// clash returns an error if added has a name that other has. The names of an attribute that
-// was deleted with its data are free for an attribute with the same meaning.
+// clash returns an error if added and other have a name in common. If other was deleted together
+// with its data, an attribute with the same meaning may have its names.
 func (m *Model) clash(added, other CustomAttribute) error {
 	for _, p := range m.namesOf(added) {
 		for _, q := range m.namesOf(other) {

@@ -29,10 +29,9 @@ func Default() *Model {
 	return m
 }
 
-// load makes a model of the files and of c. It uses a new loader, which then has the entries
-// that were left out. The files do not change.
-// Errors: everything that is wrong, joined, each with its line. They are defects of the file,
-// so they have no fault kinds.
+// load makes a model of the files and of c. l must be a new loader; afterwards it has the entries
+// of c that were left out. The files do not change.
+// Errors: all defects of the files, joined, each with its line. They have no fault kind.
 func (s *source) load(c Custom, l *loader) (*Model, error) {
 	*l = loader{
 		m:      &Model{source: s, types: map[string]*Type{}, codes: map[int]*Type{}, links: map[int]*Attr{}},

@@ -31,9 +31,9 @@ type Type struct {
 	RankSpace    string            // types with the same word share one ranking; by default its own name
 
 	Custom     bool  // added by an administrator: a list
-	Retired    bool  // such a list, retired: its assets remain, but no name refers to it
-	Emptied    bool  // such a list, deleted with its data: its assets are empty, or soon will be
-	Definition int64 // stored id of the AssetType that defines a custom one; 0 for built-in types
+	Retired    bool  // a retired custom list: its assets remain, but no name refers to it
+	Emptied    bool  // a custom list that was deleted with its data: its assets are empty, or soon will be
+	Definition int64 // stored id of the AssetType that defines a custom list; 0 for built-in types
 
 	Metadata  bool       // describes the model; its assets with negative ids belong to the model and are never written
 	Secured   Secured    // where the SecurityScope of its assets comes from
@@ -64,7 +64,7 @@ type Type struct {
 // value: it has none, and everyone sees it.
 type Secured struct {
 	Self bool   // the asset itself
-	Via  string // to-one attribute; the SecurityScope of its target, so for a Scope the target itself
+	Via  string // to-one attribute whose target has the SecurityScope; if the target is a Scope, the target itself
 }
 
 // Follows says that Attributes always have the same values as on the target of the to-one
@@ -151,15 +151,15 @@ type Attr struct {
 	// Targets are the concrete types of its values; nil if they are those of Related, see
 	// Takes.
 	Targets []*Type
-	// Among are the types of the Targets, in the order in which a name is looked up in them;
+	// Among are the types in which a name is looked up, in this order. They contain all Targets;
 	// nil means only Related.
 	Among []*Type
 
 	ReadOnly, Required, Canned, Custom bool
 
 	Retired    bool   // a retired custom attribute; only in Type.Kept
-	Definition int64  // stored id of the row that defines a custom one; 0 for built-in attributes
-	Display    string // the name for people of a custom one; else empty
+	Definition int64  // stored id of the row that defines a custom attribute; 0 for built-in attributes
+	Display    string // the name for people of a custom attribute; else empty
 
 	Default string // value of a new asset that sets none: empty, a value, "@caller" (the acting member) or "@now"
 	Range   *Range // the values that may be written to a Numeric; nil: any number

@@ -8,16 +8,16 @@ import (
 // Partial is an attribute that only some of the concrete types below an abstract type have.
 // Assets of the other types have no value.
 type Partial struct {
-	// Attr is their common attribute, under the abstract type's own token. A relation refers
-	// to the nearest common type of all related types. A date is a day if all of them are.
-	// Place and Back are those of the first attribute.
+	// Attr is the common form of the attributes in Of, under the abstract type's own token. If they
+	// are relations, it refers to the nearest common type of all related types. If all of them are
+	// days, it is a day, too. Its Place and Back are those of the first attribute in Of.
 	Attr  *Attr
-	Of    []*Attr // their attributes, in the order of types
-	Clash string  // why they cannot be combined; empty when they can
+	Of    []*Attr // the attributes of the concrete types, in the order of the types
+	Clash string  // why the attributes cannot be combined; empty if they can
 }
 
-// Partial returns the attribute of a name that only some of the concrete types below t have.
-// It reports false when t has the attribute, or when none of them do.
+// Partial returns the attribute of a name that only some of the concrete types below t have. It
+// returns false if t has the attribute, or if no concrete type below t has it.
 func (t *Type) Partial(name string) (*Partial, bool) {
 	p, ok := t.partials[name]
 	return p, ok
@@ -140,10 +140,10 @@ func alike(a, b *Attr) bool {
 	return false
 }
 
-// Alone reports whether the place of p.Attr is enough to read its value on every type below.
-// Then it is the place on all types that have the attribute, and empty on all others. Places
-// with ids or codes belong to one attribute only. A Boolean that was never written still has
-// a value.
+// Alone reports whether the place of p.Attr is enough to read its value on every concrete type.
+// Then all types that have the attribute use this place, and all other types leave it empty. A
+// place with an id or a code belongs to only one attribute. Alone is false for a stored Boolean,
+// because a Boolean that was never written still has a value.
 func (p *Partial) Alone() bool {
 	at := p.Attr.Place
 	switch at.Kind {

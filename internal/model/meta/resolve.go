@@ -78,8 +78,8 @@ func (l *loader) inherit(*source) {
 	}
 }
 
-// concerns reports whether t has an attribute that a type above it declares. With only, these
-// are the types in only and the types above them.
+// concerns reports whether t has the attribute d, which t or a type above t declares. If d.only is
+// set, only the types in d.only and the types above them have the attribute.
 func (d *decl) concerns(t *Type) bool {
 	return d.only == nil || slices.ContainsFunc(t.Concrete, func(c *Type) bool { return slices.Contains(d.only, c) })
 }

@@ -87,7 +87,7 @@ type RightsKind struct {
 	Name   string
 	Types  []*Type // concrete
 	System bool    // only roles for the whole system count
-	Own    bool    // only the member it belongs to and moderators may change it
+	Own    bool    // only moderators and the member to whom an asset belongs may change the asset
 
 	allow  [verbs]RoleSet
 	except map[string]RoleSet // by attribute or operation: roles whose right excludes it
@@ -96,9 +96,9 @@ type RightsKind struct {
 // TypeRights are the rights to the assets of a concrete type.
 type TypeRights struct {
 	Kind *RightsKind
-	Lies *Attr // to the assets whose projects it belongs to; nil: its SecurityScope
-	On   *Attr // to the asset whose writers may write it; nil: it has its own rights
-	Own  *Attr // to the member it belongs to; nil: its creator
+	Lies *Attr // relation to the assets to whose projects this asset belongs; nil: to its SecurityScope
+	On   *Attr // relation to the asset whose writers may write this asset; nil: this asset has separate rights
+	Own  *Attr // relation to the member to whom the asset belongs; nil: it belongs to its creator
 
 	named  map[string]*RightsKind // kinds of attributes and operations that differ from the type's kind
 	ofSelf bool                   // members may change some of its attributes on themselves
@@ -382,8 +382,8 @@ func (l *rightsLoader) complete() {
 // maxLies is the maximum number of relations from an asset to its projects.
 const maxLies = 3
 
-// leadsToScopes reports whether all targets of a relation have a scope, or are of one type
-// whose own relation leads to scopes.
+// leadsToScopes reports whether all targets of a relation have a scope, or are of one type whose
+// relation Lies leads to scopes.
 func leadsToScopes(a *Attr, depth int) bool {
 	to := a.TargetTypes()
 	if lies := to[0].Rights.Lies; lies != nil {

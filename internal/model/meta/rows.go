@@ -49,7 +49,7 @@ func (m *Model) Rows() []Row {
 	return b.all
 }
 
-// rowBuilder collects rows. with sets values of the last one.
+// rowBuilder collects rows. Its method with sets a value of the last row.
 type rowBuilder struct {
 	m   *Model
 	all []Row

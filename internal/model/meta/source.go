@@ -18,7 +18,7 @@ type source struct {
 	ops   known[fileOp]
 }
 
-// known are the entries of a file that have been read, by node.
+// known has the content of the nodes of a file that were read before.
 type known[T any] map[*yaml.Node]T
 
 // read returns the content of a node, and reads it the first time. It is safe for concurrent

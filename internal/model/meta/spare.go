@@ -44,9 +44,8 @@ func (l *loader) spareColumns() {
 	}
 }
 
-// AllColumns returns the Columns, and after them the columns for custom attributes that m
-// does not use. A process whose model is outdated thus keeps the values of these columns when
-// it writes.
+// AllColumns returns the Columns, followed by the columns for custom attributes that m does not
+// use. So a process with an outdated model keeps the values of these columns when it writes.
 func (m *Model) AllColumns() []Column {
 	all := slices.Clone(m.Columns)
 	for _, s := range spare {

@@ -1,9 +1,10 @@
 package oid
 
-// MomentZero requires of an asset the moment 0, which well-known assets have.
+// MomentZero, as a required moment, requires the moment 0, which well-known assets have.
 const MomentZero int64 = -1
 
-// HasMoment reports whether an asset of a moment has the one that is required: 0 is any.
+// HasMoment reports whether the moment of an asset is the required moment. A required moment of 0
+// allows any moment.
 func HasMoment(moment, required int64) bool {
 	return required == 0 || required == moment || required == MomentZero && moment == 0
 }

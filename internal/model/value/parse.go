@@ -12,13 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// Parse reads text, which is not empty, as a value of a kind. It reports false
-// when it is none.
+// Parse reads a text, which must not be empty, as a value of a kind. It returns false if the text
+// is not a value of the kind.
 //
-// Shape: bool for Boolean; float64 for Numeric, never infinite and never
-// negative zero; int64 for Rank, LongInt, Opaque and State; int64 for Date, in
-// UTC microseconds, with dayOnly those of the day's beginning; string for
-// everything else, Guid and Blob in their one stored spelling.
+// Shape: bool for Boolean; float64 for Numeric, never infinite and never negative zero; int64 for
+// Rank, LongInt, Opaque and State; int64 for Date, in UTC microseconds (if dayOnly is true, of the
+// beginning of the day); string for all other kinds. A Guid and a Blob get the spelling in which
+// they are stored.
 func Parse(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	if parse := kinds[k].parse; parse != nil {
 		return parse(text, dayOnly)
@@ -26,8 +26,8 @@ func Parse(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	return text, true
 }
 
-// Operand reads text as a value of a kind that others are compared with: as Parse does,
-// but with dayOnly a date keeps its time of day. A day is midnight then, so that it is
+// Operand reads a text as Parse does, for a comparison with stored values. There is one difference:
+// a date keeps its time of day, even if dayOnly is true. A stored day counts as midnight, so it is
 // before every later time of the same day. Spec: interface 2.3.3.
 func Operand(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	if k == meta.Date && dayOnly {
@@ -46,7 +46,7 @@ func parseBool(text string, _ bool) (any, bool) {
 	return false, false
 }
 
-// parseFloat reads a decimal number: no hexadecimal, no Inf.
+// parseFloat reads a decimal number. It refuses hexadecimal numbers and Inf.
 func parseFloat(text string, _ bool) (any, bool) {
 	if strings.Trim(text, "0123456789+-.eE") != "" {
 		return 0.0, false
@@ -58,8 +58,8 @@ func parseFloat(text string, _ bool) (any, bool) {
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
-// MaxNumber is the bound of what is written to a Numeric, above and below, MaxInt that of
-// whole numbers. Sums and differences of very many stay numbers. Spec: interface 2.2.1.
+// The largest absolute values that may be written: MaxNumber to a Numeric, MaxInt to a LongInt.
+// Sums and differences of very many such values are still finite. Spec: interface 2.2.1.
 const (
 	MaxNumber       = 1e100
 	MaxInt    int64 = 1e15
@@ -81,8 +81,7 @@ func parseInt(text string, _ bool) (any, bool) {
 	return n, err == nil
 }
 
-// stateNames are the names of asset states, which stand for their numbers
-// wherever states are read and shown.
+// stateNames are the names of asset states, as clients write them and as query rows show them.
 var stateNames = map[int64]string{
 	0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted",
 }

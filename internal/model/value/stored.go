@@ -129,8 +129,8 @@ func parsed(parse func(string, bool) (any, bool), text string) any {
 	return nil
 }
 
-// OrUnset returns the value of a stored Boolean. One that was never written has the
-// attribute's unset value.
+// OrUnset returns the value of a stored Boolean. A Boolean that was never written has the
+// attribute's value Unset.
 func OrUnset(a *meta.Attr, v any) any {
 	if v == nil {
 		return a.Unset()

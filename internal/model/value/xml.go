@@ -23,7 +23,7 @@ var (
 	attrEscapes = escapesFor(map[byte]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '\r': "&#xD;", '\n': "&#xA;", '\t': "&#x9;", '"': "&quot;"})
 )
 
-// escapesFor returns these escapes. Other control characters are replaced.
+// escapesFor returns the escapes in by, and replaces all other control characters.
 func escapesFor(by map[byte]string) *escapes {
 	all := &escapes{}
 	for c := range byte(utf8.RuneSelf) {
