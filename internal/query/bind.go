@@ -16,11 +16,11 @@ const (
 	MaxColumns = 500     // selected tokens of one level
 	MaxNested  = 8       // nesting depth of selects
 	MaxTerms   = 200     // comparisons in where, filter and find together, including nested selects
-	MaxValues  = 200_000 // values compared with; those of a variable count once per use
-	MaxText    = 8 << 20 // bytes of all texts compared with
+	MaxValues  = 200_000 // values in comparisons; the values of a variable count once per use
+	MaxText    = 8 << 20 // bytes of all texts in comparisons
 
-	// MaxSortText is how many characters of a long text rows are sorted by. A database keeps
-	// the sort text in memory, and a cursor contains that of its row.
+	// MaxSortText is the number of characters of a long text that are used to sort rows. A database
+	// keeps this part of the text in memory, and a cursor contains it, too.
 	MaxSortText = 200
 	maxDerived  = 8 // nesting depth of derived attributes; deeper is an error of the model
 )
@@ -241,8 +241,8 @@ func (b *binder) order(q *Bound, r Request) error {
 	return nil
 }
 
-// orderAttr returns the attribute that assets of a type are sorted by: a stored value, or else
-// the id.
+// orderAttr returns the attribute by which assets of a type are sorted. It is a stored value, or
+// otherwise the id.
 func orderAttr(t *meta.Type) *meta.Attr {
 	if a, ok := t.Attr(t.OrderBy); ok && a.Kind != meta.Relation && !a.Multi {
 		return a

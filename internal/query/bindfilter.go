@@ -100,8 +100,9 @@ func (b *binder) countValues(src token.Term) error {
 	return nil
 }
 
-// deciding returns the values that decide a comparison. Example: a number that is less than
-// any of several is less than the largest. A value with a slot is not known yet.
+// deciding returns the values that decide a comparison. Example: a number that is less than at
+// least one of several values is less than the largest of them. If a value has a slot, it is not
+// known yet, and deciding returns all values.
 func deciding(test token.Test, values []Value) []Value {
 	var order func(a, b Value) int
 	switch test {

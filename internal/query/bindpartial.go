@@ -67,8 +67,8 @@ func (u *Union) joins(a *meta.Attr) bool {
 	return false
 }
 
-// computed reports whether the model defines an attribute by a token, a filter or an
-// operation. Its meaning is that on the type that declares it.
+// computed reports whether the model defines an attribute by a token, a filter or an operation.
+// These have the meaning that they have on the type that declares the attribute.
 func computed(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator
 }

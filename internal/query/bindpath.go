@@ -32,8 +32,8 @@ func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 	return p, b.aggregate(&p, src)
 }
 
-// prefix returns the type that a token begins with, as in Story.Name: the type itself, one
-// above or one below. An attribute of the same name has precedence.
+// prefix returns the type with which a token begins, such as Story in Story.Name. It is the type on,
+// or a type above or below it. An attribute of the same name has precedence.
 func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	h := hops[0]
 	if len(hops) < 2 || h.Down != "" || h.Filter != nil || h.Now {
@@ -48,9 +48,9 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	return nil
 }
 
-// narrowToOwner narrows a relation to several types, if only one of them has the attribute
-// named next. Example: the Risk of a story's Dependencies is that of the stories among them,
-// and null for the others.
+// narrowToOwner narrows a relation that has several target types, if only one of them has the
+// attribute named next. Example: only stories have a Risk, so the Risk of a story's Dependencies is
+// the Risk of the stories among them, and null for all other assets.
 func narrowToOwner(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
 		return cur

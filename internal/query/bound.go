@@ -23,9 +23,9 @@ type Bound struct {
 	Deleted  bool // the filter itself selects deleted assets or excludes them
 	One      bool
 	Search   bool // find is part of Filter
-	Momented bool // references name the versions they lead to
-	Rest     bool // History and Prior do so in any case
-	History  bool // all versions are rows, or with AsOf the one of that time
+	Momented bool // references include the moment of the related version
+	Rest     bool // the rest-1 form; the references History and Prior always include the moment
+	History  bool // all versions are rows; with AsOf, only the version of that time
 	shared   bool // bound for all requests of one shape: values are slots
 }
 
@@ -70,7 +70,7 @@ type Step struct {
 type Leaf struct {
 	Attr *meta.Attr // a stored or system value
 	Cond *Cond      // a Boolean that a condition computes
-	Path *Path      // a separate value: an aggregate over related assets, or a value of one
+	Path *Path      // a separate value: an aggregate over related assets, or a value of a related asset
 
 	Union *Union // a value stored elsewhere for each type
 }

@@ -1,6 +1,6 @@
 package query
 
-// readsClock reports whether the value of an expression changes with the time of day.
+// readsClock reports whether the value of an expression depends on the current time.
 func readsClock(x Expr) bool {
 	r := &clockReader{seen: map[*Table]bool{}}
 	r.Expr(x)

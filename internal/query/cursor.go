@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// A cursor has the sort keys of the last row of a page, so that the next page begins
-// after it whatever is written meanwhile. It is the base64 of a JSON list: a hash of
-// the query it belongs to, and one key for each term of the order.
+// A cursor has the sort keys of the last row of a page. So the next page begins after this row,
+// even if rows were written meanwhile. A cursor is the base64 of a JSON list. The list has a hash
+// of the query, and one key for each term of the order.
 //
 //	["9c0f…", "i3", "n", "tLogin", "i1020"]   3, null, "Login", 1020
 //
-// The letters are those of keyText.
+// The first letter of a key is its type, see keyText.
 
 // Cursor makes the cursor of a row from its keys: int64, float64, string or nil.
 func (p *Plan) Cursor(keys []any) string {
@@ -56,10 +56,10 @@ func keyOf(text string) (any, bool) {
 	return nil, text == "n"
 }
 
-// resume adds the sort keys to the cells of a plan that is read page by page, and the
-// condition to begin after the cursor's row when there is a cursor.
-// Errors: fault.Invalid for a cursor of another query, and for an order that the clock
-// changes: rows of the pages before would come again and again.
+// resume adds the sort keys to the cells of a plan that is read page by page. If the request has a
+// cursor, it also adds the condition that rows come after the cursor's row.
+// Errors: fault.Invalid for a cursor of another query. It is also fault.Invalid if a sort key
+// changes with the clock, because rows of earlier pages would come again and again.
 func (p *Plan) resume(q Bound) error {
 	p.queryHash = q.queryHash()
 	p.Keys = len(p.Cells)
@@ -83,7 +83,7 @@ func (p *Plan) resume(q Bound) error {
 	return nil
 }
 
-// queryHash identifies the queries that a cursor belongs to.
+// queryHash returns a hash of the parts of a query that must be the same for all pages.
 func (q Bound) queryHash() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %q %v", q.Type.Name, q.AsOf.Text, q.History)
@@ -93,7 +93,7 @@ func (q Bound) queryHash() string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// keys reads a cursor. It reports false for one of another query.
+// keys returns the sort keys in a cursor. It returns false for a cursor of another query.
 func (p *Plan) keys(cursor string) ([]any, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -113,10 +113,9 @@ func (p *Plan) keys(cursor string) ([]any, bool) {
 	return keys, true
 }
 
-// afterKeys is the condition that a row comes after the one with the given keys: at
-// the first key that differs it is greater, or less where the order is descending.
-// Null comes before every value. The condition on the first key is repeated alone, so
-// that an index range can begin there.
+// afterKeys returns the condition that a row comes after the row with these keys. The first key
+// that differs must be greater, or less if its order is descending. Null comes before every value.
+// A condition on the first key alone is added, so that the database can begin within an index.
 func afterKeys(order []Order, keys []any) []Expr {
 	var alts Any
 	var equal All
@@ -140,7 +139,7 @@ func same(x Expr, key any) Expr {
 	return Compare{"=", x, Arg{key}}
 }
 
-// afterKey is the condition that x comes after key; nil when nothing does.
+// afterKey returns the condition that x comes after key; nil if no value comes after key.
 func afterKey(o Order, key any) Expr {
 	switch {
 	case key == nil && o.Desc:

@@ -9,8 +9,8 @@ import (
 // LikeOp is the operator of CompareAny that matches patterns.
 const LikeOp = "LIKE"
 
-// Expr is one SQL expression or condition. The set is closed, and every kind lists
-// its parts.
+// Expr is one SQL expression or condition. Only the types of this file implement it. The method
+// parts of each type visits its direct parts.
 type Expr interface{ parts(v Visitor) }
 
 // Visitor is called with the direct parts of an expression: expressions, the
@@ -42,7 +42,7 @@ type (
 		T   *Table
 		Key string
 	}
-	// Arg is a value of the client, or the Slot of one. It is never SQL text.
+	// Arg is a value of the client, or the Slot of such a value. It is never SQL text.
 	Arg struct{ V any }
 	// Num is a whole number of the model.
 	Num struct{ N int64 }
@@ -50,8 +50,8 @@ type (
 	Null struct{}
 	// ActorID is the stored id of the member who runs the query.
 	ActorID struct{}
-	// Bounded is X, but not beyond value.MaxNumber: sums of numbers that were written before
-	// there was a bound stay numbers.
+	// Bounded is X, limited to value.MaxNumber. Numbers that were written before this limit
+	// existed may be larger, and their sums would be infinite.
 	Bounded struct{ X Expr }
 	// Minus is L minus R.
 	Minus struct{ L, R Expr }
@@ -60,20 +60,21 @@ type (
 		Op   string
 		L, R Expr
 	}
-	// In holds when X is one of List. With Bytes, texts are compared byte by byte.
+	// In holds when X is one of List. If Bytes is true, texts are compared byte by byte.
 	In struct {
 		X     Expr
 		List  []Expr
 		Not   bool
 		Bytes bool
 	}
-	// InIDsOfType holds when X is one of IDs and the id of an asset of one of the types.
+	// InIDsOfType holds when X is one of IDs, and X is the id of an asset of one of Types.
 	InIDsOfType struct {
 		X     Expr
 		IDs   []Expr
 		Types []*meta.Type
 	}
-	// CompareAny holds when X compares with one of List by an SQL operator or LikeOp.
+	// CompareAny holds when the comparison X Op v holds for a value v of List. Op is an SQL
+	// operator or LikeOp.
 	CompareAny struct {
 		X    Expr
 		Op   string
@@ -84,33 +85,34 @@ type (
 		X   Expr
 		Not bool
 	}
-	// Like holds when X matches the pattern, which is Simple where it is short and has
-	// no wildcard but at its ends.
+	// Like holds when X matches Pattern. Simple is true if the pattern is short and has wildcards
+	// only at its ends.
 	Like struct {
 		X       Expr
 		Pattern Arg
 		Simple  bool
 	}
-	// All holds when every condition does, and when there is none.
+	// All holds when every condition holds. It also holds without conditions.
 	All []Expr
-	// Any holds when one condition does.
+	// Any holds when at least one condition holds.
 	Any []Expr
 	// Not holds when X is false or NULL.
 	Not struct{ X Expr }
-	// If is X where a condition holds, else NULL.
+	// If is X if the condition If holds, else NULL.
 	If struct{ If, X Expr }
-	// Switch is X of the first whose condition holds, else NULL.
+	// Switch is X of the first If whose condition holds, else NULL.
 	Switch []If
-	// Number is the number that a text contains, of a Kind.
+	// Number is the number in a text, as the SQL type of Kind.
 	Number struct {
 		X    Expr
 		Kind meta.Kind
 	}
 	// Clock is the database's time, in UTC microseconds.
 	Clock struct{}
-	// Coalesce is X, or Else where X is NULL.
+	// Coalesce is X, or Else if X is NULL.
 	Coalesce struct{ X, Else Expr }
-	// Days is the time between two instants in days; with Written, text such as "3 Days".
+	// Days is the time between two instants, in days. If Written is true, it is a text such as
+	// "3 Days".
 	Days struct {
 		From, To Expr
 		Written  bool
@@ -122,8 +124,8 @@ type (
 		S   *Select
 		Not bool
 	}
-	// InLookup holds when X is one of the ids that a lookup found. Else is the condition
-	// when the lookup did not run or found too many.
+	// InLookup holds when X is one of the ids that a lookup found. Else is the condition that
+	// replaces it if the lookup did not run or found too many ids.
 	InLookup struct {
 		X    Expr
 		By   *Lookup
@@ -131,63 +133,63 @@ type (
 	}
 	// Scalar is the only cell of a statement.
 	Scalar struct{ S *Select }
-	// Collated is text that sorts as text columns do; a sub-select has lost the collation
-	// of its column.
+	// Collated is text that sorts like a text column. The text of a sub-select needs this, because
+	// it has lost the collation of its column.
 	Collated struct{ X Expr }
 
 	// Beginning is the first MaxSortText characters of a text.
 	Beginning struct{ X Expr }
 	// Bytes is text that compares byte by byte.
 	Bytes struct{ X Expr }
-	// Folded is the folded form of a text (package folding). T is the table that stores
-	// the form of texts that need it, nil for text that never does; Key is the key of
-	// this text there.
+	// Folded is the folded form of the text X (package folding). T is the table that stores folded
+	// forms, under the key Key; nil: no text of this kind needs a stored form.
 	Folded struct {
 		X   Expr
 		T   *Table
 		Key string
 	}
-	// Func is an aggregate function; X nil counts rows.
+	// Func is an aggregate function of X. If X is nil, it counts rows.
 	Func struct {
 		Name     string
 		Distinct bool
 		X        Expr
 	}
-	// TypeOrder is the position of the row's type among type names.
+	// TypeOrder is the position of the row's type in the sorted names of types.
 	TypeOrder struct{ T *Table }
-	// IDOfType is the id of an asset when it has one of the types, else NULL.
+	// IDOfType is ID if it is the id of an asset of one of Types, else NULL.
 	IDOfType struct {
 		ID    Arg
 		Types []*meta.Type
 	}
-	// Visible holds when the member reads the row's scope. With Strict, rows without a
-	// scope are left out. By is the id of the member; nil: the one who runs the query.
+	// Visible holds when a member reads the scope of the row. If Strict is true, it does not hold for
+	// rows without a scope. By is the id of the member; nil: the member who runs the query.
 	Visible struct {
 		T      *Table
 		Strict bool
 		By     Expr
 	}
-	// Granted is a condition on what the member who runs the query may do. It is written
-	// with the member's roles put in.
+	// Granted is a condition on the rights of the member who runs the query. Package sqlgen inserts
+	// the member's roles when it writes the condition.
 	Granted struct{ X Expr }
-	// RoleIn holds, inside Granted, when the member's role that decides in the row's scope
-	// is one of Roles.
+	// RoleIn is used inside Granted. It holds when the role of the member that applies in the row's
+	// scope is one of Roles.
 	RoleIn struct {
 		T     *Table
 		Roles meta.RoleSet
 	}
-	// HasRole holds, inside Granted, when the member has one of Roles: anywhere, or with
-	// System in the whole system.
+	// HasRole is used inside Granted. It holds when the member has one of Roles in any scope or in
+	// the whole system. If System is true, only roles in the whole system count.
 	HasRole struct {
 		Roles  meta.RoleSet
 		System bool
 	}
-	// SeesMember holds when a member sees the member with an id. By is as in Visible.
+	// SeesMember holds when the member with the id By sees the member with the id ID. If By is nil,
+	// it is the member who runs the query.
 	SeesMember struct{ ID, By Expr }
-	// SeesAll holds when the member with an id sees everything.
+	// SeesAll holds when the member with the id By sees everything.
 	SeesAll struct{ By Expr }
-	// NotHidden holds when the row lies in no hidden project at the time it is read at.
-	// Strict says that every row has a scope.
+	// NotHidden holds when the row is in no hidden project, at the time at which the row is read.
+	// Strict is true if every row has a scope.
 	NotHidden struct {
 		T      *Table
 		Strict bool
@@ -268,7 +270,7 @@ func (x Func) parts(v Visitor) {
 	}
 }
 
-// negate returns the condition that holds where x is false or NULL.
+// negate returns the condition that holds if x is false or NULL.
 func negate(x Expr) Expr {
 	switch x := x.(type) {
 	case Exists:

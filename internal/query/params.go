@@ -19,8 +19,8 @@ type Address struct {
 	Type, ID, Moment, Attr string
 }
 
-// AddressOf reads the decoded path after Data/. A number after the id is a moment. The rest is
-// the attribute token, including slashes.
+// AddressOf reads the decoded path after Data/. A number after the id is a moment. The remaining
+// path, including slashes, is the attribute token.
 func AddressOf(path string) Address {
 	typ, tail, _ := strings.Cut(path, "/")
 	a := Address{Type: typ}
@@ -142,8 +142,8 @@ func restSelect(r *Request, a Address, params map[string]string) error {
 	return nil
 }
 
-// withParam reads "$A=v1,v2;$B=v3". A separator only ends a value if another variable follows,
-// so values may contain it.
+// withParam reads "$A=v1,v2;$B=v3". A semicolon ends a value only if another variable follows. So
+// values may contain semicolons.
 func withParam(s string) map[string][]string {
 	if s == "" {
 		return nil

@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// likePattern returns the LIKE pattern of ~=. "%" and "*" match any text. Text without either
-// matches anywhere.
+// likePattern returns the LIKE pattern for a value of ~=. "%" and "*" match any text. A value
+// without them matches anywhere in a text.
 func likePattern(text string) string {
 	if !strings.ContainsAny(text, "%*") {
 		return likeContains(text)

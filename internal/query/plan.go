@@ -17,7 +17,7 @@ type Plan struct {
 	Lookups   []*Lookup // run before the rows are read
 	Ranked    []Expr    // the condition that rows have a rank; nil if not needed
 	IDsFirst  bool      // reading ids first is faster than reading whole rows
-	Past      bool      // the past is read, too, so the horizon of history matters
+	Past      bool      // rows of the past are read, so the horizon of history is needed
 	Together  bool      // one statement can read the one asset with the rows of its branches
 	ByKey     bool      // rows are sorted by rank or id
 	RankAlone bool      // rows are sorted by rank, and restricted only by type
@@ -78,8 +78,8 @@ type Select struct {
 	Where  []Expr
 	Order  []Order
 
-	// Once marks a sub-select that may read many rows. It is better evaluated once for each
-	// asset that it depends on than for every row that refers to that asset.
+	// Once marks a sub-select that may read many rows. It should be evaluated once for each asset
+	// on which it depends, not for every row that refers to the asset.
 	Once bool
 }
 
@@ -106,14 +106,14 @@ type Table struct {
 	Of    []*meta.Type // Asset: the concrete types of its rows
 	Typed bool         // Asset: the types must be checked
 	When  When
-	// Key is how it is joined to the table before it; nil for the first table of an
-	// outermost statement.
+	// Key is the condition that joins this table to the table before it; nil for the first table of
+	// an outermost statement.
 	Key   Expr
 	On    []Expr // further conditions
 	Left  bool   // an outer join
 	Joins []*Table
 	Tree  *meta.ClosureOf // Tree: the hierarchy that it follows
-	// Ends are the only ids needed of a Tree, which is followed backwards from them.
+	// Ends are the ids from which a Tree is followed backwards; nil: it is followed forwards.
 	Ends []int64
 	// Gone includes versions from before the horizon: Asset with When.Mode Version.
 	Gone bool

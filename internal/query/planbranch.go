@@ -122,8 +122,8 @@ type chain struct {
 // steps. The parent's own table is omitted if the table of the first step has its id and
 // nothing refers to the parent. named means that the rest of the path refers to it.
 //
-// If rows have moments, a parent is a version. A parent reached from a version is the row that
-// was current at the moment of that version.
+// If rows have moments, a parent is a version. If a version refers to the parent, the parent is the
+// row that was current at the moment of that version.
 func (l *level) chain(sel *Select, steps []Step, named bool) chain {
 	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
 	var moment Expr

@@ -67,8 +67,8 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 // Reading ids first is faster in three cases, since a key contains the ids. These are rows of
 // one scope that must be sorted, rows below a scope, and rank order over several scopes.
 //
-// A key by rank begins with all assets without a rank, such as members. If all types of the
-// rows have ranks, all their assets have one, and the read starts after the others.
+// A key by rank begins with all assets without a rank, such as members. If all types of the rows
+// have ranks, the read skips this part of the key.
 //
 // A text search in rank order over several scopes is faster without the key of the rank,
 // unless every other row has the text. A difference as sort key excludes that key.
@@ -113,10 +113,10 @@ func byRank(o Order) bool {
 // planner is the state that all levels of one plan share.
 type planner struct {
 	all      bool
-	momented bool // references from versions have the cell of the moment
-	rest     bool // references to versions, by History and Prior, have it
+	momented bool // references from versions have a cell with the moment
+	rest     bool // the references History and Prior have a cell with the moment
 	lookups  []*Lookup
-	past     bool // the past is read, too
+	past     bool // rows of the past are read
 	err      error
 }
 

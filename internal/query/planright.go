@@ -42,7 +42,7 @@ func (l *level) rightTo(t *Table, r *Right) Expr {
 // rightRule describes how the right to assets of some types is decided.
 type rightRule struct {
 	roles     meta.RoleSet // roles that have the right
-	moderates meta.RoleSet // roles that have it for assets of others
+	moderates meta.RoleSet // roles that have the right to assets of other members
 	made      meta.RoleSet // roles of the whole system that are also needed; 0: none
 	system    bool         // only roles of the whole system count
 	isOwn     bool         // the asset must be the member's own
@@ -83,8 +83,8 @@ func (r *Right) ruleOf(t *meta.Type) (rightRule, bool) {
 	return rule, true
 }
 
-// makes adds the rights to create an asset of type result in the same project, which the
-// operation does.
+// makes adds the right to create an asset of type result in the same project, because the operation
+// creates this asset.
 func (r *rightRule) makes(result *meta.Type) {
 	k := result.Rights.Kind
 	if k.System && !r.system {
@@ -145,8 +145,8 @@ func (l *level) liesNowhere(t *Table, rule rightRule) Expr {
 	return All{}
 }
 
-// leadsTo returns the condition that a relation of the row reaches an asset with a scope that
-// satisfies cond. It may reach it through other relations.
+// leadsTo returns the condition that a relation of the row reaches an asset that has a scope and
+// satisfies cond. The relation may reach this asset through other relations.
 func (l *level) leadsTo(t *Table, a *meta.Attr, cond func(*Table) Expr) Expr {
 	return l.someRelated(t, a, func(in *level, to *Table) Expr {
 		if lies := to.Of[0].Rights.Lies; lies != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// value is the value a path has on a row of t. For printing, what lies in the
-// JSON of an asset is read as text.
+// value returns the expression for the value of a path that starts at a row of t. If print is true,
+// a value in the JSON of an asset is read as text.
 func (l *level) value(t *Table, p Path, print bool) Expr {
 	if p.Agg != None {
 		return l.aggregate(t, p, true)
@@ -23,12 +23,12 @@ func (l *level) value(t *Table, p Path, print bool) Expr {
 	return l.leaf(l.steps(t, p.Steps), p.Leaf, print)
 }
 
-// subquery is the level of a sub-select: "$" stays what it is.
+// subquery returns the level of a sub-select, in which "$" is the same row as in l.
 func (l *level) subquery() *level {
 	return &level{planner: l.planner, row: l.row, joins: newJoins()}
 }
 
-// leaf is what is read at t itself.
+// leaf returns the expression for a leaf at a row of t.
 func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 	switch {
 	case leaf.Cond != nil:
@@ -58,7 +58,7 @@ func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 	return l.fail("%s is not supported", a.Token())
 }
 
-// unset is the truth of a Boolean that was never written.
+// unset returns the value of a Boolean that was never written.
 func unset(a *meta.Attr) Expr {
 	if a.Unset() {
 		return Num{1}
@@ -66,7 +66,7 @@ func unset(a *meta.Attr) Expr {
 	return Num{0}
 }
 
-// union is a value that each type has somewhere else.
+// union returns the expression for a value that is stored elsewhere for each type.
 func (l *level) union(t *Table, u *Union) Expr {
 	by := make(Switch, len(u.Cases))
 	for i, c := range u.Cases {
@@ -75,7 +75,8 @@ func (l *level) union(t *Table, u *Union) Expr {
 	return by
 }
 
-// ifPresent is x, which is computed, where t has a row.
+// ifPresent returns x if t has a row, otherwise NULL. x is a computed value, which would not be NULL
+// without a row.
 func ifPresent(t *Table, x Expr) Expr {
 	if !t.Left {
 		return x
@@ -83,7 +84,7 @@ func ifPresent(t *Table, x Expr) Expr {
 	return If{IsNull{ColumnOf{t, "id"}, true}, x}
 }
 
-// system is a value the engines compute.
+// system returns the expression for a system value (meta.System).
 func (l *level) system(t *Table, a *meta.Attr) Expr {
 	if c, ok := systemColumns[a.Name]; ok {
 		return ColumnOf{t, c}
@@ -115,7 +116,7 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
 		return Null{} // a reason is never recorded
 	case "Days":
-		var end Expr = Clock{} // what is current lasts
+		var end Expr = Clock{} // a current version has not ended
 		if t.When.Mode != Now {
 			end = Coalesce{next(t, "changed_at"), end}
 		}
@@ -129,7 +130,7 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 	return l.fail("%s is not supported", a.Token())
 }
 
-// forever is the until_moment of what is current; it is db.Forever.
+// forever is the until_moment of a current version. It equals db.Forever.
 const forever = 9223372036854775807
 
 // systemColumns are the fixed columns that hold system values.
@@ -140,7 +141,7 @@ var systemColumns = map[string]string{
 	"MyLastChangeDate": "changed_at", "MyLastChangeDateUTC": "changed_at",
 }
 
-// versionOf is the table of the version of t's asset whose column has a value.
+// versionOf returns the table of the versions of t's asset in which a column has the value x.
 func versionOf(t *Table, column string, x Expr) *Table {
 	v := &Table{Kind: Asset, When: When{Mode: Version}, Gone: true}
 	v.Key = Compare{"=", ColumnOf{v, "id"}, ColumnOf{t, "id"}}
@@ -148,8 +149,8 @@ func versionOf(t *Table, column string, x Expr) *Table {
 	return v
 }
 
-// next is a column of the version that followed the one in t, NULL when it is
-// current.
+// next returns a column of the version that came after the version in t. It is NULL if the version in
+// t is current.
 func next(t *Table, column string) Expr {
 	if t.When.Mode == Now {
 		return Null{}
@@ -158,8 +159,8 @@ func next(t *Table, column string) Expr {
 	return Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, column}}}}
 }
 
-// closing is a column of the version that closed the asset in t, NULL while it
-// is open: a closed version that follows none that is, with no open one after it.
+// closing returns a column of the version that closed the asset in t; NULL if the asset is open. This
+// version is closed, and the version before it is not. All versions between it and t are closed.
 func closing(t *Table, column string) Expr {
 	moment := func(v *Table) Expr { return ColumnOf{v, "moment"} }
 	state := func(v *Table, op string) Expr { return Compare{op, ColumnOf{v, "state"}, Num{meta.StateClosed}} }
@@ -183,8 +184,8 @@ func closing(t *Table, column string) Expr {
 	}}
 }
 
-// comment is that of an audit. Without an audit it is not looked for: MySQL
-// counts a sub-select that finds nothing for any row as one distinct value.
+// comment returns the comment of an audit. If there is never an audit, it is NULL without a
+// sub-select: MySQL counts a sub-select that never has a row as one distinct value.
 func comment(audit Expr) Expr {
 	if isNull(audit) {
 		return Null{}
@@ -194,9 +195,9 @@ func comment(audit Expr) Expr {
 	return Scalar{&Select{From: a, Cells: []Expr{ColumnOf{a, "comment"}}}}
 }
 
-// aggregate is one value over everything a path leads to. Deleted assets
-// count unless a filter says otherwise. With parts it is made of the values of the
-// assets on the way, which each has once, however many ways lead to it.
+// aggregate returns one value over all values at the end of a path. Deleted assets count unless a
+// filter excludes them. If parts is true, the aggregate is made from the aggregates of the assets at
+// each to-many step. An asset that several paths reach then has the same aggregate, computed once.
 func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 	s := &Select{Once: true}
 	inner := l.subquery()
@@ -222,7 +223,7 @@ func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 			cur.Joins = append(cur.Joins, v)
 		}
 		kind := p.Leaf.Attr.Kind
-		if p.Agg == Sum { // of whole numbers, too, may be larger than one
+		if p.Agg == Sum { // the sum of whole numbers may be larger than a whole number can be
 			kind = meta.Numeric
 		}
 		s.Cells = []Expr{function(p.Agg, counted(p.Agg, valueOf(v, kind), kind))}
@@ -237,7 +238,7 @@ func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 	return Scalar{s}
 }
 
-// ofParts is an aggregate over those of parts.
+// ofParts returns an aggregate over the aggregates x of parts.
 func ofParts(agg Agg, x Expr) Expr {
 	if agg == Count {
 		return Coalesce{Number{function(Sum, x), meta.Date}, Num{0}} // a whole number
@@ -245,7 +246,8 @@ func ofParts(agg Agg, x Expr) Expr {
 	return function(agg, x)
 }
 
-// counted is what an aggregate sees of x: of texts that are equal, one.
+// counted returns x in the form that an aggregate needs. For example, a distinct count needs the
+// folded form of texts, so that equal texts count once.
 func counted(agg Agg, x Expr, kind meta.Kind) Expr {
 	if agg == Sum && kind == meta.Numeric {
 		return Bounded{x}
@@ -256,7 +258,7 @@ func counted(agg Agg, x Expr, kind meta.Kind) Expr {
 	return collated(x, kind)
 }
 
-// valueOf is one value of a multi-value scalar; they are kept as text.
+// valueOf returns a value of a multi-value scalar. The table stores it as text.
 func valueOf(v *Table, kind meta.Kind) Expr {
 	if value.IsNumber(kind) {
 		return Number{ColumnOf{v, "value"}, kind}
@@ -264,7 +266,7 @@ func valueOf(v *Table, kind meta.Kind) Expr {
 	return ColumnOf{v, "value"}
 }
 
-// ofOne is an aggregate over at most one value.
+// ofOne returns an aggregate over at most one value, x.
 func ofOne(agg Agg, x Expr) Expr {
 	if agg == Count || agg == DistinctCount {
 		return BoolInt{IsNull{x, true}}

@@ -26,8 +26,8 @@ type Request struct {
 	// are below these assets.
 	Group []Request
 
-	// Alias returns the Oid token of an alias such as "@story", empty for one of no
-	// asset. nil: there are no aliases. In From they are replaced already.
+	// Alias returns the Oid token of an alias such as "@story". The token is empty if the alias has
+	// no asset. nil: the request has no aliases. The caller has already replaced aliases in From.
 	Alias func(name string) (oid string)
 
 	Total   bool // also return the number of rows on all pages

@@ -23,8 +23,9 @@ type Shape struct {
 	values []string // the other values, in order
 }
 
-// MaxShape is the most bytes of a key. Plans of longer requests are not cached. Neither are
-// those of requests with very many values, since each number of values is another shape.
+// MaxShape is the maximum number of bytes of a key. Plans of requests with longer keys are not
+// cached. Requests with very many values are not cached either, since each number of values is
+// another shape.
 const MaxShape = 4 << 10
 
 // ShapeOf returns the shape of r. all is true if the member sees everything. It returns
@@ -54,8 +55,8 @@ type shaper struct {
 	key        []byte
 	id, moment int64
 	values     []string
-	first      map[*Text]int  // if set: the index of the first value of each text
-	with       map[string]int // and of each variable
+	first      map[*Text]int  // index of the first value of each text; nil: not needed
+	with       map[string]int // index of the first value of each variable; nil: not needed
 }
 
 func (s *shaper) number(n int) { s.key = binary.AppendUvarint(s.key, uint64(n)) }
@@ -210,7 +211,7 @@ func (s *slots) ofPair(t *Text) map[int]int {
 		return nil
 	}
 	if n, ok := s.first[t]; ok {
-		return map[int]int{0: n} // pair gives the value no place of its own
+		return map[int]int{0: n} // a value of where always has the place 0
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// Slot stands in a shared plan for an argument of each request. It is the index into the
-// result of Fill.
+// Slot is the place of an argument in a shared plan. Each request has another argument there. A Slot
+// is an index into the result of Fill.
 type Slot int
 
 // The first slots.

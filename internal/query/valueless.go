@@ -35,7 +35,7 @@ type valuelessPage struct {
 }
 
 // Valueless returns r as a JSON document in which question marks replace the client's texts,
-// except names of the model. Replaced are numbers of Oids, values compared with, search texts,
+// except names of the model. It replaces numbers of Oids, values in comparisons, search texts,
 // values of variables, instants and cursors.
 //
 // Shape: {"from":"Story","select":["Name"],"where":{"Scope":"?"},"filter":["Name='?'"]}

@@ -118,7 +118,7 @@ func (s sight) through(t *Table, paths []meta.Walk, from []*meta.Seen) Expr {
 	return Any{one, none}
 }
 
-// leadsToViewer returns the condition that a path reaches the member who sees.
+// leadsToViewer returns the condition that a path reaches the member of s.
 func (s sight) leadsToViewer(t *Table, w meta.Walk) Expr {
 	n := len(w) - 1
 	viewer := s.by

@@ -138,8 +138,8 @@ func below(token, attr string) string {
 	return token + "." + attr
 }
 
-// takes returns the types of a relation's values, if they are not exactly those of the
-// related type. An abstract type stands for all types below it.
+// takes returns the types of a relation's values, if they are not exactly the types below the
+// related type. An abstract type in the result means all types below it.
 func takes(a *meta.Attr) []string {
 	if a.Targets == nil {
 		return nil

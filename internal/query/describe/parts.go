@@ -27,20 +27,20 @@ type parts struct {
 	last map[form]whole
 }
 
-// whole is what is kept of the description of a whole model.
+// whole has the data of the description of a whole model that is reused for the next model.
 type whole struct {
 	size int            // of its text, in bytes
 	flat map[sum][]byte // its compressed parts
 }
 
-// of returns what is kept for a form.
+// of returns the whole that was kept for a form.
 func (p *parts) of(f form) whole {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last[f]
 }
 
-// keep replaces what is kept for a form.
+// keep replaces the whole of a form.
 func (p *parts) keep(f form, w whole) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ type packer struct {
 	sums []byte // of the parts so far
 }
 
-// slack is how many bytes larger than the last one a document may get without a copy.
+// slack is by how many bytes a document may be larger than the last document without a copy.
 const slack = 64 << 10
 
 func newPacker(last whole) *packer {
@@ -110,7 +110,7 @@ func (p *packer) deflate(text []byte) []byte {
 	return bytes.Clone(w.Bytes())
 }
 
-// document ends the last part. It returns the whole document and what to keep of it.
+// document ends the last part. It returns the document, and the whole to keep for its form.
 func (p *packer) document() (Document, whole) {
 	p.end()
 	end := []byte{3, 0} // RFC 1951, 3.2.6: an empty block, the last one

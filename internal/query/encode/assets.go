@@ -14,9 +14,9 @@ import (
 type Form struct {
 	Format  document.Format // document.JSON or document.XML
 	Base    string          // the path before the type in every href, such as /alds/rest-1.v1/Data
-	Moments bool            // hrefs and ids of the assets themselves carry theirs
+	Moments bool            // hrefs and ids of the rows include their moments
 
-	Stylesheet string // of XML: the instruction behind the declaration; empty: none
+	Stylesheet string // for XML: the processing instruction after the declaration; empty: none
 }
 
 // Assets writes assets for the data path, in one format. Every method appends to w and
@@ -85,8 +85,8 @@ func (assets) cells(s *Set, row int32) []value.Scalar {
 	return s.Cells[int(row)*s.Width : int(row+1)*s.Width]
 }
 
-// ref is an Oid for an answer. With version it includes the moment, even if that is 0, as for
-// assets from the installation.
+// ref is an Oid for an answer. If version is true, the Oid includes the moment, even if the moment
+// is 0, as for assets from the installation.
 type ref struct {
 	oid.OID
 	version bool

@@ -27,8 +27,7 @@ func (x *executor) eachInBlocks(ctx context.Context, row func(*encode.Set, int32
 	return nil
 }
 
-// readIDs reads the ids of all rows in order. They are all that memory holds of a large
-// result.
+// readIDs reads the ids of all rows in order. A large result has only these ids in memory.
 func (x *executor) readIDs(ctx context.Context) error {
 	if x.haveIDs {
 		return nil

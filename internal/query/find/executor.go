@@ -33,12 +33,12 @@ type executor struct {
 	groupBytes int64       // bytes of groups
 
 	handed int           // rows passed to the encoder
-	waited time.Duration // for the client of a flushed answer
+	waited time.Duration // how long it has waited for the client of a flushed answer
 
 	way      way
 	counts   bool                          // the statement of the page counts all rows, too
-	pageRows *encode.Set                   // nil: not read yet
-	number   *int64                        // of all rows; nil: unknown
+	pageRows *encode.Set                   // rows of the page; nil: not read yet
+	number   *int64                        // number of all rows; nil: unknown
 	together map[*query.Branch]*encode.Set // rows of branches that were read with the page
 
 	more bool  // there are rows after this page

@@ -177,8 +177,8 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 // execute prepares r and calls do, which may be called a second time and then starts over. If
 // q is nil, it reads in a snapshot; one statement alone needs no transaction.
 //
-// A query queued behind a write is not counted or recorded as slow, since its time includes
-// that of the write.
+// A query that has waited for a write is not counted or recorded as slow, since its time includes
+// the time of the write.
 func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(context.Context, *executor) error) error {
 	began := time.Now()
 	p, err := f.prepare(r, who.All)

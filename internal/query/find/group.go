@@ -14,7 +14,7 @@ type group struct {
 	of       version
 	head     []byte // the asset's own row, without its closing brace
 	kids     map[version]*group
-	missing  *group // the group of rows without an asset
+	missing  *group // the group of the rows that refer to no asset
 	children []byte // rows separated by commas, at the last level
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/sqlgen"
 )
 
-// eachOfPage calls row for the rows of a page, or for the one asset.
+// eachOfPage calls row for the rows of a page, or for the asset if the query is about one asset.
 func (x *executor) eachOfPage(ctx context.Context, row func(*encode.Set, int32) error) error {
 	if err := x.readPage(ctx); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // effort is the work that the executors of a query did.
 type effort struct {
 	rows   int           // of the last executor, since a read that restarts begins again
-	waited time.Duration // for the client
+	waited time.Duration // how long the executors have waited for the client
 }
 
 func (e *effort) add(x *executor) {

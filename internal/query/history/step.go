@@ -18,7 +18,7 @@ type version struct {
 	id, moment     int64
 	code, state    int
 	linked         bool
-	apart          bool // some of its texts are in asset_text
+	apart          bool // some of the version's texts are in asset_text
 	audit, created int64
 }
 

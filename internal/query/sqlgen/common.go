@@ -16,7 +16,7 @@ const maxSize = 250
 type common struct {
 	tables []commonTable
 	names  *int
-	size   map[string]int // tables each reads; each reference counts as a copy
+	size   map[string]int // number of tables that each common table reads; each reference counts as a copy
 
 	distinct map[query.ColumnOf]string // tables of the distinct values of a column
 	depth    map[string]int            // how deep the tables of distinct depend on one another

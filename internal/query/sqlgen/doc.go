@@ -8,12 +8,12 @@
 // Writer has one method for each statement:
 //
 //   - Page reads the rows of a page with all their cells. IDsFirst is another form of it.
-//   - IDs reads only which rows there are, in order. Among does so for some versions.
+//   - IDs reads only the ids of the rows, in order. Among reads them for some versions.
 //   - Total counts the rows.
-//   - Block reads the rows of a list of ids, and Children those of a branch.
+//   - Block reads the rows of a list of ids. Children reads the rows of a branch.
 //   - Together reads one asset with the rows of its branches.
-//   - Lookup runs before the others and finds scopes.
+//   - Lookup finds scopes. It runs before the other statements.
 //
-// Common tables are those of the WITH clause of a statement. They have the ids of a page, and
-// values that many rows share (once.go).
+// Common tables are the tables of the WITH clause of a statement. They have the ids of a page, and
+// values that many rows share (shared.go).
 package sqlgen

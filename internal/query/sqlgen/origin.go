@@ -5,7 +5,7 @@ import "github.com/alds-dev/alds/internal/query"
 // origin is where the rows of a statement come from, so that a hierarchy starts there instead
 // of at all assets. At most one of ids, one and common is set; none: all rows.
 type origin struct {
-	column query.Expr // the id of those rows, or of their parents, in the statement
+	column query.Expr // the column of the statement with the id of the rows, or of their parents
 
 	ids     []int64    // a block of ids
 	moments []int64    // of ids, for a branch

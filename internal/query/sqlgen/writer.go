@@ -112,8 +112,8 @@ func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 }
 
 // Together writes one statement for the row of a plan about one asset and the rows of its
-// branches. Each row begins with a number: 0 for the asset, 1 for the first branch. It has the
-// cells of all of them; those of the others are NULL.
+// branches. Each row begins with a number: 0 for the asset, 1 for the first branch, and so on. It
+// has cells for the asset and for every branch. Only the cells of its number are not NULL.
 func (w Writer) Together(p *query.Plan) Statement {
 	e := w.emitterOf(p)
 	width := len(p.Cells)

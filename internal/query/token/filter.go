@@ -78,7 +78,7 @@ type ValueKind uint8
 // The kinds of value.
 const (
 	Text    ValueKind = iota
-	Var               // $Name, set beside the query
+	Var               // $Name, a variable whose values are in the request
 	Context           // $ alone: the asset around the brackets
 )
 
