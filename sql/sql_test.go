@@ -29,7 +29,8 @@ func TestDialectsHaveTheSameSteps(t *testing.T) {
 	}
 }
 
-// A database keeps what a migration says, and processes of older releases go by it.
+// A database stores the oldest release of each migration, and older processes compare it with their
+// release. So every migration must have one.
 func TestEveryMigrationNamesTheOldestRelease(t *testing.T) {
 	steps, err := Migrations("sqlite")
 	if err != nil {
@@ -40,7 +41,7 @@ func TestEveryMigrationNamesTheOldestRelease(t *testing.T) {
 	}
 }
 
-// promises returns what is wrong with the oldest releases that migrations name.
+// promises returns what is wrong with the oldest releases of migrations.
 func promises(steps []Migration, oldest, reads map[int]string, number string) (wrong []string) {
 	say := func(m Migration, format string, args ...any) {
 		wrong = append(wrong, fmt.Sprintf("%04d_%s: ", m.Version, m.Name)+fmt.Sprintf(format, args...))
@@ -75,8 +76,8 @@ func promises(steps []Migration, oldest, reads map[int]string, number string) (w
 	return wrong
 }
 
-// changesData reports whether a migration may have data stored at another place or in
-// another form: it does all but adding a table, a key or rows.
+// changesData reports whether data may be stored at another place or in another form after a
+// migration. It is false for a migration that only adds a table, a key or rows.
 func changesData(m Migration) bool {
 	if m.Run != nil {
 		return true

@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// random returns n bytes; from some dozens of bytes on they are unique.
+// random returns n random bytes. Two results of a few dozen bytes or more are never equal.
 func random(n int) []byte {
 	var seed [32]byte
 	for i := range seed {
@@ -57,9 +57,9 @@ func count(t *testing.T, d *db.DB, table string) (n int) {
 	return n
 }
 
-// stores calls test with stores that keep bytes in each database, in a folder, and in a
-// bucket. Each has its own database: two contents of one byte may be the same, and the bytes
-// stay where they were stored first.
+// stores calls test with stores that keep bytes in each database, in a folder, and in a bucket.
+// Each store has a separate database. In a common database, a short content of one test might
+// already be stored by another test, at another place.
 func stores(t *testing.T, grace time.Duration, test func(t *testing.T, d *db.DB, s *blob.Store)) {
 	buckets := map[string]func(t *testing.T) blob.Bucket{
 		"inside": func(*testing.T) blob.Bucket { return nil },
@@ -222,8 +222,8 @@ func (s *stuck) Remove(ctx context.Context, key string) error {
 	return s.Bucket.Remove(ctx, key)
 }
 
-// TestASweepGoesOnBehindAFailure checks that a sweep removes all contents except the one that
-// fails, and that a later sweep removes that one.
+// TestASweepGoesOnBehindAFailure checks that a sweep removes all contents except the content whose
+// removal fails, and that a later sweep removes this content, too.
 func TestASweepGoesOnBehindAFailure(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b, err := blob.OpenBucket("file://" + t.TempDir())

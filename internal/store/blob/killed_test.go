@@ -62,7 +62,7 @@ func TestKilledUploads(t *testing.T) {
 			if got := read(t, s, blob.RefOf(content), 0, int64(len(content))); !bytes.Equal(got, content) {
 				t.Error("other bytes")
 			}
-			write(t, d, func(tx *db.Tx) error { // killed when it had claimed the content and removed a part
+			write(t, d, func(tx *db.Tx) error { // the state after a sweep that was killed when it had removed one part
 				if _, err := tx.Exec(t.Context(), "UPDATE blob_content SET hash = NULL, touched_at = -1 WHERE hash IS NOT NULL"); err != nil {
 					return err
 				}

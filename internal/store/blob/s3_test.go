@@ -22,7 +22,7 @@ type s3Server struct {
 	url      string
 	backend  gofakes3.Backend
 	broken   atomic.Bool  // it answers 503
-	requests atomic.Int64 // that it has answered
+	requests atomic.Int64 // number of answered requests
 }
 
 func startS3(t *testing.T) *s3Server {
@@ -72,7 +72,7 @@ func (s *s3Server) objects(t *testing.T) int {
 }
 
 // TestObjects checks that an object is read as it was written, whether its size was known or
-// not, and that nothing remains of an interrupted one.
+// not, and that nothing remains of an interrupted upload.
 func TestObjects(t *testing.T) {
 	s := startS3(t)
 	b := s.open(t)

@@ -11,16 +11,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster checks that the function runs once
-// more, after the node has caught up. It then reads what another session has committed
-// meanwhile.
+// TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster checks that the function of the write
+// runs once more, after the node has caught up. Then it reads a row that another session has
+// committed meanwhile.
 func TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster(t *testing.T) {
 	d := testdb.MySQL(t)
 	t.Cleanup(func() { d.SetEngine(nil) })
 	answer := errors.New("it is not there")
 	for name, c := range map[string]struct {
 		facts map[string]string
-		runs  int // of a function that has missed something
+		runs  int // how often a function runs that has missed something
 	}{
 		"a single server":                {map[string]string{"wsrep_on": "OFF", "wsrep_provider": "none"}, 1},
 		"one primary":                    {map[string]string{"group_replication_single_primary_mode": "ON"}, 1},
@@ -53,8 +53,8 @@ func TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster(t *testing.T) {
 	}
 }
 
-// TestASessionCatchesUpForOneLookUp checks that the variable has its old value again when the
-// transaction begins.
+// TestASessionCatchesUpForOneLookUp checks that the session variable of catchUp has its old value
+// again when the transaction begins.
 func TestASessionCatchesUpForOneLookUp(t *testing.T) {
 	d := testdb.MySQL(t)
 	t.Cleanup(func() { d.SetEngine(nil) })

@@ -134,7 +134,7 @@ func TestTheLogBehindALongRead(t *testing.T) {
 
 const killedWrites = "ALDS_TEST_KILLED_WRITES"
 
-// TestKilledWrites is the process that TestWhatIsAnsweredOutlivesAKill kills. It prints which
+// TestKilledWrites runs in the process that TestWhatIsAnsweredOutlivesAKill kills. It prints which
 // writes have been answered.
 func TestKilledWrites(t *testing.T) {
 	path := os.Getenv(killedWrites)
@@ -169,7 +169,7 @@ func TestKilledWrites(t *testing.T) {
 }
 
 // TestWhatIsAnsweredOutlivesAKill kills a writing process, after enough writes for several
-// checkpoints, and reads the rest.
+// checkpoints. The database must then have all answered writes.
 func TestWhatIsAnsweredOutlivesAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alds.db")
 	for round := range 3 {

@@ -17,9 +17,9 @@ func TestEngines(t *testing.T) {
 		name               string
 		facts              facts
 		server, mode       string
-		means              string // a part of it
-		refuses            string // a part of why it takes no writes; empty: it does
-		asksStatus, asksPS bool   // whether the state of a Galera, or of a group, is asked for
+		means              string // a part of Engine.Means
+		refuses            string // a part of the reason why the server takes no writes; empty: it takes writes
+		asksStatus, asksPS bool   // the query reads the state of a Galera node, or of a group member
 	}{
 		{"MariaDB", facts{"version": mariadb, "wsrep_on": "OFF", "wsrep_provider": "none", "read_only": "OFF"}, "MariaDB 10.11.19", "single server", "writes go to this server", "", false, false},
 		{"MySQL", facts{"version": mysql9, "read_only": "OFF", "super_read_only": "OFF"}, "MySQL 9.7.4", "single server", "writes go to this server", "", false, false},

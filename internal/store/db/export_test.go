@@ -90,7 +90,7 @@ func (d *DB) SetEngine(variables map[string]string) {
 	d.engine.Store(&engineFacts{facts: variables})
 }
 
-// AwaitKept waits until the keeper has sent n statements.
+// AwaitKept waits until the keeper has sent n statements since the handle was opened.
 func (d *DB) AwaitKept(ctx context.Context, n int64) error {
 	return d.awaitKeeper(ctx, func() bool { return d.keeper.sent.Load() >= n })
 }

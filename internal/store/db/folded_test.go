@@ -37,7 +37,7 @@ func TestLowerCaseOfPlainText(t *testing.T) {
 			if c := string(r); utf8.ValidRune(r) && folding.IsPlain(c) {
 				plain++
 				part.WriteString(c)
-				part.WriteByte('-') // what follows a mark does not join it
+				part.WriteByte('-') // the next character must not combine with a mark before it
 			}
 			if part.Len() > 10_000 || r == unicode.MaxRune {
 				check()

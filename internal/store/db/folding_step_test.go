@@ -12,7 +12,7 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// apart is 한 in three characters, which the collation distinguishes from one.
+// apart is 한 written with three characters. The collation distinguishes it from 한 in one character.
 const apart = "\u1112\u1161\u11ab"
 
 // before0060 fills the tables as they were before folded forms were stored.

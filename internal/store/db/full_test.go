@@ -66,7 +66,7 @@ func TestSQLiteHasNoRoom(t *testing.T) {
 				if put(tx, 1000) == nil {
 					t.Error("a transaction without room goes on")
 				}
-				return nil // as one that takes it for a command's own failure
+				return nil // like a caller that treats the error as the failure of one command
 			}
 		}
 		return nil

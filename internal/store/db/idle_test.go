@@ -58,8 +58,8 @@ func TestATransactionOutOfReachStopsNobodyElse(t *testing.T) {
 	}
 }
 
-// TestAStatementOnItsWayStopsNobodyElse is the same for a statement, or the answer to one,
-// that is stuck on its way.
+// TestAStatementOnItsWayStopsNobodyElse checks the same as the test above for a statement, or the
+// answer to a statement, that is stuck in the network.
 func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
 	d, remote, line := onLine(t, 8)
 	ctx := t.Context()
@@ -120,7 +120,7 @@ func TestATransactionThatComputesIsKept(t *testing.T) {
 			if err := add(ctx, tx, "id"); err != nil {
 				return err
 			}
-			if err := d.AwaitKept(ctx, 4); err != nil { // the bound is three times as long as it waits for one
+			if err := d.AwaitKept(ctx, 4); err != nil { // four statements of the keeper take longer than idleLimit
 				return err
 			}
 			return add(ctx, tx, "id")
@@ -128,7 +128,7 @@ func TestATransactionThatComputesIsKept(t *testing.T) {
 		if err != nil || value(t, d, "id") != 1002 {
 			t.Errorf("%v, value %d, want 1002", err, value(t, d, "id"))
 		}
-		if attempts != 1 && !testing.Short() { // a machine may be too busy for the keeper
+		if attempts != 1 && !testing.Short() { // a busy machine may run the keeper too late
 			t.Errorf("%d attempts", attempts)
 		}
 	})

@@ -15,17 +15,17 @@ import (
 // Meaning is the expected meaning of a server's error number.
 type Meaning struct {
 	Number  uint16
-	Message string // where the number alone does not tell
+	Message string // the server's text, if the number alone does not decide; else empty
 	Kind    fault.Kind
-	Repeat  bool // Write runs its function again after a statement of it failed so
-	Unknown bool // as the answer to COMMIT it leaves the outcome unknown
-	Again   bool // as the answer to COMMIT it makes Write run its function again
-	Drop    bool // the connection is used no more
+	Repeat  bool // if a statement fails with the error, Write runs its function again
+	Unknown bool // if COMMIT fails with the error, the outcome is unknown
+	Again   bool // if COMMIT fails with the error, Write runs its function again
+	Drop    bool // the connection is not used again
 }
 
 // Meanings are the error numbers of all engines.
 var Meanings = []Meaning{
-	// what others have done: the transaction is rolled back everywhere
+	// another transaction was first: this transaction is rolled back on all servers
 	{Number: 1205, Kind: fault.Transient, Repeat: true, Again: true},
 	{Number: 1213, Kind: fault.Transient, Repeat: true, Again: true},
 	{Number: 1020, Kind: fault.Transient, Repeat: true, Again: true},
@@ -42,7 +42,7 @@ var Meanings = []Meaning{
 	{Number: 1180, Message: "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT", Kind: fault.Transient, Repeat: true, Again: true},
 	{Number: 1305, Message: "SAVEPOINT p1 does not exist", Kind: fault.Transient, Repeat: true, Again: true},
 
-	// the server refuses what another one may do; it has not run the statement
+	// this server refuses the statement and has not run it; another server may run it
 	{Number: 1047, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
 	{Number: 1290, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
 	{Number: 1792, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
@@ -53,7 +53,7 @@ var Meanings = []Meaning{
 	{Number: 3799, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
 	{Number: 8027, Kind: fault.Transient, Repeat: true, Again: true, Drop: true},
 
-	// it failed while it committed, and others may have it
+	// the server failed while it committed, and other servers may have the transaction
 	{Number: 1180, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
 	{Number: 1180, Message: "Got error 28 - 'No space left on device' during COMMIT", Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
 	{Number: 1181, Kind: fault.Transient, Repeat: true, Unknown: true, Drop: true},
@@ -73,25 +73,25 @@ var Meanings = []Meaning{
 	{Number: 9008, Kind: fault.Transient, Unknown: true},
 	{Number: 9010, Kind: fault.Transient, Unknown: true},
 
-	// there is not enough of something
+	// the server has not enough connections, memory, time or disk space
 	{Number: 1040, Kind: fault.Transient},
 	{Number: 1041, Kind: fault.Transient},
 	{Number: 1317, Kind: fault.Transient},
 	{Number: 1114, Kind: fault.Transient},
 	{Number: 1026, Kind: fault.Transient},
 
-	// it is too much for one transaction, now and later
+	// the transaction is too large; a repetition does not help
 	{Number: 1105, Message: "Maximum writeset size exceeded", Kind: fault.Invalid},
 	{Number: 8004, Kind: fault.Invalid},
 	{Number: 8025, Kind: fault.Invalid},
 
-	// it is too much for one statement
+	// the statement is too complex
 	{Number: 1116, Kind: fault.Invalid},
 	{Number: 1390, Kind: fault.Invalid},
 	{Number: 1436, Kind: fault.Invalid},
 	{Number: 1473, Kind: fault.Invalid},
 
-	// nobody knows
+	// the meaning of the error is unknown
 	{Number: 1030, Message: "Got error 168 - 'Unknown (generic) error from engine' from storage engine", Kind: fault.Internal, Unknown: true},
 	{Number: 1105, Message: "something else", Kind: fault.Internal, Unknown: true},
 	{Number: 1064, Kind: fault.Internal, Unknown: true},
@@ -130,7 +130,8 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// answers answers statements with these errors, one after the other; 0 means no error.
+// answers is a schema.Runner whose statements get these errors, one after the other; 0 means no
+// error.
 type answers []uint16
 
 func (a *answers) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {

@@ -144,7 +144,7 @@ func TestMigrateWaitsForALongOne(t *testing.T) {
 func TestMigrateAgainAfterConflicts(t *testing.T) {
 	d := fresh(t, "mysql", 1)[0]
 	for _, s := range []string{
-		"CREATE TABLE told (times INT) ENGINE=MyISAM", // no rollback takes back what was counted
+		"CREATE TABLE told (times INT) ENGINE=MyISAM", // not transactional, so a rollback does not change the count
 		"INSERT INTO told VALUES (3)",
 		"CREATE TABLE migration_lock (id INT NOT NULL, holder VARCHAR(200) NOT NULL, ends_at BIGINT NOT NULL, PRIMARY KEY (id))",
 		`CREATE TRIGGER tells BEFORE UPDATE ON migration_lock FOR EACH ROW BEGIN
@@ -171,7 +171,8 @@ func TestMigrateAgainAfterConflicts(t *testing.T) {
 // the database in its value, and never ends its last migration.
 const migrates = "ALDS_TEST_MIGRATES"
 
-// migrateForever is that process. Its output ends when the last migration begins.
+// migrateForever is the work of the process that has the variable migrates. The process closes its
+// output when the last migration begins.
 func migrateForever(url string) error {
 	d, err := db.Open(context.Background(), url, db.Options{MaxConns: 4})
 	if err != nil {

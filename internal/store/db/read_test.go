@@ -262,7 +262,7 @@ func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 			close(busy)
 		})
 		<-aside
-		for range 2 { // of member 7 one may work on SQLite, two on a server: both wait for busy
+		for range 2 { // member 7 may run one of them at a time on SQLite, two on a server
 			all.Go(func() {
 				_ = d.ReadLong(db.WithMember(ctx, 7), func(*db.Tx) error { <-busy; return nil })
 			})

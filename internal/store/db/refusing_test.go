@@ -17,7 +17,7 @@ import (
 // refusing is a proxy between alds and a real server that answers some statements itself,
 // with an error. The server never gets them, and its transaction stays open.
 type refusing struct {
-	statement string                  // in text, such as COMMIT
+	statement string                  // the statement to refuse, sent as text, such as COMMIT
 	refuse    atomic.Pointer[refusal] // nil: it lets all pass
 	refused   atomic.Int32
 }
@@ -25,7 +25,7 @@ type refusing struct {
 type refusal struct {
 	number  uint16
 	message string
-	times   int32 // how often at most
+	times   int32 // the maximum number of refusals
 }
 
 // open opens a database through r.
@@ -81,7 +81,7 @@ func (r *refusing) carry(client net.Conn, address string) {
 			return
 		}
 		const textQuery = 3
-		statement, _, _ := strings.Cut(string(body), ";") // what follows is not executed after an error
+		statement, _, _ := strings.Cut(string(body), ";") // an error also ends the later statements
 		if f := r.refuse.Load(); f != nil && head[3] == 0 && statement == string(rune(textQuery))+r.statement && r.refused.Add(1) <= f.times {
 			if _, err := client.Write(f.packet()); err != nil {
 				return

@@ -16,9 +16,9 @@ import (
 // pair is a writer and a second database in the role of its replica. The test does the work
 // of replication.
 type pair struct {
-	writer, replica *db.DB // as clients of their own
-	both            *db.DB // of the writer, with the replica
-	way             *way   // to the replica
+	writer, replica *db.DB // separate handles for the test
+	both            *db.DB // the handle under test: the writer, with the replica
+	way             *way   // the connection from both to the replica
 }
 
 const (
@@ -32,7 +32,7 @@ func newPair(t *testing.T) *pair {
 	p := &pair{way: newWay(t, at[1])}
 	p.writer, p.replica = openAt(t, at[0], db.Replicas{}), openAt(t, at[1], db.Replicas{})
 	p.both = openAt(t, at[0], db.Replicas{Addresses: []string{p.way.address}, Position: position, Progress: progress})
-	var same int64 // replication would have brought these
+	var same int64 // the times of the migrations, which replication would have copied
 	if err := p.writer.QueryRow(t.Context(), `SELECT MAX(applied_at) FROM schema_migration`).Scan(&same); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestReadsGoToAReplicaThatHasWhatTheirMemberHasWritten(t *testing.T) {
 	if got := p.where(member, t); got != "rrrr" {
 		t.Fatalf("reads on %s", got)
 	}
-	var n int // all that is no query reads from the database itself
+	var n int // everything except queries reads from the writer
 	err := p.both.Read(member, func(tx *db.Tx) error {
 		return tx.QueryRow(member, `SELECT value FROM sequence WHERE name = ?`, "where").Scan(&n)
 	})
@@ -200,7 +200,7 @@ func TestAReplicaThatIsGoneIsLeftOut(t *testing.T) {
 	p.await(t, true)
 
 	p.way.hang()
-	kept, cancel := context.WithTimeout(ctx, time.Minute) // less than the server may take for an answer
+	kept, cancel := context.WithTimeout(ctx, time.Minute) // shorter than the time limit for an answer of the server
 	defer cancel()
 	if got := p.where(kept, t); got != "wwww" {
 		t.Errorf("when the replica hangs reads run on %s", got)
@@ -230,7 +230,7 @@ func TestSQLiteHasNoReplicas(t *testing.T) {
 
 // way is a connection to a server that can be closed, or drop all data.
 type way struct {
-	address string // of the database, by this way
+	address string // address of the database through this way
 	server  string
 
 	mu             sync.Mutex

@@ -45,8 +45,8 @@ func recorded(t *testing.T, d *db.DB) string {
 	return strings.Join(all, "\n")
 }
 
-// The oldest releases that newer releases have recorded decide whether this one works with a
-// database. In either case it changes nothing.
+// The oldest release that is recorded for each newer migration decides whether this release works
+// with a database. In both cases this release changes nothing.
 func TestNewerSchemas(t *testing.T) {
 	next := release.Of(release.Rank(release.Number) + 1)
 	for _, c := range []struct {
@@ -84,8 +84,8 @@ func TestNewerSchemas(t *testing.T) {
 	}
 }
 
-// While a newer release migrates, older processes that work with it continue. The others
-// stop.
+// While a newer release migrates, older processes continue if their release works with the
+// migration. All other processes stop.
 func TestNewerSchemaThatHasOnlyBegun(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := migrated(t, dialect, 1)[0]

@@ -165,7 +165,7 @@ func TestALongWriteDoesNotKeepOthersWaiting(t *testing.T) {
 		func() error { defer close(answered); return good(t, d, 1)() },
 		func() error {
 			return d.Write(t.Context(), func(tx *db.Tx) error {
-				for { // until the one before has its answer
+				for { // until the previous write has its answer
 					select {
 					case <-answered:
 						return insertID(t.Context(), tx, 2)
@@ -233,10 +233,10 @@ func randomWrite(ctx context.Context, d *db.DB, random *rand.Rand, id int) (ok b
 	defer func() { _ = recover() }()
 	kind := random.IntN(12)
 	if kind == 1 {
-		go end() // at any moment
+		go end() // cancels ctx at a random moment
 	}
 	err := d.Write(ctx, func(tx *db.Tx) error {
-		if kind == 2 { // an error that it does not pass on
+		if kind == 2 { // a failed statement whose error fn does not return
 			_, _ = tx.Exec(ctx, "INSERT INTO written (id) SELECT id FROM written LIMIT 1")
 		}
 		if err := insertID(ctx, tx, id); err != nil {
@@ -249,7 +249,7 @@ func randomWrite(ctx context.Context, d *db.DB, random *rand.Rand, id int) (ok b
 			panic("defect")
 		case 5:
 			end()
-		case 6: // interrupted, which rolls back what was written before it, too
+		case 6: // an interrupt, which also rolls back the statements before it
 			go end()
 			_, err := tx.Exec(ctx, unending)
 			return err

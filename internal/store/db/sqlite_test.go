@@ -44,7 +44,7 @@ func modes(t *testing.T, path string) map[string]os.FileMode {
 }
 
 func TestOnlyTheOwnerReadsTheFilesOfADatabase(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0)) // everything that is made without a mode is open to all
+	defer syscall.Umask(syscall.Umask(0)) // files without an explicit mode are readable and writable by everybody
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestOnlyTheOwnerReadsTheFilesOfADatabase(t *testing.T) {
 			t.Errorf("the new %s has the mode %o", name, mode)
 		}
 	}
-	for _, suffix := range []string{"", "-wal", "-shm"} { // as the release before left them, in use
+	for _, suffix := range []string{"", "-wal", "-shm"} { // files as an earlier release has created them
 		if err := os.Chmod(path+suffix, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestWhatIsDeletedLeavesTheFileOfADatabase(t *testing.T) {
 	d := openFile(t, path)
 	exec(t, d, "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")
 	const secret = "this text was meant for few"
-	long := strings.Repeat(secret+" ", 1000) // on pages of its own, too
+	long := strings.Repeat(secret+" ", 1000) // long enough to have separate pages
 	exec(t, d, "INSERT INTO t VALUES (1, ?), (2, ?), (3, ?)", secret, long, "kept")
 	exec(t, d, "UPDATE t SET a = NULL WHERE id = 1")
 	exec(t, d, "DELETE FROM t WHERE id = 2")

@@ -24,7 +24,7 @@ func TestReadersThatAreTakenGoOn(t *testing.T) {
 		sent := make(chan struct{}, long)
 		for i := range 2 * long {
 			all.Go(func() {
-				late := false // the machine was too busy to take it within a millisecond
+				late := false // the machine was too busy to read the data within a millisecond
 				err := d.ReadLong(db.WithMember(ctx, int64(i)), func(tx *db.Tx) error {
 					err := db.Yield(ctx, tx, func() error { return nil })
 					sent <- struct{}{}
@@ -39,10 +39,10 @@ func TestReadersThatAreTakenGoOn(t *testing.T) {
 				}
 			})
 		}
-		for range max(2, (long+1)/2) { // as many run at a time
+		for range max(2, (long+1)/2) { // as many as may run at the same time
 			<-sent
 		}
-		time.Sleep(20 * time.Millisecond) // too short finds nothing, and fails nothing
+		time.Sleep(20 * time.Millisecond) // if this is too short, the test cannot find the defect, but it does not fail
 		go func() {
 			for range sent {
 			}

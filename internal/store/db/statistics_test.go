@@ -143,8 +143,8 @@ func TestATableThatIsItsKey(t *testing.T) {
 	}
 }
 
-// TestAKeyOfSomeRows checks that a partial index without rows has no statistics, and that the
-// others keep theirs.
+// TestAKeyOfSomeRows checks that a partial index without rows has no statistics, and that all
+// other indexes keep their statistics.
 func TestAKeyOfSomeRows(t *testing.T) {
 	d := stories(t)
 	exec(t, d, "CREATE INDEX story_a_none ON story (super) WHERE super < 0")

@@ -24,7 +24,7 @@ func TestTLS(t *testing.T) {
 		{"named", "tls=false", plain},
 		{"named", "tls=preferred", "TLS"},
 		{"named", "tls=skip-verify", "TLS"},
-		{"named", "tls=true", refused}, // by the authorities of the system
+		{"named", "tls=true", refused}, // the authorities of the system have not signed the certificate
 		{"named", "tls=verify-ca", refused},
 		{"named", "tls=true&tls-ca=" + named.CA, "TLS"},
 		{"named", "tls=verify-ca&tls-ca=" + named.CA, "TLS"},

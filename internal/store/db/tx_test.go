@@ -251,7 +251,7 @@ func TestWriteHasATimeLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = d.Close() }()
-			err = d.Write(ctx, func(tx *db.Tx) error { // it ends by the limit alone
+			err = d.Write(ctx, func(tx *db.Tx) error { // only the time limit ends the write
 				for {
 					if err := add(ctx, tx, "id"); err != nil {
 						return err

@@ -85,7 +85,7 @@ func TestAutoRenewEndsWithTheLastLease(t *testing.T) {
 	})
 }
 
-// A row whose claims did not end waits longer each time, from the second one on.
+// A row that was claimed again and again waits longer after each claim, from the second claim on.
 func TestARowWhoseClaimsDidNotEndPauses(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := table(t, d)
