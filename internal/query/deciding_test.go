@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// TestDeciding checks that one of several numbers decides an order comparison.
+// TestDeciding checks which of several numbers decides a comparison with <, <=, > or >=.
 func TestDeciding(t *testing.T) {
 	numbers := []Value{{Kind: NumOf, Num: 3}, {Kind: NumOf, Num: 1}, {Kind: NumOf, Num: 2}}
 	moments := []Value{{Kind: IntOf, Int: 30}, {Kind: IntOf, Int: 10}}

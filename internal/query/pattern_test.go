@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSimplePatterns separates the patterns that any matcher is fast with from the others.
+// TestSimplePatterns checks which patterns are simple, so that every way to match them is fast.
 func TestSimplePatterns(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"text%": true, "%text%": true, "%text": true, "%%": true, "%": true, "te|_xt%": true, "%a||b%": true,

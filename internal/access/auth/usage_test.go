@@ -40,7 +40,7 @@ func TestTheLastAddressOfATokenIsStored(t *testing.T) {
 			{other, "192.0.2.1", "192.0.2.1"},
 			{other, "192.0.2.1", "192.0.2.1"},
 			{w, "192.0.2.2", "192.0.2.2"},
-			{w, "192.0.2.3", "192.0.2.2"}, // the fourth of this process
+			{w, "192.0.2.3", "192.0.2.2"}, // the fourth new address that this process sees
 			{w, "192.0.2.4", "192.0.2.2"},
 		} {
 			w.clock.pass(time.Second)

@@ -32,8 +32,8 @@ func expectRows(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestEqualEventsAreOneRowAMinute checks that the first of equal events is written at once.
-// Those that follow are one row each minute, and the last ones are written at the end.
+// TestEqualEventsAreOneRowAMinute checks that the first of equal events is written at once. Later
+// equal events are one row each minute, and the last events are written at the end.
 func TestEqualEventsAreOneRowAMinute(t *testing.T) {
 	f := newNotes()
 	at := start
@@ -63,7 +63,7 @@ func TestEqualEventsAreOneRowAMinute(t *testing.T) {
 }
 
 // TestTheEventsOfOneSourceAreBounded checks that only some different events of one source are
-// kept apart. A source is the whole network of an IPv6 client, or a member with all its
+// recorded separately. A source is the whole network of an IPv6 client, or a member with all its
 // requests.
 func TestTheEventsOfOneSourceAreBounded(t *testing.T) {
 	f := newNotes()
@@ -84,8 +84,8 @@ func TestTheEventsOfOneSourceAreBounded(t *testing.T) {
 	}
 }
 
-// TestFloodsAreBounded checks that the different events of a kind are bounded for any number
-// of sources. The others are counted, and other kinds are not affected.
+// TestFloodsAreBounded checks that the number of different events of a kind is bounded, for any
+// number of sources. Further events are only counted. Other kinds are not affected.
 func TestFloodsAreBounded(t *testing.T) {
 	f := newNotes()
 	written := 0
@@ -119,7 +119,7 @@ func TestFloodsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEveryEventIsCounted checks that events that were not kept apart are counted.
+// TestEveryEventIsCounted checks that events are counted even if they are not recorded separately.
 func TestEveryEventIsCounted(t *testing.T) {
 	f := newNotes()
 	want, got := 0, 0
@@ -140,8 +140,8 @@ func TestEveryEventIsCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkNote measures the cost of a refused sign-in: a known one, one of many of a source,
-// and one that is only counted.
+// BenchmarkNote measures the cost of a refused sign-in that equals a known event, of one of many
+// refused sign-ins of a source, and of a refused sign-in that is only counted.
 func BenchmarkNote(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -104,15 +104,15 @@ func TestARollbackLeavesNoEvent(t *testing.T) {
 	})
 }
 
-// TestPagesAreStableWhileEventsArrive checks that pages show the events of the time when the
-// first page was read, each once, while more arrive.
+// TestPagesAreStableWhileEventsArrive checks that the pages show exactly the events that existed
+// when the first page was read, each event once, although more events arrive.
 func TestPagesAreStableWhileEventsArrive(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
 		for i := range 4 {
 			record(t, d, named(i))
 		}
-		record(t, d, named(4), named(4), named(4)) // of the same instant
+		record(t, d, named(4), named(4), named(4)) // three events of the same instant
 		var seen []string
 		q := Query{Page: "2"}
 		for n := 10; ; n++ {
@@ -273,8 +273,8 @@ func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 	})
 }
 
-// TestRunWritesEachSecondAndAtTheEnd checks that Run writes every second, and at its end what
-// is left.
+// TestRunWritesEachSecondAndAtTheEnd checks that Run writes every second, and at its end all
+// remaining events.
 func TestRunWritesEachSecondAndAtTheEnd(t *testing.T) {
 	d := testdb.SQLite(t)
 	count := func(l *Log) int { return len(page(t, l, everything, Query{}).Results) }

@@ -9,7 +9,7 @@ func TestNeed(t *testing.T) {
 	for _, c := range []struct {
 		body string
 		form Format
-		want int // values
+		want int // number of values
 	}{
 		{"", JSON, 1},
 		{"1", JSON, 1},
@@ -29,7 +29,7 @@ func TestNeed(t *testing.T) {
 }
 
 func TestNeedOfXML(t *testing.T) {
-	for body, want := range map[string][2]int64{ // elements, attributes
+	for body, want := range map[string][2]int64{ // numbers of elements and of attributes
 		``:                             {0, 0},
 		`<a/>`:                         {1, 0},
 		`<a><b c="d"/><e></e></a>`:     {3, 1},

@@ -14,8 +14,8 @@ func TestAMistakeInYAMLIsOnItsLine(t *testing.T) {
 	for _, c := range []struct {
 		what, body string
 		line       int
-		says       string // "%d" stands for lines
-		begins     int    // the second line that it names
+		says       string // the message; "%d" stands for a line number
+		begins     int    // the second line that the message names
 	}{
 		{"a key between two indentations", "from: Story\nwhere:\n  A: 1\n B: 2\n", 4, "did not find expected key, in what begins on line %d", 1},
 		{"an item between two indentations", "from: Story\nselect:\n  - Name\n - Number\n", 4, "did not find expected key, in what begins on line %d", 1},
@@ -67,13 +67,14 @@ func TestAMistakeInYAMLIsOnItsLine(t *testing.T) {
 	}
 }
 
-// TestAMistakeInLongYAML checks a body that is too long to be parsed again. The error has the
-// line of the parser: that of the mistake, or of the beginning of the construct around it.
+// TestAMistakeInLongYAML checks a body that is too long to be parsed again. The error has the line
+// that the parser names. It is the line of the mistake, or the line where the construct around the
+// mistake begins.
 func TestAMistakeInLongYAML(t *testing.T) {
 	long := "# " + strings.Repeat("x", maxSearched) + "\n"
 	for _, c := range []struct {
 		body  string
-		place int // behind the long line
+		place int // offset of the error, from the end of the long line
 		want  string
 	}{
 		{"a:\n  b: 1\n c: 2\n", 0, "Invalid YAML: line 2: did not find expected key."},

@@ -84,7 +84,8 @@ func TestTheTraceOfTheCallerIsContinued(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTraceparentIsIgnored checks that the request then begins a new trace.
+// TestWhatIsNoTraceparentIsIgnored checks that a request with an invalid traceparent begins a new
+// trace.
 func TestWhatIsNoTraceparentIsIgnored(t *testing.T) {
 	tracer, _ := recorder()
 	for name, header := range map[string]string{
@@ -148,7 +149,7 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	idle := senders()
-	defer sent(t, idle) // what is left is sent then, and its failures would be those of the next tracer
+	defer sent(t, idle) // otherwise the remaining spans are sent later, and their errors go to the next tracer
 	defer close(release)
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
@@ -165,7 +166,7 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 		t.Errorf("%d requests left %d bytes", requests, more)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- tracer.Close(time.Second) }() // with no time at all the library would not end who sends
+	go func() { ended <- tracer.Close(time.Second) }() // without any time, the library would not end its senders
 	select {
 	case err := <-ended:
 		if err == nil {
@@ -227,7 +228,7 @@ func TestAnEndpointThatRefusesIsReported(t *testing.T) {
 			case <-time.After(within):
 				t.Error("nothing is reported")
 			}
-			_ = tracer.Close(time.Second) // it fails, or has nothing left
+			_ = tracer.Close(time.Second) // it fails, or has no spans left to send
 		})
 	}
 }
@@ -268,7 +269,7 @@ func BenchmarkWork(b *testing.B) {
 				work(b.Context(), t, "")
 			}
 			if t != nil {
-				_ = t.Close(flushTime) // what it sends is not measured
+				_ = t.Close(flushTime) // the sends at the end are not measured
 			}
 		})
 	}

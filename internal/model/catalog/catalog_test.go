@@ -95,7 +95,7 @@ func attr(m *meta.Model, typ, name string) *meta.Attr {
 	return a
 }
 
-// Rows become types and attributes, and disappear with their state.
+// Rows become types and attributes of the model. A row that is closed or deleted disappears from it.
 func TestRowsBecomeTheModel(t *testing.T) {
 	each(t, func(t definitions) {
 		t.row(5001, assetType, "Custom_OriginType", -1, 0, `{"DisplayName": "Origin", "Code": 10000, "IsCustom": true}`)
@@ -137,8 +137,8 @@ func TestRowsBecomeTheModel(t *testing.T) {
 	})
 }
 
-// A model is read once per generation, and every concurrent caller has it when its call
-// returns.
+// A model is read once per generation. When Refresh returns, each concurrent caller has the new
+// model.
 func TestRefreshReadsOnce(t *testing.T) {
 	each(t, func(t definitions) {
 		var told []int64

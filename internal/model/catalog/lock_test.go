@@ -87,7 +87,7 @@ func TestWritesAreCountedOnceSomebodyReadsElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		member    int64
 		everybody bool
-		want      [2]int64 // of members 1 and 2
+		want      [2]int64 // positions of members 1 and 2
 	}{{1, false, [2]int64{2, 1}}, {1, false, [2]int64{3, 1}}, {2, false, [2]int64{3, 2}}, {2, true, [2]int64{4, 4}}} {
 		write(c.member, c.everybody, func() {})
 		if got := [2]int64{position(1), position(2)}; got != c.want {

@@ -104,7 +104,7 @@ func TestNothingElseIsTranslated(t *testing.T) {
 	}
 }
 
-// later are names that are in the files, but not yet in the model.
+// later are the tags in the files whose names are not in the model yet.
 var later = []string{"Operation'DeleteWithData", "AttributeDefinition'CheckDeleteWithData"}
 
 // isNamed reports whether the tag belongs to the model or to a message.

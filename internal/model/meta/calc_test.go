@@ -41,7 +41,7 @@ func checkPath(t *testing.T, m *Model, typ *Type, path string) {
 	}
 }
 
-// checkFilter does the same for a filter without brackets.
+// checkFilter checks that the names in a filter without brackets exist in the model.
 func checkFilter(t *testing.T, m *Model, typ *Type, text string) {
 	t.Helper()
 	for _, simple := range strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == '|' }) {

@@ -93,7 +93,7 @@ func TestReciprocals(t *testing.T) {
 				t.Errorf("%s: reciprocal %s is not on %s", a.Token(), a.Back.Token(), a.Related.Name)
 			}
 			if a.Name == "ID" || a.Name == "Now" || a.Name == "History" {
-				return // the version relations: Now leads to ID, not to History
+				return // the relations between versions: the reciprocal of Now is ID, not History
 			}
 			there := a.Back.Back
 			if there == nil || there.Name != a.Name || !typ.IsA(there.On) && !a.Back.Reaches(typ) {
@@ -241,8 +241,8 @@ func TestClosuresAreComplete(t *testing.T) {
 	})
 }
 
-// The validator of an operation is an attribute that refers to it, or one that it shares with
-// another operation of the type.
+// The validator of an operation is an attribute that refers to the operation, or to another
+// operation of the type with the same validator.
 func TestValidators(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {
@@ -337,8 +337,8 @@ func TestInstances(t *testing.T) {
 	})
 }
 
-// The texts about types for people are complete. The attributes for order, display and basic
-// sets belong to the type.
+// All types have names for people. The attributes for order, for display and of the basic set belong
+// to the type.
 func TestDescriptions(t *testing.T) {
 	models(t, func(t *testing.T, m *Model) {
 		for _, typ := range m.Types {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Well-known assets to which the model refers must be protected: in what an operation sets,
-// in StateFrom, in a default or in another well-known asset. So must those that code finds by
-// a constant for states and roles.
+// Well-known assets to which the model refers must be protected. The model refers to assets in the
+// values that an operation sets, in StateFrom, in defaults and in other well-known assets. Assets
+// that the code finds by a constant for a state or a role must be protected, too.
 func TestWhatTheModelNamesMustStay(t *testing.T) {
 	m := Default()
 	kept := map[string]bool{}

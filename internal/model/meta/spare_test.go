@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A custom attribute with a number is stored in the column of that number, which every type
-// below has too. The model has exactly the columns in use.
+// A custom attribute with a number is stored in the column with this number, also on the types below
+// its type. The model has exactly the columns that attributes use.
 func TestSpareColumns(t *testing.T) {
 	m := extended(t)
 	for token, column := range map[string]string{
@@ -40,8 +40,8 @@ func TestSpareColumns(t *testing.T) {
 	}
 }
 
-// Types below may have an attribute in the same column. A type above then reads it there if
-// no other type below stores something else in it.
+// Several types below a type may have an attribute in the same column. The type above reads the
+// attribute in this column if no other type below stores another attribute in it.
 func TestSpareColumnsOfSome(t *testing.T) {
 	attributes := []CustomAttribute{
 		{ID: 1, Type: "Story", Name: "Custom_A", Kind: Text, Code: 1},
@@ -68,8 +68,8 @@ func TestSpareColumnsOfSome(t *testing.T) {
 	}
 }
 
-// A number is free if no attribute of the tree uses it. Types above and below count, siblings
-// do not. Retired attributes count.
+// A number is free if no attribute of the type, or of a type above or below it, uses the number.
+// Attributes of siblings do not count. Retired attributes count.
 func TestFreeColumn(t *testing.T) {
 	c := Custom{
 		Lists: []CustomList{{ID: 1, Name: "Custom_List", Code: 10000}, {ID: 2, Name: "Custom_Old", Code: 10001, Retired: true}},
@@ -82,7 +82,7 @@ func TestFreeColumn(t *testing.T) {
 			{ID: 8, Type: "Story", Name: "Custom_F", Kind: Relation, To: "Member", Code: 10000},
 			{ID: 9, Type: "Custom_Old", Name: "Custom_G", Kind: Date, Code: 1},
 			{ID: 10, Type: "Nothing", Name: "Custom_H", Kind: Date, Code: 2},
-			{ID: 11, Type: "Story", Name: "Custom_A", Kind: Text, Code: 4, Retired: true}, // of a name that is used again
+			{ID: 11, Type: "Story", Name: "Custom_A", Kind: Text, Code: 4, Retired: true}, // its name is used again
 		},
 	}
 	m, err := Default().Extend(c)

@@ -11,7 +11,7 @@ func TestParse(t *testing.T) {
 		kind meta.Kind
 		day  bool
 		text string
-		want any // nil: it is none
+		want any // nil: the text is not a value of the kind
 	}{
 		{meta.Boolean, false, "TRUE", true},
 		{meta.Boolean, false, "false", false},

@@ -35,7 +35,8 @@ func TestXML(t *testing.T) {
 	}
 }
 
-// TestXMLIsReadAsItWas checks that every character is read back, or U+FFFD in its place.
+// TestXMLIsReadAsItWas checks that a parser reads every character back. It reads U+FFFD for a
+// character that XML does not allow.
 func TestXMLIsReadAsItWas(t *testing.T) {
 	var all, want strings.Builder
 	for r := range rune(utf8.MaxRune + 1) {

@@ -57,7 +57,8 @@ func TestWhatIsReferredToIsThere(t *testing.T) {
 	}
 }
 
-// TestTheNameStandsTwice checks that the name appears first as text and then as an attribute.
+// TestTheNameStandsTwice checks that a type in JSON has the member Name twice: first its name, then
+// the attribute Name.
 func TestTheNameStandsTwice(t *testing.T) {
 	d, err := New(meta.Default(), "1.2.3.4").Type("/alds/meta.v1", "Story", document.JSON)
 	if err != nil {
@@ -114,8 +115,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestUnknownNames checks that an unknown name in a path is not found. Any other error in a
-// token is invalid, also an unknown name in a filter.
+// TestUnknownNames checks that an unknown name in a path is NotFound. Any other error in a token is
+// Invalid, also an unknown name in a filter.
 func TestUnknownNames(t *testing.T) {
 	docs := New(meta.Default(), "1.2.3.4")
 	for _, c := range []struct {

@@ -17,7 +17,7 @@ func TestTheNextModelIsDescribedFromTheLast(t *testing.T) {
 			in := form{"/alds/meta.v1", f}
 			docs := New(grown(t, 0), "1.2.3.4")
 			docs.Model(in.base, f)
-			for _, custom := range []int{1, 2, 40, 0} { // from the second to the third 38 at once
+			for _, custom := range []int{1, 2, 40, 0} { // numbers of custom attributes, one far from the others
 				before := docs.parts.of(in).flat
 				docs = docs.With(grown(t, custom))
 				next, alone := docs.Model(in.base, f), New(grown(t, custom), "1.2.3.4").Model(in.base, f)

@@ -195,7 +195,7 @@ func readJSON(said map[string]string, path string, object map[string]any) {
 	}
 	delete(said, path+"@_type")
 	if object["_type"] == "AssetType" {
-		said[path+"@name"] = said[path+"@token"] // the member was the reference
+		said[path+"@name"] = said[path+"@token"] // JSON has the reference in the place of the name
 		delete(said, path+"@iscustom")
 	}
 }

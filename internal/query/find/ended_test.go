@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestARequestWhoseTimeIsUp ends a query of several statements at every stage. It returns the
-// whole answer or the error that the time is up. A clock alone chooses the stages.
+// TestARequestWhoseTimeIsUp ends a query of several statements at every stage. The query returns
+// the whole answer, or the error that the time is up. The stages are chosen only by time limits.
 func TestARequestWhoseTimeIsUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
@@ -23,7 +23,7 @@ func TestARequestWhoseTimeIsUp(t *testing.T) {
 		}
 		finder := New(d, f.m)
 		whole := 20 * time.Millisecond
-		for range 5 { // the first one plans
+		for range 5 { // the first query also makes the plan
 			began := time.Now()
 			if _, err := finder.Rows(t.Context(), nil, auth.System, r, nil); err != nil {
 				t.Fatal(err)

@@ -35,9 +35,9 @@ var actors = map[string]auth.Actor{
 	},
 }
 
-// TestCases runs every testdata/*.txtar on both databases, and as for TiDB. A case has
-// "query.json", or the path and parameters in "get". It runs for the member in "as" (default:
-// admin) and pins the answer line by line.
+// TestCases runs every testdata/*.txtar on both databases, and with the statements for TiDB. A case
+// has "query.json", or the path and parameters in "get". It runs for the member in "as" (default:
+// admin) and compares the answer line by line.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -155,7 +155,7 @@ func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	}
 }
 
-// analyze analyzes a table. The server answers the statement with rows.
+// analyze analyzes a table, and reads the rows with which the server answers.
 func analyze(t testing.TB, d *db.DB, table string) {
 	t.Helper()
 	rows, err := d.Query(t.Context(), "ANALYZE TABLE "+table)

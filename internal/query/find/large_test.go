@@ -69,8 +69,8 @@ func TestLargeResultIsReadInBlocks(t *testing.T) {
 	})
 }
 
-// TestReadableScopesLookedUp has more scopes than a statement lists. So the statement finds
-// them: the nearest role decides.
+// TestReadableScopesLookedUp has more scopes than a statement may list. So the statement itself
+// finds the readable scopes by the rule that the nearest role decides.
 func TestReadableScopesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1001", "1004 0")
@@ -83,7 +83,7 @@ func TestReadableScopesLookedUp(t *testing.T) {
 	})
 }
 
-// TestRolesLookedUp has a deciding role in more scopes than a statement lists.
+// TestRolesLookedUp has a member with a deciding role in more scopes than a statement may list.
 func TestRolesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1000", "1004 0")
@@ -123,9 +123,9 @@ func grant(t *testing.T, d *db.DB, roles ...[2]int64) {
 	}
 }
 
-// TestWidestQueriesRun runs the largest queries that the limits allow in one statement. The
-// server's statistics are those of almost empty tables: then all join orders look alike, and
-// it compares the most.
+// TestWidestQueriesRun runs the largest queries that the limits allow in one statement. The tables
+// are almost empty. So all join orders have similar costs, and the server compares the most of
+// them.
 func TestWidestQueriesRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
@@ -145,7 +145,7 @@ func TestWidestQueriesRun(t *testing.T) {
 			exists = append(exists, fmt.Sprintf("Owners.Nickname!='%d'", i))
 			equal = append(equal, "Owners.Nickname='Zoe'")
 		}
-		for i := range query.MaxTerms / 2 { // the comparison in brackets counts
+		for i := range query.MaxTerms / 2 { // each entry has two comparisons, one of them in brackets
 			absent = append(absent, fmt.Sprintf("Children[Name='%d'].@Count='0'", i))
 		}
 		for what, r := range map[string]query.Request{

@@ -89,18 +89,18 @@ func TestALongRowIsStreamed(t *testing.T) {
 			if got.longest > Piece+maxCopied {
 				t.Errorf("a piece has %d bytes", got.longest)
 			}
-			if n := d.Counts().Restarts - before; n > restarts { // the first may be known from the answer returned whole
+			if n := d.Counts().Restarts - before; n > restarts { // the first shape may already be known as slow
 				t.Errorf("run %d started over %d times", i, n)
 			}
 		}
 	})
 }
 
-// maxCopied is how much longer a piece may be: the size of a list that is copied.
+// maxCopied is the maximum number of bytes of a copied list, by which a piece may be longer.
 const maxCopied = 64<<10 + 1<<10
 
 // TestAnswersHaveABound checks that an answer that is certainly too large is refused before
-// its first byte. Any other answer is refused where it gets too large.
+// its first byte. Any other answer is refused when it becomes too large.
 func TestAnswersHaveABound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -134,7 +134,7 @@ func TestAnswersHaveABound(t *testing.T) {
 		if _, err = f.Into(got.take).Rows(ctx, nil, auth.System, nest(3), nil); err != nil {
 			t.Errorf("just as many: %v", err)
 		}
-		two := f.Into(nil) // of which each may have half
+		two := f.Into(nil) // a Finder for two queries, each with half of the answer
 		first, err := two.Rows(ctx, nil, auth.System, nest(3), nil)
 		if err == nil {
 			_, err = two.Rows(ctx, nil, auth.System, nest(1), first)

@@ -138,8 +138,8 @@ func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
 	return list
 }
 
-// repeats reports whether two slots have the same value. A plan for these values evaluates
-// conditions that differ only in them once. A plan that serves other values, too, cannot.
+// repeats reports whether two slots have the same value. A plan for only this request evaluates
+// conditions with equal values once. A cached plan cannot, since other requests have other values.
 func repeats(args []any) bool {
 	seen := map[string]bool{}
 	for _, a := range args {
@@ -245,7 +245,7 @@ func TestCachedPlansDoNotMix(t *testing.T) {
 		step = 13
 	}
 	story, _ := meta.Default().Type("Story")
-	for _, a := range story.Attrs { // whose own texts stand where the client's does
+	for _, a := range story.Attrs { // attributes whose definition has texts in the same place as the client's text
 		if a.Place.Kind == meta.Calc && strings.Contains(a.Place.Expr, "'") {
 			for n := 0; n < 40; n += step {
 				alike[fmt.Sprint(a.Name, n)] = where("Story", "Name=%s'%s';+"+a.Name, n)

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestPlans compares how each database executes the commonest queries with testdata/plans:
-// which keys it uses, in which order. So a changed plan is noticed. The queries are in
+// TestPlans compares the plans of each database for the most frequent queries with the files in
+// testdata/plans. A plan has the keys that the database uses, in order. The queries are in
 // testdata/plans/queries.txt.
 func TestPlans(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

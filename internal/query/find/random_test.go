@@ -91,7 +91,7 @@ func (g generator) path(typ *meta.Type, depth int) string {
 	var parts []string
 	for {
 		a := typ.Attrs[g.IntN(len(typ.Attrs))]
-		if a.Name == "Days" { // goes on with the clock
+		if a.Name == "Days" { // its value grows with the clock
 			continue
 		}
 		part := a.Name

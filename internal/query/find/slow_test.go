@@ -70,8 +70,8 @@ func TestTheTimeOfAClientIsNotThatOfItsQuery(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfAWriteIsNotThatOfItsAnswer sends the read of an answer to the server behind the
-// write. Their common time is not recorded as that of the query.
+// TestTheTimeOfAWriteIsNotThatOfItsAnswer sends a query to the server together with waiting
+// statements of a write. Their common time is not recorded as the time of the query.
 func TestTheTimeOfAWriteIsNotThatOfItsAnswer(t *testing.T) {
 	d := testdb.MySQL(t)
 	f := seed(t)

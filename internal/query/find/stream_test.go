@@ -41,7 +41,7 @@ func many(t *testing.T, dialect string) (*Finder, *db.DB) {
 	f.set("Member:20", "Name=Administrator")
 	f.set("Story:2000", "Name="+strings.Repeat("long ", words)+"; Scope=Scope:0; Owners=Member:20")
 	f.write(d)
-	// The keys that these rows are not found by make writing them five times slower.
+	// Without the keys that the test does not need, the rows are written five times as fast.
 	for _, key := range []string{"scope", "order", "parent", "super", "timebox", "status_order", "scope_type", "team", "number", "moment"} {
 		drop := "DROP INDEX asset_" + key
 		if dialect == "mysql" {
@@ -92,8 +92,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLargeResultIsStreamed reads a result of 60 MB. Memory never holds more of it than its
-// ids, a block of rows and a piece.
+// TestLargeResultIsStreamed reads a result of 60 MB. At any time, only the ids, one block of rows
+// and one piece of the answer are in memory.
 func TestLargeResultIsStreamed(t *testing.T) {
 	const mayHold = 12 << 20
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -183,7 +183,7 @@ func TestStreamEndsEarly(t *testing.T) {
 			if !errors.Is(err, want) || pieces < 1 || pieces > 5 {
 				t.Errorf("%s: ended with %v after %d pieces", what, err, pieces)
 			}
-			used := 1 // the pool takes a connection back a moment after its context ended
+			used := 1 // a connection returns to the pool a moment after its context has ended
 			for began := time.Now(); used != 0 && time.Since(began) < time.Minute; runtime.Gosched() {
 				used, _ = d.InUse()
 			}

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 var model = meta.Default()
 
-// all is a value of Keep with which all history is removed that nothing needs.
+// all is a value of Keep with which the pruner removes all history that nothing needs.
 const all = time.Microsecond
 
 // site is a database with the engines that write and read it.
@@ -294,7 +294,7 @@ func TestTheSearchForHoldersGoesOn(t *testing.T) {
 		s.exec(`DELETE FROM asset_version WHERE id IN (1001, 1002) AND until_moment < 99999`)
 		p, steps, decided := s.pruner(all), 0, 0
 		for ; decided == 0 && steps < 100; steps++ {
-			run, end := context.WithCancel(s.Context()) // each step is in a run of its own
+			run, end := context.WithCancel(s.Context()) // each step has a separate run
 			if _, err := p.SettleStep(run); err != nil {
 				s.Fatal(err)
 			}

@@ -333,7 +333,7 @@ func loadEach(t *testing.T) iter.Seq[map[string]*golden] {
 					if as+when == "" {
 						continue
 					}
-					if g.forms != "" { // they are those of one plan
+					if g.forms != "" { // the forms belong to the plan of the case without changes
 						delete(cases, name)
 						continue
 					}
