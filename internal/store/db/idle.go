@@ -33,7 +33,7 @@ type keeper struct {
 	log    *slog.Logger
 	mu     sync.Mutex
 	open   map[*conn]bool // connections with a transaction that has begun at the server
-	told   bool           // refused has logged
+	told   bool           // refused has logged its warning
 	sent   atomic.Int64   // number of keepAlive statements
 	lost   atomic.Int64   // number of transactions whose keepAlive failed
 	cancel context.CancelFunc

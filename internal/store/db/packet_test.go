@@ -41,7 +41,7 @@ func count(t *testing.T, q db.Querier, where string) (n int) {
 	return n
 }
 
-// Statements that are sent together as text must write the same as single ones.
+// Statements that are sent together as text must write the same values as single statements.
 func TestLaterWritesWhatItIsGiven(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		packetTable(t, d)
@@ -105,7 +105,7 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 		if n, err := r.RowsAffected(); n != 1 || err != nil {
 			t.Errorf("the statement behind what waits affects %d: %v", n, err)
 		}
-		// Of a savepoint, what was sent and what was not is undone.
+		// A failed savepoint undoes its statements, whether they were already sent or not.
 		for _, sent := range []bool{false, true} {
 			err = tx.Savepoint(t.Context(), func() error {
 				later(tx, insert, 2, "undone")
@@ -119,7 +119,7 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 				t.Errorf("the savepoint: %v", err)
 			}
 		}
-		// What the database refuses is the error of the savepoint in which it was.
+		// If the database refuses a waiting statement, its savepoint returns the error.
 		err = tx.Savepoint(t.Context(), func() error {
 			later(tx, insert, 4, "undone")
 			later(tx, insert, 1, "twice")
@@ -129,7 +129,8 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 		if fault.KindOf(err) != fault.Conflict {
 			t.Errorf("a row twice: %v", err)
 		}
-		// ... and that of a read behind it; the transaction goes on.
+		// A read that is sent after the refused statement also returns the error. The transaction can
+		// continue.
 		later(tx, insert, 6, "a")
 		later(tx, insert, 1, "twice")
 		var n int
@@ -156,7 +157,7 @@ func TestLaterKeepsTheOrder(t *testing.T) {
 	if n := count(t, d, `id = 7`); n != 0 || !errors.Is(err, undo) {
 		t.Errorf("%d rows of a transaction that was rolled back: %v", n, err)
 	}
-	// The last statements fail with the commit.
+	// If the last waiting statements fail, the commit fails.
 	err = d.Write(t.Context(), func(tx *db.Tx) error {
 		later(tx, insert, 8, "undone")
 		later(tx, insert, 8, "twice")
@@ -208,7 +209,7 @@ func TestLaterRunsAgainAfterADeadlock(t *testing.T) {
 	}
 }
 
-// A column that refuses NULL is named in the error, also if the statement has waited.
+// The error names a column that refuses NULL, even if the statement was sent later.
 func TestRefusesNull(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		if _, err := d.Exec(t.Context(), `CREATE TABLE strict (id INTEGER NOT NULL PRIMARY KEY, generation BIGINT NOT NULL, other BIGINT NOT NULL)`); err != nil {
@@ -250,7 +251,7 @@ func TestTogether(t *testing.T) {
 	if rows, ids, err = d.Together(t.Context(), raise); err != nil || len(rows) != 1 || ids[0] != 21 {
 		t.Errorf("one alone: %v %v %v", rows, ids, err)
 	}
-	// One that is refused undoes those before it, and the connection is as good as before.
+	// A refused statement undoes the statements before it, and the connection can be used again.
 	for range 6 {
 		if _, _, err = d.Together(t.Context(), raise, db.Statement{Query: `INSERT INTO packets (id, v) VALUES (31, 'twice')`}, first); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("a row twice: %v", err)

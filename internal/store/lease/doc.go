@@ -9,7 +9,7 @@
 // worker that has lost a row changes nothing.
 //
 // A row counts its claims, except those that Release has ended. After many
-// claims the row probably fails always, or ends the process of each worker.
+// claims, the row probably always fails, or ends the process of each worker.
 // GiveUp takes it out of the queue. Table.Pause delays further claims of the
-// row, so that its worker can finish other rows before the process ends.
+// row, so that a worker can finish its other rows before the row ends the process.
 package lease
