@@ -51,8 +51,8 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	})
 }
 
-// OnRolesChanged is called after a write that may have changed the rights of a member, and after
-// no other write. It says whether an administrator may have lost the role.
+// OnRolesChanged is called after a write that may have changed the rights of a member, and after no
+// other write. Its argument is true if an administrator may have lost the role.
 func TestRolesChanged(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		member := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]

@@ -25,7 +25,8 @@ type block struct {
 }
 
 // next returns the first of n consecutive ids. If too few are left, it reserves a range. If
-// Dialect.SmallInside is false, it does so in tx, and a rollback of tx discards the range.
+// Dialect.SmallInside is false, it reserves the range in tx, and a rollback of tx discards the
+// range.
 func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,8 +114,8 @@ type waiter struct {
 // caller, because other callers share it.
 const allocateTimeout = 15 * time.Second
 
-// allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it does so
-// in tx.
+// allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it uses tx;
+// otherwise a transaction that concurrent batches share.
 func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
@@ -133,7 +134,7 @@ func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocati
 	select {
 	case <-t.done:
 		return t.got, t.err
-	case <-ctx.Done(): // its values stay unused
+	case <-ctx.Done(): // the values for this waiter stay unused
 		return allocation{}, db.Fault(ctx.Err())
 	}
 }

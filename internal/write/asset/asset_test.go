@@ -110,7 +110,7 @@ func (w *harness) run(commands ...*asset.Command) []asset.Outcome {
 	return got
 }
 
-// must is run for commands that must all succeed; it returns the Oids of their assets.
+// must runs commands, which must all succeed, and returns the Oids of their assets.
 func (w *harness) must(commands ...*asset.Command) []string {
 	w.t.Helper()
 	var oids []string
@@ -123,7 +123,7 @@ func (w *harness) must(commands ...*asset.Command) []string {
 	return oids
 }
 
-// fails is run for one command that must fail; it returns the message of the error.
+// fails runs one command, which must fail, and returns the message of its error.
 func (w *harness) fails(c *asset.Command) string {
 	w.t.Helper()
 	o := w.run(c)[0]

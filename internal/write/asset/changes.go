@@ -138,7 +138,7 @@ func (c *changes) rollback() {
 func (c *changes) commit() {
 	for _, w := range c.touched {
 		if w.dirty && !w.forced && !w.creating() && w.cur.same(w.before) {
-			w.dirty = false // it has the same values as before the command
+			w.dirty = false // the row has the same values as before the command
 		}
 		if !w.dirty && w.links == 0 {
 			w.cur = w.before
@@ -193,8 +193,8 @@ func (c *changes) addNumber(w *row) {
 	}
 }
 
-// dateChanges sets the moments of the edges and roles that the current command changed, and
-// of its new projects. Each has the moment of the version that records it.
+// dateChanges sets the moments of the edges and roles that the current command changed, and of its
+// new projects. An edge or a role gets the moment of the version that records its change.
 func (c *changes) dateChanges() {
 	for _, ch := range c.edges[c.start.edges:] {
 		if ch.set != nil {
@@ -261,9 +261,9 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	owner.links++
 }
 
-// cancelEnd lets an edge continue that the current command has ended, and reports whether
-// there was one. The link of a project to a member stays ended, because the role of the
-// member has ended with it.
+// cancelEnd makes an edge continue if the current command has ended it. It reports whether the edge
+// continues. The link of a project to a member stays ended, because the role of the member has
+// ended with it.
 func (c *changes) cancelEnd(set *edgeSet, e *edge, owner *row) bool {
 	at, ok := c.ended[endedBy(e, owner)]
 	if !ok || c.s.e.layout.isMembers(e.code) {
@@ -309,8 +309,8 @@ func (c *changes) mayBeRefused() bool {
 	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, beginsValue)
 }
 
-// setLogin changes the username or the hash of the password of a member. A nil pointer leaves
-// that part unchanged.
+// setLogin changes the username or the hash of the password of a member. If username or password is
+// nil, it does not change.
 func (c *changes) setLogin(w *row, username, password *string) {
 	c.logins = append(c.logins, login{w.id, w.typ.Name, username, password})
 }
@@ -356,8 +356,8 @@ func with(set map[int64]bool, id int64) map[int64]bool {
 	return set
 }
 
-// withCommitted applies the link changes of earlier commands of the batch to ids. These are
-// the assets whose links to an asset were read from the database.
+// withCommitted applies the changes of earlier commands of the batch to ids. ids are the assets
+// that have a link to the asset to in the database.
 func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
 	for _, ch := range c.edges[:c.start.edges] {
 		switch e := ch.edge; {

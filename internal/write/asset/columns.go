@@ -57,8 +57,8 @@ func (l *layout) columnsChanged(rows []*row) columnSet {
 	return sh
 }
 
-// anyRow reports whether any of n rows needs a column. A prepared statement for at most
-// fewRows rows has it in any case.
+// anyRow reports whether any of n rows needs a column. It is always true if the statement is
+// prepared and has at most fewRows rows.
 func (l *layout) anyRow(n int, needs func(i int) bool) bool {
 	needed := l.prepares && n <= fewRows
 	for i := 0; i < n && !needed; i++ {
@@ -86,7 +86,7 @@ func (l *layout) hashesNeeded(n int, needs func(i, text int) bool) (all []int) {
 	return all
 }
 
-// columnsOf returns the names of the fixed columns, then those of a set.
+// columnsOf returns the names of the fixed columns, then the names of the columns of a set.
 func (l *layout) columnsOf(sh columnSet, fixed []string) []string {
 	all := slices.Clone(fixed)
 	for _, slot := range sh.slots {

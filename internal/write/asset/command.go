@@ -51,8 +51,8 @@ type Command struct {
 	Args     []Change  // Operate: its arguments; the value of each is in Set
 	Affected *Affected // limit for the changed assets; nil: none
 
-	outcome Outcome  // its outcome, for the commands that depend on it
-	decided *Outcome // its outcome, if an earlier try has decided it; see runGroups
+	outcome Outcome  // of this command, for the commands that depend on this command
+	decided *Outcome // of this command, if an earlier try has decided it; see runGroups
 }
 
 // Affected limits how many assets are changed by the commands of a session that share it.
@@ -102,8 +102,8 @@ type Change struct {
 	Bad       error // the value is malformed: the command fails with this error; see ErrForm
 }
 
-// single returns the value of a change to a single-value attribute. {add: [x], remove: []}
-// sets x, and {remove: [x]} clears the attribute. It is false for more than one value.
+// single returns the value of a change to a single-value attribute. {add: [x], remove: []} sets x,
+// and {remove: [x]} clears the attribute. It returns false for more than one value.
 func (ch *Change) single() (Value, bool) {
 	switch {
 	case len(ch.Set) == 1:
@@ -212,7 +212,7 @@ func (r Ref) token() string {
 // Outcome is the result of one command.
 type Outcome struct {
 	OID     oid.OID // the asset that was created, updated or operated on
-	Result  oid.OID // the asset for the answer, with its moment: the new asset of a Copy, else that of OID
+	Result  oid.OID // the asset for the answer, with its moment: the new asset of a Copy, else the asset of OID
 	Skipped bool    // the command did nothing, because the target is deleted
 	Err     error   // a fault: why the command failed; nil if it did not
 

@@ -72,8 +72,9 @@ var contextDefaults = []contextDefault{
 	{attr: "Scope", from: contextScope},
 }
 
-// attrOn returns the attribute that a row sets on a new asset of one type in a context of
-// another. It is false if the row does not apply to these types.
+// attrOn returns the attribute that a row of contextDefaults sets on a new asset. made is the type
+// of the new asset, and in is the type of its context. attrOn returns false if the row does not
+// apply to these types.
 func (s *contextDefault) attrOn(made, in *meta.Type) (*meta.Attr, bool) {
 	a, ok := made.Attr(s.attr)
 	if !ok || a.ReadOnly || !amongTypes(made, s.newTypes) || !amongTypes(in, s.contextTypes) {
@@ -91,8 +92,8 @@ func (s *contextDefault) attrOn(made, in *meta.Type) (*meta.Attr, bool) {
 	return a, true
 }
 
-// amongTypes reports whether a type is one of the named types or a subtype of one. Without
-// names it is true.
+// amongTypes reports whether a type is one of the named types or a subtype of one. It returns true
+// if names is empty.
 func amongTypes(t *meta.Type, names []string) bool {
 	for up := t; up != nil && len(names) > 0; up = up.Parent {
 		if slices.Contains(names, up.Name) {

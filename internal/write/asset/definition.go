@@ -247,9 +247,10 @@ func (d *definitions) nextCode(ctx context.Context, sequence string) (int64, err
 	return code, err
 }
 
-// giveCode stores the code of a new definition: of the type, of the links of a relation, or
-// of the column for the values of a scalar. For the column 0 it stores nothing: the values
-// are in the JSON of the asset. If sequence is not empty, it adds 1 to it.
+// giveCode stores the code of a new definition. This is the code of a type, the code of the links
+// of a relation, or the number of the column of a scalar. If code is 0, the scalar has no column,
+// because its values are in the JSON of the asset, and giveCode stores nothing. If sequence is not
+// empty, giveCode adds 1 to that sequence.
 func (d *definitions) giveCode(ctx context.Context, w *row, sequence string, code int64) error {
 	if sequence != "" {
 		if _, err := advanceSequence(ctx, d.s.tx, sequence, 1); err != nil {
@@ -262,8 +263,8 @@ func (d *definitions) giveCode(ctx context.Context, w *row, sequence string, cod
 	return nil
 }
 
-// changeable are the attributes of a definition that may be changed. The other attributes
-// determine what its name means, and that never changes.
+// changeable are the attributes of a definition that may be changed. The other attributes determine
+// what the name of the definition means, and the meaning never changes.
 var changeable = []string{"DisplayName", "Order", "IsRequired"}
 
 // checkUpdate refuses changes of attributes that are not in changeable. It also refuses to

@@ -54,8 +54,8 @@ func (w *harness) number(query string, args ...any) (n int) {
 	return n
 }
 
-// A purge removes both a value and its folded form if only one of them is in the row of a version
-// and the other one is in asset_text. A long value of another attribute moves it there.
+// A purge removes a value and its folded form, even if only one of them is in the row of a version.
+// The other one is then in asset_text. A long value of another attribute moves it there.
 func TestDeleteWithDataThatLiesApart(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now, short := w.growing().define("Custom_Short", "AttributeType", "LongText")

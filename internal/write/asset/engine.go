@@ -218,8 +218,8 @@ func (s *Session) Who() auth.Actor {
 // Tx returns the transaction, for queries between commands.
 func (s *Session) Tx() *db.Tx { return s.tx }
 
-// Define sets the alias of an asset that a command will create. It is false if the alias is
-// in use.
+// Define sets the alias of an asset that a command will create. It returns false if the alias is in
+// use.
 func (s *Session) Define(alias string, h *Handle) bool {
 	if _, used := s.aliases[alias]; used {
 		return false
@@ -234,7 +234,7 @@ func (s *Session) Handle(alias string) (*Handle, bool) {
 	return h, ok
 }
 
-// Alias returns the handle with an alias. It is false if the asset has not been created.
+// Alias returns the handle with an alias. It returns false if the asset has not been created.
 func (s *Session) Alias(name string) (*Handle, bool) {
 	h, ok := s.aliases[name]
 	return h, ok && h.Made
@@ -251,7 +251,7 @@ func (s *Session) clock(ctx context.Context) (int64, error) {
 	return s.now, nil
 }
 
-// idOf returns the stored id of the asset to which ref refers. It is false for a pending
+// idOf returns the stored id of the asset to which ref refers. It returns false for a pending
 // handle, a null Oid and an unknown type.
 func (s *Session) idOf(ref Ref) (int64, bool) {
 	if ref.Handle != nil {
@@ -260,7 +260,7 @@ func (s *Session) idOf(ref Ref) (int64, bool) {
 	return storedID(s.e.model, ref.OID)
 }
 
-// valueID returns the stored id of the asset to which a relation's value refers. It is false
+// valueID returns the stored id of the asset to which a relation's value refers. It returns false
 // for names, and for aliases of assets that have not been created.
 func (s *Session) valueID(v Value) (int64, bool) {
 	switch {

@@ -65,7 +65,7 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 		if !ok || !isStored(a) && a.Place.Kind != meta.Secret {
 			continue
 		}
-		if relates = false; a.Name == OldPassword { // it is checked, but changes nothing
+		if relates = false; a.Name == OldPassword { // OldPassword is checked, but changes nothing
 			continue
 		}
 		if !w.typ.RightDiffers(a.Name) {
@@ -179,9 +179,9 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 	return nil
 }
 
-// checkAdoption checks a new link that places the linked asset in a project, as a schedule is
-// in all projects that use it. Without this check a caller could get rights to an asset of
-// other projects. The caller needs the right to relate the asset.
+// checkAdoption checks a new link that places the linked asset in a project. For example, a
+// schedule is in all projects that use it. Without this check a caller could get rights to an asset
+// of other projects. The caller needs the right to relate the asset.
 func (g *gate) checkAdoption(ctx context.Context, a *meta.Attr, ch edgeChange) error {
 	if a.Back == nil || ch.set == nil {
 		return nil

@@ -21,7 +21,7 @@ func (g *gate) may(ctx context.Context, w *row, was bool, verb meta.Verb, name s
 	case k.System:
 		return g.maySystem(ctx, w, k, verb, name)
 	case k != r.Kind && !w.typ.Secured.Self:
-		return true, nil // a role in a project, see checkRoles
+		return true, nil // checkRoles checks roles in projects
 	}
 	scopes, err := g.scopesOf(ctx, w, k, was)
 	if err != nil {
@@ -211,7 +211,7 @@ func (g *gate) relatedIDs(ctx context.Context, t *meta.Type, id int64, a *meta.A
 		if back {
 			near, far = far, near
 		}
-		// If back is true, ids are those before the command, else those after it.
+		// So far, ids are those before the command if back is true, else those after it.
 		if back == was || ch.edge.code != a.Place.Code || near != id {
 			continue
 		}

@@ -77,8 +77,8 @@ func TestEndBeforeBeginningStaysChangeable(t *testing.T) {
 	})
 }
 
-// A migration moves the dependencies of defects and of epics to the relation code of those of
-// stories.
+// A migration gives the dependencies of defects and of epics the relation code that dependencies of
+// stories have.
 func TestDependenciesAreMigrated(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(

@@ -12,7 +12,7 @@ import (
 // layout is the model in the form that the write engine uses: the columns, and the rules of
 // each type. It never changes.
 type layout struct {
-	prepares       bool          // statements for a few assets are prepared; a server gets them as text
+	prepares       bool          // true for SQLite: statements for a few assets are prepared
 	columns        []string      // of asset: fixedColumns, slots, attrs
 	copied         string        // the columns that versions copy from asset, separated by commas
 	copying        string        // the expressions that copy these columns, in the same order
@@ -307,8 +307,8 @@ func (tr *typeRules) sourceOf(name string) (source, bool) {
 	return source{}, false
 }
 
-// follows reports whether assets of a type copy values from the target of relation a, or are
-// parts of it. The target must not change while the relation is written.
+// follows reports whether assets of a type copy values from the target of relation a, or are parts
+// of it. If so, the target must not change while the relation is written.
 func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
 	tr := l.types[t]
 	if tr == nil {

@@ -122,10 +122,10 @@ func (l *loaded) unknown(ids []int64) []int64 {
 	})
 }
 
-// lockReferences locks and reads assets that the batch does not write but that must not
-// change before it ends: assets that others copy from or are parts of, and assets that store
-// a link which the batch writes from the other end. The lock is enough because every change
-// of an asset writes its row.
+// lockReferences locks and reads assets that the batch does not write, but that must not change
+// before the batch ends. These are the sources of copied values, the owners of parts, and the
+// assets that store a link which the batch writes from the other end. A lock of the row is enough,
+// because every change of an asset writes its row.
 func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 	for in, args := range db.InChunks(ids) {
 		if err := l.s.tx.LockLater(ctx, "asset", "id IN "+in+" ORDER BY id", args...); err != nil {
@@ -291,8 +291,8 @@ func (l *loaded) count(st *state) error {
 	return nil
 }
 
-// read returns an asset with its values as the batch has changed them, or as they are stored
-// if it has not. It does not lock the asset.
+// read returns an asset with its current values, including changes of the batch. It does not lock
+// the asset.
 func (l *loaded) read(ctx context.Context, t target) (*row, error) {
 	if t.row != nil {
 		return t.row, nil

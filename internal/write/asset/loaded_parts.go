@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// MaxBatch is the most commands in a batch. It is also the most parts that a batch of several
-// commands may load.
+// MaxBatch is the greatest number of commands in a batch. It is also the greatest number of parts
+// that a batch of several commands may load.
 const MaxBatch = 5000
 
 // errSplit reports that the commands of a batch need more assets or text than a batch may

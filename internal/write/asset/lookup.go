@@ -19,9 +19,9 @@ type Known struct {
 	Gone    bool    // it is deleted itself
 }
 
-// Lookup returns which of the named assets exist and are visible to who, by the Oids in all.
-// Deleted assets are included. If it does not find one of the Oids, it calls db.Missed, which
-// has an effect only if q is a write transaction.
+// Lookup looks up the Oids in all. It returns the assets that exist and are visible to who,
+// including deleted assets. If it does not find one of the Oids, it calls db.Missed, which has an
+// effect only if q is a write transaction.
 func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
 	wanted := make(map[int64][]oid.OID, len(all))
 	ids := make([]int64, 0, len(all))

@@ -58,7 +58,7 @@ func (w *harness) raise() {
 // on returns the harness with another engine.
 func (w *harness) on(e *asset.Engine) *harness { return &harness{t: w.t, d: w.d, e: e} }
 
-// createBy is create for the model of engine e.
+// createBy returns a create command like create, with the model of engine e.
 func createBy(e *asset.Engine, typ string, words ...string) *asset.Command {
 	c := create("Story", "", words...)
 	c.Type, _ = e.Model().Type(typ)

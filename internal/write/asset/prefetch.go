@@ -16,22 +16,23 @@ type prefetch struct {
 	references   []int64                // ids of other references
 	names        map[namespace][]string // names to look up
 	namespaces   []namespace            // the keys of names, in the order in which they were added
-	seenNames    map[nameKey]bool       // what names contains
+	seenNames    map[nameKey]bool       // the names that the map names contains already
 	edges        map[edgeGroup][]int64  // ids of the assets at which the edges begin
-	reverseLinks map[int][]int64        // the same by code of the relation, for assets whose type is not known yet
+	reverseLinks map[int][]int64        // by code of the relation: ids of assets of unknown types at which edges begin
 	trees        map[string]bool        // names of rows of tree_lock
 	sources      []int64                // ids of assets whose dependents are loaded
 	owners       []int64                // ids of assets whose parts are loaded
 	deleted      []int64                // ids of assets to be restored
 	tracked      []int64                // ids of workitems whose effort is written, if the settings restrict that
 	sealable     map[*meta.Attr][]int64 // by meta.Type.Sealed: ids of assets to be changed
-	creates      int64                  // number of creates
+	creates      int64                  // number of ids to reserve for new assets
 }
 
 // edgeGroup is the edges with one code that begin at assets of one type.
 type edgeGroup struct{ code, fromType int }
 
-// addReference adds an asset that the batch refers to. followed means that it is locked.
+// addReference adds an asset that the batch refers to. If followed is true, the batch locks the
+// asset.
 func (p *prefetch) addReference(id int64, followed bool) {
 	if followed {
 		p.followed = append(p.followed, id)

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// purgeAssets is the most assets from which one transaction removes values.
+// purgeAssets is the largest number of assets from which one transaction removes values.
 const purgeAssets = 100
 
 // Purge removes the data of custom attributes and lists that were deleted with their data: the
@@ -134,7 +134,7 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 
 	set, values := p.cleared()
 	folded := tx.Dialect().JSONText("folded", p.attr.Place.Column)
-	// Either of the two may be in asset_text instead of the row.
+	// The value, the folded form, or both may be in asset_text instead of the row.
 	inRow := storedExpr(tx.Dialect(), p.attr) + ` IS NOT NULL OR ` + folded + ` IS NOT NULL`
 	for _, table := range []string{"asset", "asset_version"} {
 		query := `UPDATE ` + table + ` SET ` + set + ` WHERE id IN ` + in + ` AND (` + inRow + `)`
@@ -156,8 +156,8 @@ func (p *attributePurge) without(as attrs) attrs {
 	return slices.DeleteFunc(slices.Clone(as), func(x attrValue) bool { return x.key == p.attr.Place.Column })
 }
 
-// nextAssets returns the ids of the next assets of some types, at most purgeAssets. They are
-// greater than done and in ascending order, in which writers also lock assets.
+// nextAssets returns the ids of the next assets of some types, at most purgeAssets. The ids are
+// greater than done. They are in ascending order, because writers lock assets in that order.
 func nextAssets(ctx context.Context, tx *db.Tx, types []int64, done int64) ([]int64, error) {
 	in, args := db.InArgs(types)
 	query := `SELECT id FROM asset WHERE type IN ` + in + ` AND id > ? ORDER BY id LIMIT ?`

@@ -39,8 +39,8 @@ func (w *harness) sequences() map[string]string {
 	return all
 }
 
-// old converts the ranks of all assets, except well-known ones, to those of an earlier release:
-// large numbers with large gaps. With negative, the first ranks are below zero.
+// old converts the ranks of all assets, except well-known ones, to the ranks of an earlier release:
+// large numbers with large gaps. If negative is true, the first ranks are below zero.
 func (w *harness) old(negative bool) {
 	from := int64(1) << 24
 	if negative {

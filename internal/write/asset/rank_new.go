@@ -22,7 +22,7 @@ func (c *changes) nextRank(t *meta.Type) ranked {
 // ranked is a new rank. Its value is known when the allocator has advanced the sequence.
 type ranked struct {
 	sequence string
-	nth      int64 // of the ranks of the sequence in this batch; the first is 1
+	nth      int64 // position among the new ranks of the sequence in this batch; the first is 1
 }
 
 func (r ranked) in(got allocation) any {

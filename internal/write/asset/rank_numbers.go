@@ -24,8 +24,8 @@ func rankAt(v int64) int64 {
 	return rankHalf + (v-rankHalf)/rankStep*upperStep
 }
 
-// rankValue returns the least value for a sequence so that it only allocates ranks above used, the
-// greatest rank in use.
+// rankValue returns the least value of a sequence after which all allocated ranks are above used,
+// the greatest rank in use.
 func rankValue(used int64) int64 {
 	if used <= rankHalf {
 		return roundUp(used, rankStep)
@@ -43,7 +43,8 @@ func stepAt(rank int64) int64 {
 	return upperStep
 }
 
-// isSequences reports whether a rank belongs to the sequence. Only new assets get it then.
+// isSequences reports whether a rank belongs to the sequence. Only new assets get ranks of the
+// sequence.
 func isSequences(rank int64) bool { return rank%stepAt(rank) == 0 }
 
 // ceiling returns the next rank of the sequence above a rank.

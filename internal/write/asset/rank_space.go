@@ -9,8 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// rankSpace is the rank space of an asset, for a command that has locked it. Other requests may
-// still add new assets, with ranks of the sequence. rankSpace does not use these ranks.
+// rankSpace is the rank space of an asset, for a command that has locked the rank space. Other
+// requests may still add new assets, with ranks of the sequence. rankSpace does not use these
+// ranks.
 type rankSpace struct {
 	loaded     *loaded
 	changes    *changes
@@ -75,11 +76,11 @@ var rebalanceSizes = [...]int{32, 1024, 32768}
 // minRoom is the least distance that a rebalance leaves between neighbours.
 const minRoom = 4
 
-// rebalance ranks the asset between two ranks that have no room between them. It assigns new
-// ranks to the assets after that place, or to the assets before it. These assets share the
-// range from one of the two ranks to the first asset that is not moved. A quarter of the range
-// is free for the place, and the assets divide the rest evenly. rebalance returns false, and
-// changes nothing, if no size makes enough room.
+// rebalance ranks the asset between two ranks that have no room between them. To make room, it
+// assigns new ranks to the neighbours above the two ranks, or to the neighbours below them. The
+// asset and these neighbours share the range up to the first neighbour that is not moved. The asset
+// gets the middle of the nearest quarter, and the neighbours divide the other three quarters
+// evenly. rebalance returns false, and changes nothing, if no size makes enough room.
 func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, error) {
 	for _, n := range rebalanceSizes {
 		for _, up := range [...]bool{true, false} {
@@ -110,7 +111,7 @@ func (s *rankSpace) rebalance(ctx context.Context, lower, upper int64) (bool, er
 }
 
 // shift ranks the asset in the middle between start and start+hot, and its neighbours from
-// start+hot on, at distances of step. hot and step are negative for neighbours before it.
+// start+hot on, at distances of step. hot and step are negative for neighbours before the asset.
 func (s *rankSpace) shift(ctx context.Context, ids []int64, start, hot, step int64) error {
 	if err := s.loaded.loadRows(ctx, slices.Clone(ids)); err != nil {
 		return err

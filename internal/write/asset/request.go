@@ -35,7 +35,8 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	return err
 }
 
-// write is Write without tracing. trace is the traceparent to store in the audit; empty: none.
+// write does the same as Write without tracing. trace is the traceparent to store in the audit;
+// empty: none.
 func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace string, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
@@ -257,7 +258,7 @@ func (s *Session) insertAudit(ctx context.Context, insert string, args []any) er
 func (s *Session) generations() (from string, args []any) {
 	model := s.e.generation
 	if s.modelChanged {
-		model++ // this transaction has raised it
+		model++ // this transaction has raised the generation
 	}
 	ifCurrent := func(value string) string {
 		return `CASE m.value WHEN ` + strconv.FormatInt(model, 10) + ` THEN ` + value + ` END`
@@ -308,9 +309,9 @@ func (e *Engine) checkModel(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Answer is Write for a request that has an answer. If the request has an idempotency key or a
-// claim, the answer is stored in the same transaction. A repeated request returns the stored
-// answer.
+// Answer does the same as Write for a request that has an answer. If the request has an idempotency
+// key or a claim, the answer is stored in the same transaction. A repeated request returns the
+// stored answer.
 // Errors: as Write; fault.Conflict when the key was used for another body, or the
 // first request is still running; lease.ErrLost when the claim has ended.
 func (e *Engine) Answer(

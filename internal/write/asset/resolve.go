@@ -56,8 +56,8 @@ func (r *resolver) resolveAlias(ctx context.Context, a *meta.Attr, v Value) (tar
 	return t, false, err
 }
 
-// resolveRemoved is resolve for a value that is removed from a relation. The asset may be
-// deleted.
+// resolveRemoved does the same as resolve for a value that is removed from a relation. The asset
+// may be deleted.
 func (r *resolver) resolveRemoved(ctx context.Context, a *meta.Attr, v Value) (target, bool, error) {
 	t, null, err := r.resolve(ctx, a, v)
 	if err != nil && fault.KindOf(err) == fault.Invalid && t.typ != nil && a.Takes(t.typ) {

@@ -40,9 +40,9 @@ type row struct {
 
 	draft // of the current command
 
-	imported imported // of a new asset, set by an import
-	stored   *state   // as it was loaded; nil for a new asset
-	latest   *version // the last one that this batch makes; nil if there is none yet
+	imported imported // creator and dates of a new asset, if an import sets them
+	stored   *state   // the state that was loaded; nil for a new asset
+	latest   *version // the last version that this batch makes; nil if there is none yet
 }
 
 // draft is what the current command has done with a row. It is zero between commands.

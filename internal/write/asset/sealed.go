@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkSealed returns an error if an attribute may not change because another asset refers to
-// the asset (meta.Type.Sealed), as a receipt refers to a message that was sent. Tags and other
-// values in asset_value may still change, because a merge of tags changes them on all assets.
+// checkSealed returns an error if an attribute may not change because another asset refers to the
+// asset (meta.Type.Sealed). For example, a receipt refers to a message that was sent. Tags and
+// other values in asset_value may still change, because a merge of tags changes them on all assets.
 // Errors: fault.Invalid. Spec: interface 3.2.
 func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta.Attr) error {
 	if t.Sealed == nil || a.Place.Kind == meta.InValues {
@@ -27,7 +27,7 @@ func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta
 	return nil
 }
 
-// loadSealed reads to which of some assets another asset refers by a relation. The relation is
+// loadSealed reads which of some assets another asset refers to with a relation. The relation is
 // meta.Type.Sealed of these assets.
 func (l *loaded) loadSealed(ctx context.Context, by *meta.Attr, ids []int64) error {
 	for _, id := range ids {

@@ -21,7 +21,7 @@ const metadataBelow = -5000
 // administrators add have greater ranks.
 const metadataStep = 1024
 
-// metadataComment is the ChangeComment of changes of these rows after an upgrade.
+// metadataComment is the ChangeComment with which an upgrade changes rows that describe the model.
 const metadataComment = "Kept in step with the model by an upgrade"
 
 // seedMetadata updates the rows that describe the model. In a new database it inserts them at

@@ -18,7 +18,7 @@ import (
 const completedComment = "Set by an upgrade: the attribute had never had a value"
 
 // withoutName removes the list values whose name already exists in their list, even as a deleted
-// value. Somebody has then added such a value, or deleted it on purpose.
+// value. An administrator may have added the value, or deleted it on purpose.
 func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
 	list, ok := x.s.e.model.Type("List")
 	if !ok {
@@ -127,9 +127,9 @@ func completingUpdate(in meta.Instance) *Command {
 	return c
 }
 
-// attrsOf calls fn with the id and the JSON object of every row of some assets. middle is the
-// middle of its statement, between "SELECT id, " and the list of ids: the expression of the
-// object, the table, and the condition up to IN.
+// attrsOf calls fn with the id and the JSON object of every row of some assets. middle is the SQL
+// between "SELECT id, " and the list of ids. It has the expression of the object, the table, and
+// the condition up to IN.
 func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, attrs)) error {
 	if len(ids) == 0 {
 		return nil

@@ -155,9 +155,9 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 	return nil
 }
 
-// setFromSchedule sets the name or a date of a new timebox to that of the next slot in its
-// schedule. Without a schedule it does nothing. If the command sets one of the two dates, the
-// other is not set either.
+// setFromSchedule sets the name or a date of a new timebox from the next slot in its schedule.
+// Without a schedule it does nothing. If the command sets one of the two dates, setFromSchedule
+// does not set the other one.
 func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
 	if from != scheduleName && (m.c.sets("BeginDate") || m.c.sets("EndDate")) {
 		return nil

@@ -100,8 +100,8 @@ func (set *setter) secret(ctx context.Context, w *row, a *meta.Attr, ch *Change)
 	return nil
 }
 
-// oldPassword checks OldPassword, with which callers prove their password in a command that
-// changes it. Engine.Seal has compared the password before the transaction.
+// oldPassword checks the value of OldPassword, the current password of the caller. Engine.Seal has
+// compared the password before the transaction.
 func (set *setter) oldPassword(w *row, a *meta.Attr, ch *Change) error {
 	written, ok := ch.single()
 	switch {

@@ -20,9 +20,9 @@ type effects struct {
 	rolesChanged  bool           // roles, members or the tree of projects were changed
 	loginsChanged bool           // usernames or passwords were set
 	createdScopes map[int64]bool // ids of projects that the request has made
-	createdRuled  map[int64]bool // ids of assets that it has made, of types with a rule (meta.Type.Seen)
+	createdRuled  map[int64]bool // ids of assets that the request has made, of types with a rule (meta.Type.Seen)
 
-	ownSealed             int  // passwords hashed in the transaction, for a caller who may not set those of others
+	ownSealed             int  // number of passwords hashed in the transaction; see MaxOwnPasswords
 	administratorsChanged bool // a member may have lost the right to administer the system
 }
 
@@ -36,11 +36,13 @@ func (f effects) clone() effects {
 // repetition may not be enough, because a group that is left out may make another command fail.
 const wholeTries = 3
 
-// errOrphans rolls back a try in which a command failed but creates for it succeeded.
+// errOrphans rolls back a try in which a command failed, but creates for that command (Command.For)
+// succeeded.
 var errOrphans = errors.New("a command failed, but creates for it succeeded")
 
-// runGroups is run for commands some of which have For. A group is a command and the creates for
-// it. If that command fails or matches nothing, no command of its group is carried out.
+// runGroups does the same as run, and supports creates for a later command (Command.For). A group
+// is a command and the creates for it. If the command fails or matches nothing, no command of its
+// group is carried out.
 func (s *Session) runGroups(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	for try := 1; ; try++ {
 		was, outcomes := s.clone(), []Outcome(nil)

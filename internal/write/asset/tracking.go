@@ -9,10 +9,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkTracking returns an error if a command writes to-do, detail estimate or effort on an asset
-// on which the settings do not allow it. The settings allow it on the story or defect itself, on
-// its tasks and tests, or on both. A command may always clear these values. An import may set
-// them everywhere, and operations may copy them everywhere.
+// checkTracking returns an error if a command writes to-do, detail estimate or effort where the
+// settings do not allow it. The settings allow it on the story or defect itself, on its tasks and
+// tests, or on both. A command may always clear these values. An import may set them everywhere,
+// and operations may copy them everywhere.
 // Errors: fault.Invalid. Spec: interface 4.16.2.
 func (r *rules) checkTracking(ctx context.Context, w *row, c *Command) error {
 	if r.s.req.Import || !r.s.e.bindsTracking() {

@@ -10,8 +10,8 @@ import (
 )
 
 // The assets in a hidden project are hidden, but their rows do not change. A row of scope_hidden
-// contains a hidden project, the moments between which it is hidden, and the deleted project that
-// hides it: the project itself, or one above it.
+// contains a hidden project and the moments between which it is hidden. It also contains the
+// deleted project that hides it: the project itself, or a project above it.
 
 // isHidden returns the SQL condition that a row of asset is in a hidden project. It uses the
 // cache of hidden projects in who, if there is one.

@@ -35,8 +35,8 @@ func (w *writer) instant(at instant) any {
 	return int64(at)
 }
 
-// member returns the stored id of a member as a statement argument. That of the caller is boxed
-// already.
+// member returns the stored id of a member as a statement argument. The id of the caller is already
+// boxed.
 func (w *writer) member(id int64) any {
 	if id == w.s.who.Member {
 		return w.who
@@ -60,8 +60,8 @@ func (w *writer) stampVersions() {
 	}
 }
 
-// stamp stores the instant of the moments of the batch, in the same transaction as the moments.
-// Reads as of an instant find the moments by it.
+// stamp stores the instant of the moments of the batch, in the same transaction as the moments. A
+// query as of an instant uses the row to find its moment.
 func (w *writer) stamp(ctx context.Context) error {
 	last := w.got.moment + w.changes.moments - 1
 	_, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.at)
@@ -76,8 +76,8 @@ func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
 	return w.columns(args, sh, a, st, false)
 }
 
-// columns is row, also for a row of asset_version. It then omits texts that have a hash, because
-// they are in asset_text.
+// columns does the same as row, but also for a row of asset_version (isVersion). There it omits
+// texts that have a hash, because these texts are in asset_text.
 func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion bool) []any {
 	apart := func(which int) bool { return isVersion && st.hashes[which] != nil }
 	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), int64(st.moment), w.audit, int64(st.createdMoment),

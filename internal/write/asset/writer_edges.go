@@ -46,9 +46,9 @@ func (w *writer) edges(ctx context.Context) error {
 // maxLinked is the greatest value of the column linked.
 const maxLinked = 1<<15 - 1
 
-// linkedOf returns the value of the column linked for a version: 0 if no links or values begin or
-// end with the version, n+1 if n do, and 1 if some do but their number is not known. edges has
-// the numbers by moment.
+// linkedOf returns the value of the column linked for a version. It depends on the number n of
+// links and values that begin or end with the version: 0 if n is 0, otherwise n+1. 1 means that n
+// is greater than 0, but not known. edges has the numbers by moment.
 func linkedOf(v *version, edges map[moment]int64) int64 {
 	switch n := edges[v.moment] + 1; {
 	case !v.linked:

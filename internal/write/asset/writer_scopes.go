@@ -146,7 +146,7 @@ func (w *writer) hidden(ctx context.Context) error {
 }
 
 // hideBelow hides deleted projects and all projects below them, from the deletion on. A project
-// that came there later is hidden from then on.
+// that came below a deleted project later is hidden from that moment on.
 const hideBelow = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_moment)` +
 	` SELECT c.descendant_id, a.id,` +
 	` CASE WHEN c.since_moment > a.moment THEN c.since_moment ELSE a.moment END, c.until_moment` +
