@@ -53,7 +53,7 @@ type Async struct {
 
 const (
 	asyncTimeout = 90 * time.Second
-	maxExecuted  = 1 // most accepted requests that a process executes at the same time
+	maxExecuted  = 1 // maximum number of accepted requests that a process executes at the same time
 )
 
 // NewAsync returns an Async that executes requests with e. onAccepted is called with the id of

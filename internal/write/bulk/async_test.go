@@ -140,7 +140,7 @@ func TestExecuteReturnsTheStateOfOneRequest(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
 		first, second := k.accept(story, bulk.Request{}), k.accept("["+story+","+story+"]", bulk.Request{})
-		for range 2 { // the second call finds it done
+		for range 2 { // the second call finds that the request is done
 			if s, err := k.Execute(t.Context(), second.ID); err != nil || !s.Done || s.Commands != 2 || k.stories() != 2 {
 				t.Errorf("the state: %+v %v, %d stories", s, err, k.stories())
 			}

@@ -21,7 +21,7 @@ type config struct {
 	countsOnly  bool
 	atomic      bool
 	imports     bool // creates may set the creator and the time of creation
-	maxAffected int  // most assets that one update or operation may affect; 0: any number
+	maxAffected int  // maximum number of assets that one update or operation may affect; 0: any number
 }
 
 // decode returns the commands and the settings of a body. Each document is one command or a

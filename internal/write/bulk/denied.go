@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// maxDenials is the most denied commands of one request with an audit event each. One more
-// event counts the rest.
+// maxDenials is the largest number of denied commands of one request that have an audit event each.
+// One more event counts the other denied commands.
 const maxDenials = 16
 
 // refusals has the denied commands of a request.

@@ -34,8 +34,8 @@ const (
 
 // Engine executes bulk requests. It is safe for concurrent use.
 type Engine struct {
-	MaxCommands int        // most commands in one payload
-	MaxAssets   int        // most assets that one request creates or changes
+	MaxCommands int        // maximum number of commands in one payload
+	MaxAssets   int        // maximum number of assets that one request creates or changes
 	MaxShown    int        // bytes; the commands in an answer may be longer than the payload by this much
 	Audit       *trail.Log // records denied commands; may be nil
 	Queries     *db.DB     // answers payloads that only query; New sets the database of the write engine
@@ -115,7 +115,7 @@ type payload struct {
 	sealed   map[*document.Node]string // by value: the hash that is stored for a secret
 }
 
-// maxShown returns the most bytes of commands that the answer may show. more is
+// maxShown returns the maximum size of the commands that the answer may show, in bytes. more is
 // Engine.MaxShown.
 func (p *payload) maxShown(more int) int { return len(p.Body) + more }
 

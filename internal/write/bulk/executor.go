@@ -34,7 +34,7 @@ type executor struct {
 	held       int // list values of the pending steps
 }
 
-// maxPendingValues is the most list values of pending steps. With more, the steps are written.
+// maxPendingValues is the number of list values above which the pending steps are written.
 const maxPendingValues = 100_000
 
 // actor returns the actor for queries. Earlier commands of the request may have changed the

@@ -9,13 +9,13 @@ import (
 // each asset that it is written to. Values in the payload are counted before their steps are
 // made. Values from queries are counted when the query is answered.
 type listed struct {
-	most  int // limit of taken
-	taken int // counted so far
+	most  int // the largest allowed value of taken
+	taken int // number of values counted so far
 }
 
 func (e *Engine) newListed() *listed { return &listed{most: asset.MaxEdgesByAsset * e.MaxAssets} }
 
-// take counts a number of values (each) for every one of a number of assets.
+// take adds the values of a number of assets to the count. each is the number of values per asset.
 // Errors: asset.TooManyEdges if the limit is exceeded.
 func (l *listed) take(assets, each int) error {
 	if each > 0 && assets > (l.most-l.taken)/each {

@@ -22,7 +22,7 @@ type projection struct {
 	who         auth.Actor
 	aliases     map[string]bool                // all aliases that the payload defines
 	alias       func(name string) (oid string) // returns the Oid token of an alias; nil before execution
-	maxAffected int                            // most assets that one command may affect; 0: any number
+	maxAffected int                            // maximum number of assets that one command may affect; 0: any number
 	taken       int                            // steps of the request that are not in steps
 	listed      *listed                        // list values of the request so far
 	s           *asset.Session                 // nil: nothing is written

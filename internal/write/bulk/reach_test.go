@@ -19,7 +19,7 @@ import (
 // exceeds the limit changes nothing.
 func TestReachIsBounded(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		engine(t, d) // only for its seed
+		engine(t, d) // it seeds the database
 		model := meta.Default()
 		assets := asset.New(d, model, nil, nil, nil)
 		e := bulk.New(assets, find.New(d, model))

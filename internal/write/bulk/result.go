@@ -28,7 +28,7 @@ type result struct {
 	began     time.Time
 	cfg       config
 	body      []byte // as sent; failures refer to positions in it
-	maxShown  int    // most bytes of failures
+	maxShown  int    // maximum size of failures in bytes
 	previewed bool   // the commands are executed for a preview
 	stored    bool   // the answer is stored, so it shows no secrets
 	created   tokens

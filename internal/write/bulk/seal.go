@@ -39,9 +39,9 @@ type sealing struct {
 	wrong  int  // number of wrong old passwords
 }
 
-// maxWrong is the most wrong old passwords in one request. After wrong passwords each check is
-// delayed, so a request with many wrong passwords would run for a long time. slowDown is the
-// time after which the client may send the next request.
+// maxWrong is the largest number of wrong old passwords in one request. After wrong passwords each
+// check is delayed, so a request with many wrong passwords would run for a long time. slowDown is
+// the time after which the client may send the next request.
 const (
 	maxWrong = 5
 	slowDown = 2 * time.Second

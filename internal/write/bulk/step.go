@@ -99,8 +99,8 @@ func (s *step) printsNode() bool {
 	return s.asWritten || s.kind != kindCreate && (s.deferred || s.from.IsNull())
 }
 
-// takesSeveral reports whether an attribute of the step's asset has several values. It is false
-// while the type of the asset is unknown.
+// takesSeveral reports whether an attribute of the step's asset has several values. It returns
+// false while the type of the asset is unknown.
 func (s *step) takesSeveral(name string) bool {
 	if s.typ == nil || s.kind == kindExecute {
 		return false

@@ -182,10 +182,10 @@ func comparesAlias(n *document.Node, aliases map[string]bool) bool {
 	return false
 }
 
-// valueHasAlias is comparesAlias for one part of a query.
+// valueHasAlias does the same as comparesAlias for one part of a query.
 func valueHasAlias(n *document.Node, aliases map[string]bool) bool {
 	if n.Kind == document.String {
-		list := strings.Split(n.Text, ",") // a variable
+		list := strings.Split(n.Text, ",") // the value of a variable may be a list
 		return slices.ContainsFunc(list, func(s string) bool { return aliases[s] }) || quotesAlias(n.Text, aliases)
 	}
 	for i := range n.Items {
