@@ -20,7 +20,7 @@ import (
 // Service finds, reads and stores contents. It is safe for concurrent use.
 type Service struct {
 	model    *meta.Model
-	finder   *find.Finder // shows references in place of bytes
+	finder   *find.Finder // returns the reference of a content in place of its bytes
 	contents *blob.Store
 	limit    int64
 }
@@ -46,14 +46,14 @@ type row struct {
 	CanUpdate                            bool
 }
 
-// Find returns the asset with an id that has one of some types and that who sees.
+// Find returns the asset with an id, if it has one of the types and who sees it.
 // Errors: fault.NotFound.
 func (s *Service) Find(ctx context.Context, who auth.Actor, types []string, id string) (File, error) {
 	f, _, err := s.find(ctx, who, types, id)
 	return f, err
 }
 
-// ToChange is Find for a member who changes the asset.
+// ToChange does the same as Find, and checks that who may change the asset.
 // Errors: as Find; fault.Denied.
 func (s *Service) ToChange(ctx context.Context, who auth.Actor, types []string, id string) (File, error) {
 	f, mayChange, err := s.find(ctx, who, types, id)
@@ -121,8 +121,8 @@ func (r row) file(o oid.OID) File {
 // Limit returns how many bytes a content may have.
 func (s *Service) Limit() int64 { return s.limit }
 
-// UploadMemory returns how many bytes of memory Upload needs. known means that the size is
-// known.
+// UploadMemory returns how many bytes of memory Upload needs. known reports whether the caller
+// knows the size of the upload.
 func (s *Service) UploadMemory(known bool) int64 { return s.contents.UploadMemory(known) }
 
 // Upload stores the bytes of r. size is their number, or -1 if it is unknown until the end.

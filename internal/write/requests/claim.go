@@ -47,7 +47,7 @@ func (s *Store) Accept(ctx context.Context, member int64, identity Identity, req
 	if err != nil {
 		return State{}, err
 	}
-	// A worker may have ended it already; it was accepted all the same.
+	// A worker may have executed the request already, but the state is as at its acceptance.
 	return State{ID: row.ID, Member: member, Created: time.UnixMicro(row.CreatedAt), Commands: commands}, nil
 }
 
@@ -59,7 +59,7 @@ type Claim struct {
 	Again   bool // an earlier claim did not end
 
 	store   *Store
-	owner   string // of this claim only: the fence
+	owner   string // unique for this claim; only its writes take effect
 	request []byte // as stored
 }
 

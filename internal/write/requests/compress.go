@@ -54,8 +54,8 @@ func (s *storedBuffer) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// decompress returns the bytes that compress was called with. They count as memory of the
-// context's hold. gzip data ends with the size of its content.
+// decompress returns the bytes that compress was called with. They count as memory of the context's
+// hold. The size is known before, because gzip data ends with the size of its content.
 // Errors: those of the hold.
 func decompress(ctx context.Context, b []byte) ([]byte, error) {
 	if !isCompressed(b) {

@@ -149,7 +149,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)
 		id := accept(t, b, "k", "x").ID
-		for range 10 { // a stop of the process costs nothing
+		for range 10 { // a released claim does not count
 			if err := claim(t, b).Release(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 		if c := claim(t, b); c != nil {
 			t.Error("claimed again without the pause")
 		}
-		for range 4 { // and this is a death of the process
+		for range 4 { // a claim that expires counts
 			expire(t, d)
 			if claim(t, b) == nil {
 				t.Fatal("not claimed")
@@ -258,7 +258,8 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestMembersTakeTurns checks that many requests of one member do not delay those of others.
+// TestMembersTakeTurns checks that many requests of one member do not delay the requests of other
+// members.
 func TestMembersTakeTurns(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)

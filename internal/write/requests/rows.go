@@ -33,7 +33,7 @@ func expired(g *gorm.DB) *gorm.DB {
 	return g.Where("expires_at <= ? AND status <> ?", time.Now().UnixMicro(), waiting)
 }
 
-// withKey restricts requests to those of a member with a key.
+// withKey restricts requests to the requests of a member that have a key.
 func withKey(member int64, key string) func(*gorm.DB) *gorm.DB {
 	return func(g *gorm.DB) *gorm.DB { return g.Where("actor_id = ? AND idem_key = ?", member, key) }
 }

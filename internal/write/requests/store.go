@@ -18,7 +18,7 @@ import (
 // defaultRetention is how long an answer is stored, unless Store.Retention is set.
 const defaultRetention = 24 * time.Hour
 
-// maxKey is the most bytes of an idempotency key.
+// maxKey is the maximum size of an idempotency key in bytes.
 const maxKey = 255
 
 // deletedRows is how many requests one transaction deletes at most.
@@ -39,7 +39,7 @@ type Store struct {
 	leases   *lease.Table[string]
 	last     atomic.Int64 // the member of the last request that Claim claimed
 	mu       sync.Mutex
-	inFlight map[memberKey]bool // in this process
+	inFlight map[memberKey]bool // keys of requests that this process accepts or executes
 }
 
 // memberKey is the idempotency key of a member.
@@ -67,7 +67,7 @@ type State struct {
 	ID         string
 	Member     int64
 	Created    time.Time
-	Commands   int    // of an accepted request
+	Commands   int    // number of commands of an accepted request
 	Done       bool   // Answer or Err is set
 	Processing bool   // not done, and a worker has the lease
 	Answer     []byte // if done

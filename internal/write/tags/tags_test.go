@@ -170,7 +170,7 @@ func TestChangesAreWhereTheCallerAdministers(t *testing.T) {
 	})
 }
 
-// A tag that is removed from an asset while it is merged is not followed by the other one.
+// If a tag is removed from an asset during a merge, the asset does not get the other tag.
 func TestMergedWhileRemoved(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
