@@ -18,7 +18,7 @@ import (
 type Request struct {
 	OID                                       string
 	Anchor, Direction, MaxCount, Verbs, After string
-	Deleted                                   string // "true": of a deleted asset, too
+	Deleted                                   string // "true": the asset may be deleted
 }
 
 // The bounds of maxCount.
@@ -35,7 +35,7 @@ type ask struct {
 	verbs   []Verb // empty: all
 	anchor  int64  // an instant in microseconds
 	now     bool   // the request has no anchor
-	after   int64  // the moment behind which to continue; -1: from the anchor
+	after   int64  // the stream continues after this moment; -1: it begins at the anchor
 	deleted bool
 }
 
@@ -112,13 +112,13 @@ func (a *ask) wants(v Verb) bool { return len(a.verbs) == 0 || slices.Contains(a
 // window is a range of moments, including both ends.
 type window struct{ from, to int64 }
 
-// everything is every moment of a change.
+// everything contains all moments of changes.
 var everything = window{0, db.Forever - 1}
 
-// window returns the requested moments: Back ends at the anchor, Forward begins behind it.
-// Moments before the horizon of history are excluded.
-// Errors: fault.Invalid for an anchor before the horizon, or for a moment before it from which
-// to go forward.
+// window returns the requested moments. Backward, they end at the anchor. Forward, they begin after
+// the anchor. Moments before the horizon of history are excluded.
+// Errors: fault.Invalid if the anchor is before the horizon, or if the stream continues forward
+// from a moment before the horizon.
 func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	w := everything
 	h, err := history.Of(ctx, q)
@@ -151,7 +151,7 @@ func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	return w, nil
 }
 
-// behind returns the part of a window behind a moment.
+// behind returns the part of a window that follows a moment in the requested direction.
 func (a *ask) behind(w window, moment int64) window {
 	if a.forward {
 		w.from = max(w.from, moment+1)

@@ -23,14 +23,14 @@ const (
 	far                 // another asset began or ended a many-to-many relation
 )
 
-// The same numbers in a statement.
+// The values of how in SQL: howLink is byLink, linked or unlinked, and howFar is far.
 const (
 	howLink = "CASE v.moment WHEN l.since_moment THEN 2 WHEN l.until_moment THEN 3 ELSE 1 END"
 	howFar  = "4"
 )
 
-// found is a change with the version that it made. For a change of another asset, it is the
-// moment at which the asset changed without a version of its own.
+// found is a change with the version that it made. If how is far, the asset itself has no version
+// at that moment, and now is the version of the other asset.
 type found struct {
 	change.At
 	how   how
@@ -55,13 +55,12 @@ const (
 	maxLeft = 4000
 )
 
-// spare is how many more places than requested are read. Places of one moment are read
-// together, and a place that is found twice counts once.
+// spare is how many more changes than requested are read. The changes of one moment are read
+// together, and a change that is found twice counts once.
 const spare = 4
 
-// find returns the next n changes of the stream in a window, and whether there may be more.
-// Changes of one moment are never separated, since a change of one asset may also be one of
-// another's relations.
+// find returns the next n changes of the stream in a window, and whether there may be more. Changes
+// of one moment are never separated, since one write of a relation may change two assets.
 func (x *reader) find(ctx context.Context, in window, n int) (list []found, more bool, err error) {
 	if in.from > in.to {
 		return nil, false, nil
@@ -74,12 +73,12 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 		if more = len(list) == most; !more {
 			break
 		}
-		last := list[most-1].Moment // there may be others at this moment
+		last := list[most-1].Moment // more changes may have this moment
 		if list = slices.DeleteFunc(list, func(f found) bool { return f.Moment == last }); len(list) > 0 {
 			break
 		}
 	}
-	if more { // changes of assets that left in the same time
+	if more { // withLeft must not read beyond the last change of list
 		if last := list[len(list)-1].Moment; x.ask.forward {
 			in.to = last
 		} else {
@@ -98,8 +97,9 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 	return list[:end], more || end < len(list), x.before(ctx, list, end)
 }
 
-// withLeft adds the nearest changes by which assets left the whole, at most most. If there may
-// be others, it removes the changes that are not nearer than these, and reports that.
+// withLeft adds the nearest changes by which assets left the whole, and reads up to most of them.
+// If there may be more, cut is true, and the result ends before the last moment that was read. If
+// nothing is before that moment, withLeft reads more.
 func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
 	for ; ; most *= 2 {
 		query, args := x.root.left(x.tx.Dialect(), x.ask.forward, in, most)
@@ -110,7 +110,7 @@ func (x *reader) withLeft(ctx context.Context, list []found, in window, most int
 		if len(gone) < most {
 			return append(list, gone...), false, nil
 		}
-		last := gone[most-1].Moment // there may be others at this moment
+		last := gone[most-1].Moment // more changes may have this moment
 		all = slices.DeleteFunc(append(slices.Clip(list), gone...), func(f found) bool {
 			return f.Moment == last || (f.Moment > last) == x.ask.forward
 		})
@@ -120,8 +120,7 @@ func (x *reader) withLeft(ctx context.Context, list []found, in window, most int
 	}
 }
 
-// together returns the number of first changes that contain n, and all others at the moment of
-// the nth.
+// together returns n plus the number of the following changes that have the same moment as the nth.
 func together(list []found, n int) int {
 	for n > 0 && n < len(list) && list[n].Moment == list[n-1].Moment {
 		n++
@@ -206,8 +205,8 @@ func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query 
 	return strings.Join(all, " UNION ALL ") + order, append(args, n)
 }
 
-// left returns the statement for the changes in a window by which assets left the whole. It
-// reads the nearest by each column, and then the nearest of all.
+// left returns the statement for the changes in a window by which assets left the whole. It reads
+// the nearest changes of each column, and then the nearest of all these changes.
 func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query string, args []any) {
 	order := nearest(forward)
 	all := make([]string, len(w.columns))
@@ -220,11 +219,11 @@ func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query st
 	return strings.Join(all, " UNION ALL ") + order, append(args, most)
 }
 
-// maxBefore is for how many changes one statement finds the previous version.
+// maxBefore is the largest number of changes whose previous versions one statement finds.
 const maxBefore = 64
 
-// before reads the previous versions of the first n changes. They are in the list, or found by
-// one lookup of the primary key each. A join would read all versions of each asset.
+// before reads the previous versions of the first n changes. A previous version is in the list, or
+// one lookup of the primary key finds it. A join would read all versions of each asset.
 func (x *reader) before(ctx context.Context, list []found, n int) error {
 	at := make(map[change.At]*change.Version, len(list))
 	for i := range list {

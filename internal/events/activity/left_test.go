@@ -20,8 +20,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/rest"
 )
 
-// TestWhatLeftIsReadInParts has many large assets that left a project. A small part of its
-// stream needs the memory of a few assets. All parts together have everything once, in order.
+// TestWhatLeftIsReadInParts reads the stream of a project that many large assets have left. A small
+// part of the stream needs the memory of a few assets. All parts together have each change once, in
+// order.
 func TestWhatLeftIsReadInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const stories, size = 60, 20_000
@@ -93,7 +94,7 @@ func leaving(t *testing.T, d *db.DB, stories, size int) (s *activity.Service, pr
 	return activity.New(d, model, finder), "Scope:1001"
 }
 
-// TestAMomentThatCannotBeIsRefused checks that no moment is behind the last one.
+// TestAMomentThatCannotBeIsRefused checks that a number that cannot be a moment is refused.
 func TestAMomentThatCannotBeIsRefused(t *testing.T) {
 	s := activity.New(testdb.SQLite(t), meta.Default(), nil)
 	for _, after := range []string{"9223372036854775807", "9223372036854775808", "-1"} {

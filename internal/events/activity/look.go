@@ -19,9 +19,9 @@ type asset struct {
 	t            *meta.Type
 	id, state    int64 // stored id
 	name, number string
-	scope        int64 // its SecurityScope; 0 with hasScope false for none
+	scope        int64 // stored id of its SecurityScope; only valid if hasScope is true
 	hasScope     bool
-	seen         bool // by the caller, now
+	seen         bool // the caller sees the asset now
 }
 
 // oid returns the Oid of the asset.
@@ -126,8 +126,8 @@ func (x *reader) lookFurther(ctx context.Context) error {
 	return x.lookAssets(ctx, missing)
 }
 
-// named returns the statement that reads assets with their current names. For members it also
-// reads the data that items show. The arguments come before those of the list of ids.
+// named returns the statement that reads assets with their current names. For members it also reads
+// the data that items show. args are the arguments before the list of ids.
 func (x *reader) named() (query string, args []any) {
 	query = "SELECT a.id, a.type, a.state, a.name, a.number, a.scope_id"
 	p := x.person
@@ -208,7 +208,8 @@ func (x *reader) see(ctx context.Context, list []*asset) error {
 	return err
 }
 
-// sees reports whether the caller sees a version, if memory is enough to decide.
+// sees reports whether the caller sees a version. The result is Unknown if only the database can
+// decide this.
 func (x *reader) sees(v *change.Version) memfilter.Truth {
 	if x.who.All {
 		return memfilter.True

@@ -20,18 +20,18 @@ var (
 // slots are the indexes of columns in a version; -1 for none.
 type slots struct{ scope, parent int }
 
-// whole describes the streams of the assets of one type. With an id it describes that of one
+// whole describes the streams of the assets of one type. With an id it describes the stream of one
 // asset.
 type whole struct {
 	t         *meta.Type
 	project   bool       // all assets in the project belong to its stream
-	columns   []column   // of parts that refer to the whole by a column
-	links     []int      // codes of relations by which parts refer to it
+	columns   []column   // columns by which parts refer to the whole
+	links     []int      // codes of relations by which parts refer to the whole
 	relations []relation // many-to-many relations
-	parts     bool       // it has parts other than the assets in a project
+	parts     bool       // the whole has parts other than the assets in a project
 	slots     slots
 
-	id int64 // stored
+	id int64 // stored id of the whole
 }
 
 // column is a column by which a part refers to its whole.
@@ -47,10 +47,10 @@ func (c column) key(d *db.Dialect) string {
 	return d.By("asset_version_of_" + strings.TrimSuffix(c.name, "_id"))
 }
 
-// relation has the many-to-many relations of an asset at one of their ends, as the other end
-// reads them in asset_link.
+// relation has the codes of the many-to-many relations that an asset has from one end, and the
+// columns of asset_link with both ends.
 type relation struct {
-	mine, other string // columns
+	mine, other string // columns with the asset, and with the asset at the other end
 	ofType      string // a condition on the type of the asset that has the relation
 	codes       []int
 }
@@ -113,7 +113,7 @@ func slotOf(m *meta.Model, column string) int {
 	return slices.IndexFunc(m.Columns, func(c meta.Column) bool { return c.Name == column })
 }
 
-// leadsBack reports whether some asset may refer to a t by the relation at the other end of a.
+// leadsBack reports whether the relation at the other end of a may refer to assets of type t.
 func leadsBack(a *meta.Attr, t *meta.Type) bool {
 	return slices.ContainsFunc(a.Related.Concrete, func(part *meta.Type) bool {
 		up, ok := part.Attr(a.Back.Name)

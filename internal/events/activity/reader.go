@@ -38,7 +38,7 @@ type reader struct {
 	ask  *ask
 	root *whole
 
-	assets map[int64]*asset // by stored id; nil for one that does not exist
+	assets map[int64]*asset // by stored id; nil if the asset does not exist
 	people map[int64]*member
 
 	hold *memory.Hold
@@ -111,8 +111,8 @@ func (x *reader) read(ctx context.Context) (Answer, error) {
 	}
 }
 
-// batch appends the items of some changes. At the first item that is one too many, it returns
-// the moment of the item before it; otherwise 0.
+// batch appends the items of some changes. If there is an item more than requested, batch returns
+// the moment of the last item that it has appended; otherwise 0.
 func (x *reader) batch(ctx context.Context, list []found) (next int64, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -174,7 +174,7 @@ func unversioned(v change.Version, moment int64) change.Step {
 	return change.Step{Now: now, Before: &v}
 }
 
-// grown counts the answer.
+// grown checks the size of the answer, and reserves memory for what was appended after offset from.
 // Errors: fault.Invalid for an answer that is too large; those of the memory.
 func (x *reader) grown(from int) error {
 	if x.MaxAnswer > 0 && int64(len(x.w)) > x.MaxAnswer {

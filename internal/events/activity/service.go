@@ -31,7 +31,7 @@ type Service struct {
 	// MaxAnswer is how many bytes an answer may have; 0: no limit.
 	MaxAnswer int64
 	// Patience is how long a request continues if it finds changes that it does not show. It
-	// examines some in any case.
+	// examines at least one batch of changes.
 	Patience time.Duration
 
 	db     *db.DB
@@ -42,7 +42,7 @@ type Service struct {
 	wholes map[*meta.Type]*whole
 	sights map[*meta.Type]*memfilter.Filter
 	person person
-	list   *meta.Type // of the values of all lists
+	list   *meta.Type // type of the values of all lists
 }
 
 // New returns the service for a database and a finder with the same model.
@@ -65,7 +65,7 @@ func New(d *db.DB, m *meta.Model, f Finder) *Service {
 // Answer is a part of a stream.
 type Answer struct {
 	Body []byte
-	// Next is the commitSeq behind which the stream continues; 0 at its end.
+	// Next is the commitSeq after which the stream continues; 0 at the end of the stream.
 	Next int64
 }
 

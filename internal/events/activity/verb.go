@@ -54,8 +54,8 @@ func isAny(t *meta.Type, names []string) bool {
 	return false
 }
 
-// verbOf returns the verb of an entry in the stream of a whole: that of the first rule that
-// applies.
+// verbOf returns the verb of an entry in the stream of a whole. The first rule that applies
+// determines the verb.
 // Spec: interface 4.5.2.
 func (w *whole) verbOf(e *entry) Verb {
 	s := &e.step

@@ -30,7 +30,7 @@ func (x *reader) visible(ctx context.Context, all []entry) error {
 	}
 	for i := range all {
 		e := &all[i]
-		if e.how != far { // it has no version of its own
+		if e.how != far { // a far change has no new version; its step has a copy of the previous one
 			ask(&e.step.Now, &e.seen)
 		}
 		if e.step.Before == nil {
