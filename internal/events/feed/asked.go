@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/events/event"
 )
 
-// maxAsked bounds the definitions that stay compiled: as many as requests may wait.
+// maxAsked is the largest number of compiled definitions in the cache.
 const maxAsked = 256
 
 // asked is the definition of the events that a reader requests. Compiling one for all types
@@ -22,7 +22,7 @@ type asked struct {
 type rules struct {
 	index  *event.Index
 	target *event.Target
-	codes  []int // of the types that may match
+	codes  []int // of the types of assets that may match
 }
 
 // compiled caches the rules of a Service. It is safe for concurrent use.
@@ -37,7 +37,7 @@ func (c *compiled) get(a asked) *rules {
 	return c.all[a]
 }
 
-// put stores rules. If there are too many, it removes any others.
+// put stores rules. If the cache is full, it first removes arbitrary rules.
 func (c *compiled) put(a asked, r *rules) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

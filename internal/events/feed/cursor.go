@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Cursor is a place in the feed. It is behind the changes of the write at Position whose
-// moments are at most Moment. Moment 0 is before all of them.
+// Cursor is a place in the feed. It is after the changes of the write at Position whose moments are
+// at most Moment. If Moment is 0, it is before all changes of that write.
 type Cursor struct{ Position, Moment int64 }
 
 // String returns the form of a cursor that clients send back.
@@ -20,8 +20,8 @@ func (c Cursor) String() string {
 	return strconv.FormatInt(c.Position, 10) + "." + strconv.FormatInt(c.Moment, 10)
 }
 
-// cursor reads the parameter after. The sequenceId of a change is the place behind that
-// change; 0 is the beginning.
+// cursor reads the parameter after. The parameter is a cursor or the sequenceId of a change, which
+// means the place after that change. 0 is the beginning.
 // Errors: fault.Invalid.
 func (s *Service) cursor(ctx context.Context, text string) (Cursor, error) {
 	position, moment, isCursor := strings.Cut(text, ".")
@@ -52,7 +52,7 @@ func number(text string) (int64, error) {
 	return n, err
 }
 
-// behind returns the place behind the change of a moment.
+// behind returns the place after the change with a moment. text is the parameter, for messages.
 func (s *Service) behind(ctx context.Context, moment int64, text string) (Cursor, error) {
 	for positioned := false; ; positioned = true {
 		var position *int64
@@ -66,7 +66,7 @@ func (s *Service) behind(ctx context.Context, moment int64, text string) (Cursor
 			return Cursor{}, err
 		case position != nil:
 			return Cursor{*position, moment}, nil
-		case positioned: // its write is not part of the feed
+		case positioned: // Advance assigns no position to its write
 			return Cursor{}, errAfter(text)
 		}
 		if _, err := s.log.Advance(ctx); err != nil {

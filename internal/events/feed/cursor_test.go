@@ -37,8 +37,8 @@ func TestWhatIsNoCursorIsRefused(t *testing.T) {
 	}
 }
 
-// TestASequenceIDIsAPlace checks that the sequenceId of a change without a position gives its
-// write a position. An unknown one, or one that is not in the feed, is refused.
+// TestASequenceIDIsAPlace checks that the sequenceId of a change without a position gives its write
+// a position. A sequenceId that is unknown or not in the feed is refused.
 func TestASequenceIDIsAPlace(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -50,7 +50,7 @@ func TestASequenceIDIsAPlace(t *testing.T) {
 			}
 		}
 		commit(t, d, 71, 1201, 1202)
-		commit(t, d, 70, 0, 0) // what a new database has
+		commit(t, d, 70, 0, 0) // the audit of moment 0, which every database has
 		version(2001, 1201, 71)
 		version(2002, 1202, 71)
 		version(2003, 900, 70)
@@ -67,7 +67,7 @@ func TestASequenceIDIsAPlace(t *testing.T) {
 	})
 }
 
-// TestACursorOfAnotherDatabaseIsRefused sends a cursor behind the last change.
+// TestACursorOfAnotherDatabaseIsRefused sends a cursor after the last change.
 func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -84,7 +84,7 @@ func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 				t.Errorf("after %s: %+v, %v", after, p, err)
 			}
 		}
-		commit(t, d, 72, 1203, 1204) // has no position yet
+		commit(t, d, 72, 1203, 1204) // this write has no position yet
 		end, err = page(end.Next.String())
 		if want := (Cursor{Position: 1205}); err != nil || end.Next != want || end.More || end.Head != 1204 {
 			t.Errorf("behind a write without a position is %+v, %v; want %s", end, err, want)
@@ -97,7 +97,8 @@ func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// TestAnotherModelIsNotReadBy checks that a page is read with the current model or not at all.
+// TestAnotherModelIsNotReadBy checks that a service with another model than the current one returns
+// an error.
 func TestAnotherModelIsNotReadBy(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var present int64
@@ -107,7 +108,7 @@ func TestAnotherModelIsNotReadBy(t *testing.T) {
 		s := newService(d)
 		for generation, want := range map[int64]error{present: nil, present + 1: asset.ErrModelChanged} {
 			if s.generation = generation; generation == 0 {
-				continue // is not compared
+				continue // 0: the service does not compare generations
 			}
 			if _, err := s.Page(t.Context(), auth.System, Request{After: "0"}); !errors.Is(err, want) {
 				t.Errorf("by model %d of %d: %v", generation, present, err)

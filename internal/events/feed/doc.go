@@ -1,10 +1,10 @@
 // Package feed returns all changes in one order, page by page, for clients that cannot receive
 // webhooks.
 //
-// The order is that of positions. A write gets its position when a client reads, not when it
-// is committed. A Log then gives positions, under a lock, to the committed writes that have
-// none. So a write that is committed late comes behind every cursor in use. If no client
-// reads, nothing is done.
+// Changes are in the order of the positions of their writes. A write gets its position when a
+// client reads, not when it is committed. A Log then assigns positions, under a lock, to the
+// committed writes that have none. So a write that is committed late comes after every cursor that
+// clients have. While no client reads, no positions are assigned.
 //
 //	audit 71, last moment 1260 -> position 1260
 //	audit 73, last moment 1271 -> position 1271

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { testdb.Judged(m) }
 // others are the members besides the caller.
 type others map[int64]auth.Actor
 
-// ActorOf returns one of them.
+// ActorOf returns one of the other members.
 func (o others) ActorOf(_ context.Context, member int64) (auth.Actor, error) {
 	who, ok := o[member]
 	if !ok {
@@ -47,7 +47,7 @@ func commit(t *testing.T, d *db.DB, id, first, last int64) {
 	}
 }
 
-// positions returns the positions of the audits, by id; 0 for none.
+// positions returns the positions of the audits by id. The position is 0 if an audit has none.
 func positions(t *testing.T, d *db.DB) map[int64]int64 {
 	t.Helper()
 	all := map[int64]int64{}
@@ -63,7 +63,7 @@ func positions(t *testing.T, d *db.DB) map[int64]int64 {
 	return all
 }
 
-// sequence returns the last position given.
+// sequence returns the last position that was assigned.
 func sequence(t *testing.T, d *db.DB) (value int64) {
 	t.Helper()
 	if err := d.QueryRow(t.Context(), `SELECT value FROM sequence WHERE name = 'feed'`).Scan(&value); err != nil {

@@ -40,8 +40,8 @@ func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	return moments
 }
 
-// pages reads all stories page by page, each with its own memory budget. It returns the
-// moments of the events, and the most bytes and events of a page.
+// pages reads all stories page by page, each with its own memory budget. It returns the moments of
+// the events, and the largest numbers of bytes and events of a page.
 func pages(t *testing.T, s *Service, share int64) (moments []int64, bytes int64, events int) {
 	t.Helper()
 	for after, more := "0", true; more; {
@@ -63,11 +63,11 @@ func pages(t *testing.T, s *Service, share int64) (moments []int64, bytes int64,
 	return moments, bytes, events
 }
 
-// TestAPageOfLargeChangesEnds checks that a page ends when it has enough bytes, even if each
-// batch adds few. Every change is on one page.
+// TestAPageOfLargeChangesEnds checks that a page ends when it has enough bytes, even if each batch
+// adds only one change. Every change is on exactly one page.
 func TestAPageOfLargeChangesEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		const size = 500_000 // of which each is a batch of its own
+		const size = 500_000 // so large that each change is a separate batch
 		want := writeLarge(t, d, slices.Repeat([]int{size}, 10))
 		got, bytes, _ := pages(t, newService(d), 100<<20)
 		if !slices.Equal(got, want) {
@@ -79,8 +79,8 @@ func TestAPageOfLargeChangesEnds(t *testing.T) {
 	})
 }
 
-// TestAPageEndsWhereTheMemoryDoes checks that a page has what fits in memory, and that the
-// next page continues.
+// TestAPageEndsWhereTheMemoryDoes checks that a page ends before a change that does not fit into
+// memory, and that the next page continues there.
 func TestAPageEndsWhereTheMemoryDoes(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		want := writeLarge(t, d, []int{10, 200_000, 100_000, 500_000, 10, 300_000, 500_000, 400_000, 10, 20})

@@ -10,23 +10,23 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// slice bounds the writes that get their positions in one transaction.
+// slice is the largest number of writes that get positions in one transaction.
 const slice = 1000
 
-// Log gives positions to committed writes. It polls for new ones while a request waits. It is
+// Log assigns positions to committed writes. It polls for new writes while a request waits. It is
 // safe for concurrent use.
 type Log struct {
 	db  *db.DB
 	log *slog.Logger
 
-	turn chan struct{} // held while this process gives positions
+	turn chan struct{} // held while this process assigns positions
 
 	mu      sync.Mutex
 	waiting int           // number of calls in Wait
 	polling bool          // the poller runs
 	head    int64         // the last position that the poller has read
 	moved   chan struct{} // closed when head changes
-	poke    chan struct{} // this process has committed a write
+	poke    chan struct{} // holds one signal: this process has committed a write
 }
 
 // NewLog returns the log of a process.
@@ -34,8 +34,9 @@ func NewLog(d *db.DB, log *slog.Logger) *Log {
 	return &Log{db: d, log: log, turn: make(chan struct{}, 1), moved: make(chan struct{}), poke: make(chan struct{}, 1)}
 }
 
-// Advance gives positions to all committed writes and returns the last one. If many have none,
-// as at the very first call, it works in slices. A finished slice stays when ctx ends.
+// Advance assigns positions to all committed writes and returns the last position. It commits
+// slices of writes one by one, since at the very first call many writes have no position. If ctx
+// ends, the positions of finished slices remain.
 func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	head, more, err := l.look(ctx)
 	if err != nil || !more {
@@ -55,8 +56,8 @@ func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	return head, nil
 }
 
-// AdvanceSome gives the next writes their positions, as Advance does, in one transaction. It
-// reports whether others may have none yet.
+// AdvanceSome assigns positions to at most one slice of writes. It reports whether other writes may
+// still have no position.
 func (l *Log) AdvanceSome(ctx context.Context) (more bool, err error) {
 	if _, more, err = l.look(ctx); err == nil && more {
 		_, more, err = l.advance(ctx)
@@ -64,7 +65,7 @@ func (l *Log) AdvanceSome(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// look returns the last position, and whether there are writes without one.
+// look returns the last position, and whether there are writes without a position.
 func (l *Log) look(ctx context.Context) (head int64, more bool, err error) {
 	err = l.db.One(ctx, func(q db.Querier) error {
 		return q.QueryRow(ctx, `SELECT value, EXISTS (SELECT 1 FROM audit WHERE feed IS NULL AND last_moment > 0) FROM sequence WHERE name = 'feed'`).Scan(&head, &more)
@@ -75,15 +76,16 @@ func (l *Log) look(ctx context.Context) (head int64, more bool, err error) {
 // waits is a write without a position.
 type waits struct{ id, last int64 }
 
-// advance gives positions to one slice. They are the last moments of its writes plus a number
-// that puts them behind all earlier positions.
+// advance assigns positions to one slice of writes. A position is the last moment of its write plus
+// a shift, the same for the whole slice. The shift makes the positions greater than all earlier
+// positions.
 func (l *Log) advance(ctx context.Context) (head int64, more bool, err error) {
 	err = l.db.Small(ctx, func(tx *db.Tx) error {
 		err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'feed'`+tx.Dialect().ForUpdate).Scan(&head)
 		if err != nil {
 			return err
 		}
-		// Read after the lock is taken: every position given so far is visible now.
+		// Read after the lock is taken: every position assigned so far is visible now.
 		all, err := db.Collect(ctx, tx, `SELECT id, last_moment FROM audit WHERE feed IS NULL AND last_moment > 0 ORDER BY last_moment LIMIT ?`, []any{slice},
 			func(row db.Scanner) (w waits, err error) { return w, row.Scan(&w.id, &w.last) })
 		if more = len(all) == slice; err != nil || len(all) == 0 {

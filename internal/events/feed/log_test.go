@@ -16,8 +16,8 @@ import (
 
 func newLog(d *db.DB) *Log { return NewLog(d, slog.New(slog.DiscardHandler)) }
 
-// TestWhatIsCommittedLateComesBehind checks that a late write comes behind every position
-// given so far.
+// TestWhatIsCommittedLateComesBehind checks that a late write gets a position after all positions
+// assigned so far.
 func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -28,7 +28,7 @@ func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 			}
 		}
 		advance(0)
-		commit(t, d, 70, 0, 0) // of a new database
+		commit(t, d, 70, 0, 0) // the audit of moment 0, which every database has
 		advance(0)
 		commit(t, d, 71, 1251, 1260)
 		commit(t, d, 73, 1266, 1271)
@@ -36,7 +36,7 @@ func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 		commit(t, d, 72, 1261, 1265)
 		advance(1272)
 		commit(t, d, 75, 1281, 1290)
-		commit(t, d, 74, 1272, 1272) // its moment is a position that is taken
+		commit(t, d, 74, 1272, 1272) // its moment is already the position of another write
 		advance(1291)
 		advance(1291)
 		commit(t, d, 76, 1400, 1400)
@@ -48,15 +48,15 @@ func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 	})
 }
 
-// TestTheHistoryIsGivenItsPositionsInSlices checks that each slice is committed by itself. So
-// finished slices stay, and no write waits for all of them.
+// TestTheHistoryIsGivenItsPositionsInSlices checks that each slice is committed separately. So
+// finished slices remain, and no write waits until all slices are finished.
 func TestTheHistoryIsGivenItsPositionsInSlices(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const n = 2*slice + 1
 		columns := []string{"id", "request_id", "actor_id", "at", "first_moment", "last_moment", "generation", "fan_state"}
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
 			return db.InsertN(t.Context(), tx, "audit", columns, n, func(i int) []any {
-				return []any{i + 1, i, 20, 0, 5000 - i, 5000 - i, 0, 1} // the last one is the first
+				return []any{i + 1, i, 20, 0, 5000 - i, 5000 - i, 0, 1} // the audit with the last id has the first moment
 			})
 		})
 		if err != nil {
@@ -95,13 +95,13 @@ func TestTheHistoryIsGivenItsPositionsInSlices(t *testing.T) {
 	})
 }
 
-// TestSeveralLogsGiveEachWriteOnePosition runs several logs during writes. A reader that
-// continues behind the last change it read gets every write once.
+// TestSeveralLogsGiveEachWriteOnePosition runs several logs during writes. A reader that continues
+// after the last write that it has read gets every write once.
 func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, logs, each = 4, 4, 40
 		var writing, reading sync.WaitGroup
-		var last atomic.Int64 // moment that was taken
+		var last atomic.Int64 // last moment of the writes so far
 		over := make(chan struct{})
 		for range writers {
 			writing.Go(func() {
@@ -135,8 +135,8 @@ func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	})
 }
 
-// readAll reads the writes behind the last one read, with its own log, until over is closed
-// and once more.
+// readAll reads all writes with a separate log. It reads again and again until over is closed, and
+// then once more.
 func readAll(t *testing.T, d *db.DB, over <-chan struct{}) (ids []int64) {
 	l := newLog(d)
 	after := int64(0)

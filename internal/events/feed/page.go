@@ -12,15 +12,15 @@ import (
 
 // Bounds of one page.
 const (
-	maxBytes    = 1 << 20 // of its events; a single event may be larger
+	maxBytes    = 1 << 20 // of the events of a page; a single event may be larger
 	maxExamined = 10000   // changes that are examined
 )
 
 // Page is a part of the feed.
 type Page struct {
 	Events []Event
-	Next   Cursor // behind the page
-	More   bool   // there may be more changes behind it now
+	Next   Cursor // the place after the page
+	More   bool   // there may be more changes after the page already
 	Head   int64  // if More is false: the last position at that time
 	Bytes  int64  // of the events, counted as memory of the request
 }
@@ -30,7 +30,7 @@ type Page struct {
 // Spec: interface 6.2.2.
 type Event struct {
 	Text []byte
-	Next Cursor // behind the event
+	Next Cursor // the place after the event
 }
 
 // Body returns a page as JSON.
@@ -51,7 +51,7 @@ func (p *Page) Body() []byte {
 	return append(b, `","more":false}`...)
 }
 
-// Page returns the changes behind a place that match a request and that who sees now.
+// Page returns the changes after the place r.After that match a request and that who sees now.
 // Errors: fault.Invalid; fault.Denied; asset.ErrModelChanged if the model is not the current
 // one.
 func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, error) {

@@ -19,11 +19,11 @@ import (
 // Bounds of one read.
 const (
 	maxAudits  = 200
-	maxMoments = change.ChunkSize // of the writes of a group
-	maxSpan    = 2 * maxMoments   // from the first to the last of them
+	maxMoments = change.ChunkSize // moments of the writes of a group
+	maxSpan    = 2 * maxMoments   // from the first to the last moment of a group
 	maxBatch   = 200              // changes that are matched together
 	minBatch   = 50
-	batchBytes = 8 << 20 // of their versions, unless there is only one
+	batchBytes = 8 << 20 // of the versions of a batch, unless it has only one change
 )
 
 // reader reads the page of one request in one snapshot.
@@ -35,7 +35,7 @@ type reader struct {
 
 	page     Page
 	examined int
-	full     bool // the page ends before the feed does
+	full     bool // the page ends before the end of the feed
 	short    bool // there was too little memory for the current batch
 }
 
@@ -52,13 +52,13 @@ type place struct {
 	change.At
 }
 
-// cursor returns the cursor behind the place.
+// cursor returns the cursor after the version.
 func (p *place) cursor() Cursor { return Cursor{p.audit.position, p.Moment} }
 
-// begin continues after a part of a page. The page is read again if the database restarts the
-// transaction.
+// begin starts to read a page that already has the part p. It is called again if the database
+// restarts the transaction.
 func (x *reader) begin(tx *db.Tx, p Page, examined int) {
-	x.hold.Give(x.page.Bytes - p.Bytes) // of an earlier run
+	x.hold.Give(x.page.Bytes - p.Bytes) // reserved before the transaction was restarted
 	x.tx, x.page, x.examined, x.full = tx, p, examined, false
 	x.page.Events = slices.Clip(p.Events)
 }
@@ -82,7 +82,7 @@ func (x *reader) readAll(ctx context.Context) error {
 				return err
 			}
 			if last := rest[n-1]; !x.full && upTo < last.last {
-				rest[0].first = upTo + 1 // a large write, the rest of which follows
+				rest[0].first = upTo + 1 // the next group continues in the same large write
 			} else {
 				rest = rest[n:]
 			}
@@ -94,7 +94,7 @@ func (x *reader) readAll(ctx context.Context) error {
 	return nil
 }
 
-// audits reads the writes behind the place that the page has reached.
+// audits reads the next writes of the page.
 func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 	at := x.page.Next
 	return db.Collect(ctx, x.tx, `SELECT id, request_id, actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
@@ -108,8 +108,8 @@ func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 		})
 }
 
-// group returns how many writes are read together, and up to which moment. It is several small
-// writes with close moments, or a part of a large one.
+// group returns how many writes are read together, and up to which moment. A group is several small
+// writes with close moments, or a part of a large write.
 func group(audits []*audit) (n int, upTo int64) {
 	first, sum := audits[0].first, int64(0)
 	for i, a := range audits {
@@ -125,7 +125,7 @@ func group(audits []*audit) (n int, upTo int64) {
 	return len(audits), upTo
 }
 
-// group reads the versions of some writes and adds the matching ones to the page.
+// group reads the versions of some writes and adds the matching changes to the page.
 func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	places, err := x.places(ctx, audits, upTo)
 	if err != nil {
@@ -191,11 +191,11 @@ func (x *reader) typeCodes() string {
 // errSmaller means that a batch needs too much memory.
 var errSmaller = errors.New("the versions of a batch are too large")
 
-// batch adds the changes at some places to the page, and returns how many of the places are
-// done. These are fewer if their versions are large.
+// batch adds the changes at some places to the page, and returns how many of the places are done.
+// If the versions are too large, it does only the first places.
 func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 	for n := len(places); ; n = max(n/8, 1) {
-		x.full, x.short = false, false // of a larger batch
+		x.full, x.short = false, false // a try with more places may have set them
 		taken, err := x.match(ctx, places[:n])
 		x.hold.Give(taken)
 		smaller := errors.Is(err, errSmaller) || x.short && len(x.page.Events) == 0
@@ -222,7 +222,7 @@ func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (ve
 		at[i] = p.At
 	}
 	versions, err = l.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
-		bytes *= 3 // the previous version, too, and the data made from both
+		bytes *= 3 // the version, the previous version, and the data made from both
 		if taken+bytes > batchBytes && len(places) > 1 {
 			return errSmaller
 		}
@@ -267,7 +267,7 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 	end := last.cursor()
 	if room := x.size - len(x.page.Events); len(events) >= room && room > 0 {
 		for room < len(events) && events[room].Step.Now.Moment == events[room-1].Step.Now.Moment {
-			room++ // a cursor is between moments
+			room++ // a cursor cannot separate changes of one moment
 		}
 		events, x.full = events[:room], true
 		now := events[room-1].Step.Now
@@ -280,7 +280,7 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 	return taken, x.print(ctx, index, m, events, positions, hidden, end)
 }
 
-// print adds events to the page until it is full. After all of them, the page continues at
+// print adds events to the page until it is full. If all events are added, the next page begins at
 // end.
 func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64, end Cursor) error {
 	if err := m.Snapshots(ctx, events); err != nil {
@@ -319,7 +319,7 @@ func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher
 	return nil
 }
 
-// present gives the reader's current rights for every moment.
+// present is an event.Actors that returns the reader's current rights for every moment.
 type present struct{ who auth.Actor }
 
 // ActorAt returns the actor.

@@ -24,9 +24,9 @@ const (
 // Spec: interface 4.12.1.
 type Request struct {
 	After string // a cursor, or the sequenceId of a change; empty: from now on
-	Page  string // the most changes; empty: 100
+	Page  string // maximum number of changes; empty: 100
 
-	Type        string // of the events; empty: both
+	Type        string // type of the events; empty: AssetCreated and AssetChanged
 	From        string // asset type; empty: every type
 	Attributes  string
 	Filter      string
@@ -111,7 +111,7 @@ func (s *Service) compile(who auth.Actor, r *Request) (*rules, error) {
 
 // as returns the actor with whose current rights the changes are read.
 // Errors: fault.Denied for a caller who is not an administrator and names another member;
-// fault.Invalid for no member.
+// fault.Invalid if member is not the Oid of a member.
 func (s *Service) as(ctx context.Context, caller auth.Actor, member string) (auth.Actor, error) {
 	if member == "" {
 		return caller, nil
@@ -163,7 +163,8 @@ func (r *Request) definition() (event.Definition, error) {
 	return d, nil
 }
 
-// kinds returns the types of the events. With attributes and no type, only changes match.
+// kinds returns the types of the events. If the request has attributes and no type, the type is
+// AssetChanged.
 func (r *Request) kinds() ([]event.Type, error) {
 	switch t := event.Type(r.Type); t {
 	case "":

@@ -38,7 +38,7 @@ func TestWhatARequestMayNotAskFor(t *testing.T) {
 		{"another member", Request{UserContext: "Member:20"}, reads, fault.Denied, "Only a system administrator may read changes as another member sees them"},
 		{"another member that is not there", Request{UserContext: "Member:1002"}, reads, fault.Denied, "Only a system administrator may read changes as another member sees them"},
 	} {
-		for range 2 { // what is refused is not kept
+		for range 2 { // a refused definition must not be cached
 			_, err := s.read(t.Context(), c.as, &c.r)
 			if fault.KindOf(err) != c.status || err == nil || c.text != "" && err.Error() != c.text {
 				t.Errorf("%s: %v", c.why, err)
@@ -61,7 +61,7 @@ func TestWhatARequestAsksFor(t *testing.T) {
 		r     Request
 		as    auth.Actor
 		size  int
-		types int // 0: all
+		types int // number of asset types; 0: all types
 		who   int64
 	}{
 		{"everything", Request{}, auth.System, 100, 0, auth.SystemMember},

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Finder is what events need. It also returns which assets a reader sees now.
+// Finder reads assets for package event, and returns which assets a reader sees now.
 type Finder interface {
 	event.Finder
 	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)

@@ -67,8 +67,8 @@ func (l *Log) leave() {
 	l.waiting--
 }
 
-// poll reads new changes at least once, and then until no request waits. If head is above that
-// of the database, the first poll corrects it.
+// poll reads new changes at least once, and then until no request waits. If l.head is above the
+// last position in the database, the first poll corrects it.
 func (l *Log) poll() {
 	for failing, on := false, true; on; on = l.isWaitedFor() {
 		ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)

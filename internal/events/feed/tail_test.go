@@ -66,7 +66,7 @@ func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 				}
 			}
 			waiting(t, l, 0)
-			if err := l.Wait(t.Context(), head); err != nil { // there is more already
+			if err := l.Wait(t.Context(), head); err != nil { // there is a position above head already
 				t.Error(err)
 			}
 			head += 5
@@ -74,8 +74,8 @@ func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsAfterALossOfWrites checks that a request waits, although a later position was
-// seen before the database lost its last writes.
+// TestWhoWaitsAfterALossOfWrites checks a request after the database has lost its last writes. The
+// request waits for the next write, although the log has seen a later position.
 func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -128,14 +128,14 @@ func TestWhoGoesWaitsNoMore(t *testing.T) {
 		t.Error(err)
 	}
 	waiting(t, l, 0)
-	l.Committed() // nobody is there to hear it
+	l.Committed() // no request waits
 	if n := len(l.poke); n != 0 {
 		t.Errorf("%d pokes for nobody", n)
 	}
 }
 
-// TestAFailureIsToldOnce checks that requests wait on while the database cannot be read, and
-// that the failure is logged once.
+// TestAFailureIsToldOnce checks that requests continue to wait while the database cannot be read,
+// and that the failure is logged once.
 func TestAFailureIsToldOnce(t *testing.T) {
 	d, err := db.Open(t.Context(), testdb.URL(t, "sqlite"), db.Options{MaxConns: 1})
 	if err != nil {

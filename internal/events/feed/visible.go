@@ -40,8 +40,7 @@ func (x *reader) visible(ctx context.Context, events []*event.Event) (hidden []i
 	return hidden, slices.DeleteFunc(events, func(e *event.Event) bool { return len(e.Rules) == 0 }), nil
 }
 
-// shown returns the changes without hidden values. old means that the reader sees the previous
-// values.
+// shown returns the changes without hidden values. If old is false, it removes the previous values.
 func shown(changes []change.Change, old bool, sees map[int64]bool) []change.Change {
 	all := make([]change.Change, 0, len(changes))
 	for _, c := range changes {
@@ -118,7 +117,8 @@ func (x *reader) seesNow(ctx context.Context, events []*event.Event) (map[int64]
 	return wanted, err
 }
 
-// sees reports whether the reader sees a version, if memory is enough to decide.
+// sees reports whether the reader sees a version. The result is Unknown if only the database can
+// decide this.
 func (x *reader) sees(v *change.Version) memfilter.Truth {
 	f := x.sights[v.Type]
 	if f == nil {
