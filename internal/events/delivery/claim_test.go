@@ -116,9 +116,9 @@ func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 	})
 }
 
-// A sender that crashes leaves claims of many subscriptions that did not end. The more such
-// claims the deliveries have, the fewer are claimed together, over all subscriptions. So only
-// the delivery that crashes its senders is set aside.
+// A sender that crashes leaves claims of many subscriptions that did not end. The more of these
+// claims the deliveries have, the fewer are claimed together, over all subscriptions. So only the
+// delivery that crashes its senders is set aside.
 func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

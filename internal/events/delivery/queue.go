@@ -58,9 +58,9 @@ func (q *queue) pop() *Delivery {
 	return d
 }
 
-// mustWait reports whether the queue has to wait for results. It has to wait if its window is
-// full, if a failure is not stored yet, which may open the circuit breaker, or if nothing is
-// pending and a claim would find only deliveries of this queue.
+// mustWait reports whether the queue has to wait for results. It has to wait if its window is full,
+// or if a failure is not stored yet, because the failure may open the circuit breaker. It also has
+// to wait if nothing is pending and a claim would find only deliveries of this queue.
 func (q *queue) mustWait() bool {
 	return q.inFlight >= q.window || q.failing && q.unsettled > 0 ||
 		len(q.pending) == 0 && q.unsettled > 0 && !q.more

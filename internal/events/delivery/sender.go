@@ -24,7 +24,7 @@ type Options struct {
 	InFlight     int             // largest number of requests in flight per subscription; 1 keeps the order
 	AllowPrivate bool            // allows requests to loopback and private addresses
 	Timeout      time.Duration   // of one request, including the answer
-	Connect      time.Duration   // timeout of the TCP connection, and that of the TLS handshake
+	Connect      time.Duration   // timeout of the TCP connection, and also of the TLS handshake
 	// WakeAt is called with the time of a later attempt. It must not block. A wake-up may be
 	// lost, since a later Sweep finds the delivery.
 	WakeAt func(subscription string, at time.Time)

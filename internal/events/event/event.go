@@ -69,9 +69,9 @@ func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, 
 	return m.text(b, t, head, e, common, form)
 }
 
-// Text returns an event in the form for a target. The event has these parts: the head of the
-// target, or a placeholder for it; common, which is the output of Printer.Common; and one snapshot
-// row for each distinct selection of the target's rules.
+// Text returns an event in the form for a target. The event begins with head, the head of the
+// target or a placeholder for it. After head comes common, the output of Printer.Common. The event
+// ends with one snapshot row for each distinct selection of the target's rules.
 //
 // A rule has no row if the member of its userContext does not see the asset. Text returns nothing
 // if no rule of the target has a row, unless a member saw the asset before the change. Then the

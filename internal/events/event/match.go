@@ -100,8 +100,8 @@ func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []cha
 }
 
 // candidatesOf returns the rules that may match a version, by its type and by the filters that can
-// be evaluated in memory. generation is that of its write. candidatesOf adds the results of filters
-// in memory to count.
+// be evaluated in memory. generation is the generation of the subscriptions at the write of the
+// version. candidatesOf adds the results of filters in memory to count.
 func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfilter.True + 1]int) (c candidates) {
 	for _, r := range x.of(in.Version) {
 		if generation < r.Target.Since {

@@ -129,7 +129,7 @@ func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, t
 	}
 }
 
-// send reports whether the chunk was sent. It is false after the pipeline was stopped.
+// send reports whether the chunk was sent. It returns false after the pipeline was stopped.
 func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	select {
 	case to <- c:

@@ -234,8 +234,8 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	return p
 }
 
-// why returns the reason why no definition matches a change. The reason is that of the definition
-// which is closest to a match.
+// why returns the reason why no definition matches a change. If the definitions have different
+// reasons, it returns the reason of the definition that is closest to a match.
 func (x *previewer) why(v *change.Version, p *Previewed) string {
 	why := "type"
 	for i := range x.r.EventTypes {

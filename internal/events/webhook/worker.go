@@ -64,7 +64,8 @@ func (g *gate) enter() bool {
 	return true
 }
 
-// leave reports whether the caller must repeat its work. With stop the result is always false.
+// leave reports whether the caller must repeat its work. If stop is true, the result is always
+// false.
 func (g *gate) leave(stop bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
