@@ -112,15 +112,15 @@ func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	return snapshot(ctx, d, m, false, func(Step) {})
 }
 
-// Follow is Run for the database of an installation. It also expects that well-known members
-// have logins and that at least one login has a password. It calls at before each check and at
-// the end.
+// Follow does the same as Run, for the database of an installation. It also expects that well-known
+// members have logins and that at least one login has a password. It calls at before each check and
+// at the end.
 func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Finding, error) {
 	return snapshot(ctx, d, m, true, at)
 }
 
-// snapshot runs all checks in one snapshot. installed: the database is that of an
-// installation, as for Follow.
+// snapshot runs all checks in one snapshot. installed: the database belongs to an installation, as
+// for Follow.
 func snapshot(ctx context.Context, d *db.DB, m *meta.Model, installed bool, at func(Step)) ([]Finding, error) {
 	var found []Finding
 	err := d.ReadLong(ctx, func(tx *db.Tx) (err error) {
@@ -215,7 +215,7 @@ func (c *checker) report(table string, id int64, format string, args ...any) err
 	return c.reportWith(c.rule.do, table, id, format, args...)
 }
 
-// reportWith is report with another text for Finding.Do than that of the rule.
+// reportWith does the same as report, but sets Finding.Do to do and not to the text of the rule.
 func (c *checker) reportWith(do, table string, id int64, format string, args ...any) error {
 	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: do, mend: c.mends}
 	c.mends = nil

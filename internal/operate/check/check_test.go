@@ -218,8 +218,8 @@ func TestCorruptions(t *testing.T) {
 	})
 }
 
-// TestPrunedMemberships expects no finding if the link of a membership is missing that ended
-// before the horizon. A missing link of a membership that ended later or continues is found.
+// TestPrunedMemberships removes the links of memberships. It expects no finding for a membership
+// that ended before the horizon, and a finding for a membership that ended later or continues.
 func TestPrunedMemberships(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
@@ -329,7 +329,8 @@ func damaged(t *testing.T, d *db.DB, statement string) string {
 	return damagedFor(t, d, statement, "")
 }
 
-// damagedFor is damaged with the findings of one rule only. An empty name means all rules.
+// damagedFor does the same as damaged, but returns only the findings of one rule. An empty name
+// means all rules.
 func damagedFor(t *testing.T, d *db.DB, statement, rule string) string {
 	t.Helper()
 	var b strings.Builder

@@ -23,12 +23,12 @@ func sharing(tx *db.Tx, m *meta.Model) *checker {
 	return c
 }
 
-// RunIn is Run in the transaction of a test.
+// RunIn does the same as Run in the transaction of a test.
 func RunIn(ctx context.Context, tx *db.Tx, m *meta.Model) ([]Finding, error) {
 	return walk(ctx, sharing(tx, m), rules, func(Step) {})
 }
 
-// RunRule is RunIn with one rule only.
+// RunRule does the same as RunIn with only one rule.
 func RunRule(ctx context.Context, tx *db.Tx, m *meta.Model, name string) ([]Finding, error) {
 	some := slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.name != name })
 	c := sharing(tx, m)

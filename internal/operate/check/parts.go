@@ -128,7 +128,7 @@ var (
 	byAudit   = key{table: "audit", column: "id"}
 )
 
-// ofType is byAsset with only the assets of a type.
+// ofType returns a key like byAsset that reads only the assets of a type.
 func ofType(code int) key {
 	return key{"asset", "id", "type = ?", []any{code}}
 }
@@ -147,9 +147,9 @@ var (
 // of returns the edges of one relation or attribute, by its code.
 func (e edges) of(code int) edges { return edges{e.table, e.column, code} }
 
-// eachEdge is eachIn for edges, in the order of their primary key. The query has the condition
-// {from_id}. After it, the query compares the code and from_type with two placeholders, whose
-// values eachEdge adds to args.
+// eachEdge does the same as eachIn for edges, in the order of their primary key. The query has the
+// condition {from_id}. After it, the query compares the code and from_type with two placeholders,
+// whose values eachEdge adds to args.
 func (c *checker) eachEdge(ctx context.Context, e edges, fn func(scan row) error, query string, args ...any) error {
 	codes, err := []int{e.code}, error(nil)
 	if e.code == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// references expects every id in a column to be that of an asset that the attribute allows.
+// references expects every id in a column to be the id of an asset that the attribute allows.
 func (c *checker) references(ctx context.Context) error {
 	for slot, col := range c.m.Columns {
 		if col.Kind != meta.Ref {

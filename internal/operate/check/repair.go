@@ -91,8 +91,8 @@ type repairing struct {
 	built *built
 }
 
-// each calls fn for every rule, and collects the findings that fn returns. It ends after a
-// rule with such findings if other rows are derived from the rows that it checks.
+// each calls fn for every rule, and collects the findings that fn returns. It ends after a rule if
+// fn returns findings and other rows are derived from the rows that the rule checks.
 func each(
 	ctx context.Context, d *db.DB, m Model, fn func(r rule, x *repairing) (left []Finding, err error),
 ) (left []Finding, err error) {

@@ -105,7 +105,7 @@ func (c *checker) current(ctx context.Context) error {
 }
 
 // mendCurrent fixes an asset whose version at its moment is missing or has ended. isFirst: the
-// asset's moment is that of its creation.
+// asset has not changed since its creation.
 func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
 	switch {
 	case !last.moment.Valid && isFirst, last.until.Valid && last.until.Int64 == moment:

@@ -40,7 +40,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// process stands for one process with its own service and clock.
+// process acts as a separate process, with a separate service and clock.
 type process struct {
 	*testing.T
 	*Service

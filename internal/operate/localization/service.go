@@ -118,7 +118,7 @@ func rows(ctx context.Context, q db.Querier) ([]localizer.Override, error) {
 	})
 }
 
-// Texts are the texts of one model, combined with those of administrators; With returns them.
+// Texts are the texts of one model, combined with the texts of administrators. With returns them.
 type Texts struct {
 	s    *Service
 	base *localizer.Localizer
@@ -131,7 +131,7 @@ type combined struct {
 	localizer  *localizer.Localizer
 }
 
-// With returns the texts of a model, combined with those of administrators.
+// With returns the texts of a model, combined with the texts of administrators.
 func (s *Service) With(base *localizer.Localizer) *Texts { return &Texts{s: s, base: base} }
 
 // In returns the texts in the best language for an Accept-Language header.

@@ -60,7 +60,7 @@ func New(d *db.DB, o Options) *Service {
 type Work struct {
 	WaitingChanges   lease.Backlog // changes that wait for fan-out
 	SetAsideChanges  lease.Backlog // changes whose fan-out failed too often
-	DueDeliveries    lease.Backlog // also those whose subscriptions are paused or resting
+	DueDeliveries    lease.Backlog // due deliveries, also those whose subscriptions are paused or resting
 	LaterDeliveries  lease.Backlog // deliveries that wait for the time of their next attempt
 	AcceptedRequests lease.Backlog // asynchronous requests that have not ended
 	Paused, Resting  int           // numbers of subscriptions
@@ -118,8 +118,8 @@ type Process struct {
 type Waiting struct {
 	Count int  `json:"count"`
 	More  bool `json:"more"` // there is more than Count
-	// Oldest is when the oldest began to wait. For LaterDeliveries it is when the first is
-	// due. Null means that there is none.
+	// Oldest is the time when the oldest work began to wait. For LaterDeliveries it is the time
+	// when the first delivery is due. Null means that no work waits.
 	Oldest *string `json:"oldest"`
 }
 

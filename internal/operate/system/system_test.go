@@ -130,7 +130,7 @@ func TestACheckTellsHowFarItIs(t *testing.T) {
 		if got := must(s.Start(t.Context(), auth.System)); got.State != "running" || got.Began == nil || got.Of != check.Steps()+1 || got.By != "Member:20" {
 			t.Errorf("started: %+v", got)
 		}
-		other := service(d, nil) // stands for another process
+		other := service(d, nil) // acts as another process
 		if _, err := other.Start(t.Context(), auth.System); fault.KindOf(err) != fault.Conflict {
 			t.Errorf("a second check at the same time: %v", err)
 		}
