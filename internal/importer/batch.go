@@ -23,7 +23,7 @@ type entry struct {
 	exists bool   // an asset has the item's key
 	at     int    // index in the batch
 	lacks  []lack // links that are set at the end
-	on     []int  // entries of the batch to which it refers by alias
+	on     []int  // entries of the batch to which this entry refers by alias
 }
 
 // batch has the entries that are sent in one request.
@@ -60,9 +60,9 @@ type request struct {
 	commands []any
 	entries  []int           // by command: the index of its entry; -1: none
 	idle     int             // number of entries that need no command
-	imports  bool            // it needs the config "import"
-	creates  []created       // the assets that it creates
-	later    []digest        // keys of those assets whose links are set at the end
+	imports  bool            // the request needs the config "import"
+	creates  []created       // the assets that the request creates
+	later    []digest        // keys of created assets whose links are set at the end
 	check    map[string]any  // a query that finds a comment that the request adds; nil: it adds none
 	stubs    map[string]bool // aliases that stub has added
 }
@@ -95,10 +95,10 @@ func (r *run) flush(ctx context.Context) error {
 	return r.settle(ctx, &b, q, a)
 }
 
-// isAtFault reports whether the request is the cause of an error: the service refuses it with
-// 400 or 413, or it does not complete it although it answers other requests. It returns false
-// if the service does not know the outcome of the request. The import then ends, and the next
-// run finds out.
+// isAtFault reports whether the request is the cause of an error. It is the cause if the service
+// refuses it with 400 or 413, or never completes it although it answers other requests. isAtFault
+// returns false if the outcome of the request is unknown. The import then ends, and the next run
+// finds out the outcome.
 func (r *run) isAtFault(ctx context.Context, err error) bool {
 	if !isStatus(err, http.StatusServiceUnavailable) || strings.Contains(err.Error(), "outcome") {
 		return isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge)
@@ -108,8 +108,8 @@ func (r *run) isAtFault(ctx context.Context, err error) bool {
 	return failed == nil
 }
 
-// divide sends the two halves of a batch whose request is at fault. It rejects the record if
-// the batch has only one.
+// divide sends the two halves of a batch whose request is at fault. If the batch has only one
+// record, divide rejects the record.
 func (r *run) divide(ctx context.Context, b batch, cause error) error {
 	if len(b.entries) == 1 {
 		return r.reject(b.entries[0].item, cause)
@@ -139,7 +139,7 @@ func (r *run) request(ctx context.Context, b *batch) (*request, error) {
 	for i, e := range b.entries {
 		command, err := r.command(ctx, b, q, i, there)
 		if isProblem(err) || errors.Is(err, errWaits) {
-			b.entries[i].Key = "" // no command creates it, so nothing may refer to it
+			b.entries[i].Key = "" // no command creates the asset, so no other entry may refer to it
 			if isProblem(err) {
 				err = r.reject(e.item, err)
 			} else {
@@ -241,8 +241,8 @@ func (r *run) post(ctx context.Context, q *request) (answer, error) {
 	return r.pending.send(ctx, r.client, sent{Body: body, Creates: q.creates, Check: q.check})
 }
 
-// settle processes the answer to a request: it counts the results, rejects or postpones the
-// records that failed, and stores the Oids of the new assets and the links to set at the end.
+// settle processes the answer to a request. It counts the results, and rejects or postpones the
+// records that failed. It stores the Oids of the new assets, and the links to set at the end.
 func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error {
 	failed := a.failures()
 	r.counts.Skipped += q.idle
@@ -302,7 +302,7 @@ func (r *run) learn(ctx context.Context, made []entry, oids []string) error {
 		switch {
 		case r.o.DryRun:
 			r.index.expect(e.root, e.Key, e.Type)
-		case len(oids) == len(made): // no command created further assets, so the order is that of made
+		case len(oids) == len(made): // no command created further assets, so oids are in the order of made
 			if err := r.index.add(e.root, e.Key, oids[n], true); err != nil {
 				return err
 			}

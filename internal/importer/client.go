@@ -119,8 +119,8 @@ func (a answer) failures() map[int]string {
 	return failed
 }
 
-// write sends commands. With an Idempotency-Key, the service executes them only once, however
-// often they are sent. An empty key sends none.
+// write sends commands. With an Idempotency-Key, the service executes them only once, however often
+// they are sent. If key is empty, the request has no Idempotency-Key.
 func (c *client) write(ctx context.Context, body []byte, key string) (answer, error) {
 	var a answer
 	_, err := c.repeat(ctx, http.MethodPost, "/api/asset", key, body, &a)

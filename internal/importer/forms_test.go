@@ -212,8 +212,8 @@ func (w *world) put(object map[string]any, name string, v, now any) {
 	}
 }
 
-// exportIssues writes the file as JSON of Jira: as pages with the names of fields before or
-// after the issues or without them, or as one issue in each line.
+// exportIssues writes the file as JSON of Jira. The file has pages, or one issue in each line. A
+// page has the names of fields before or after the issues, or does not have them.
 func exportIssues(w *world) []byte {
 	names := map[string]string{"customfield_71": "Epic Link", "customfield_72": "Story Points"}
 	epic, points := "customfield_71", "customfield_72"

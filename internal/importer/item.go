@@ -18,7 +18,7 @@ type item struct {
 	Alias string // another name of the record in links; empty: none
 	Type  string // asset type
 
-	Project []string         // names of projects from the outermost to that of the item; empty: Options.Project
+	Project []string         // names of projects from the outermost to the project of the item; empty: Options.Project
 	Values  map[string]any   // by attribute, in the form that the service accepts
 	Names   map[string]names // by relation: assets that are looked up by name
 	Links   map[string]links // by relation: links to other records

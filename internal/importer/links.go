@@ -95,8 +95,8 @@ func (r *run) link(
 // errWaits means that a record links to a record that was postponed.
 var errWaits = errors.New("the record links to a record that was postponed")
 
-// fits reports whether a relation allows the type of the asset or entry that has a key. Such
-// an asset or entry must exist.
+// fits reports whether a relation allows the type of the asset or entry that has a key. The asset
+// or entry must exist.
 func (r *run) fits(ctx context.Context, b *batch, e entry, name, root, key string) (bool, error) {
 	if a, ok := r.index.named(root, key); ok {
 		return r.model.takes(ctx, e.Type, name, r.index.typeOf(a))

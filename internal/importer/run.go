@@ -62,7 +62,7 @@ type run struct {
 
 	batch    batch
 	deferred *spool[item]    // items that were postponed
-	waiting  map[digest]bool // keys and other names of these items
+	waiting  map[digest]bool // keys and other names of the postponed items
 	later    spool[lateLink] // links to set at the end
 	over     bool            // all records were read
 	final    bool            // no postponed item can be sent as it is; links between them are left out or rejected
@@ -120,8 +120,8 @@ func open(o Options) (io.ReadCloser, int64, error) {
 	return f, info.Size(), nil
 }
 
-// beside returns the path of a file that belongs to an import. Its name is that of the imported
-// file with another suffix.
+// beside returns the path of a file that belongs to an import. The file has the name of the
+// imported file with another suffix.
 func (o Options) beside(suffix string) string {
 	folder, name := filepath.Split(o.File)
 	if o.File == "-" {
@@ -134,8 +134,8 @@ func (o Options) beside(suffix string) string {
 	return filepath.Join(folder, strings.TrimSuffix(name, filepath.Ext(name))+suffix)
 }
 
-// mark returns the path of the file with the pending request. It contains the full name of the
-// imported file, so that files that differ only in their suffix have different marks.
+// mark returns the path of the file with the pending request. The path contains the full name of
+// the imported file, so that files that differ only in their suffix have different marks.
 func (o Options) mark() string {
 	folder, name := filepath.Split(o.File)
 	if o.File == "-" {

@@ -167,9 +167,9 @@ func inLine(values map[string]any, name string, v, has any) {
 	}
 }
 
-// newRemarks returns the comments of a record that the service does not have. It matches each
-// comment with one in the service: first by text and date, then the rest by text only, because
-// an import without dates does not store the date.
+// newRemarks returns the comments of a record that the service does not have. It first compares
+// comments with those in the service by text and date. It then compares the comments that are left
+// by text only, because an import without dates does not store the date.
 func newRemarks(said []comment, has []remark, withoutDates bool) []comment {
 	has = slices.Clone(has)
 	for _, dated := range []bool{true, false} {
