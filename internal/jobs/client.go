@@ -15,7 +15,7 @@ type Client struct {
 	tasks     *asynq.Client
 	inspector *asynq.Inspector
 	hints     chan struct{} // holds one signal: there was a commit
-	lastAudit atomic.Int64  // of the last commit
+	lastAudit atomic.Int64  // id of the audit of the last commit
 	backlog   chan task     // tasks that Run will enqueue
 	local     atomic.Pointer[Worker]
 

@@ -19,7 +19,7 @@ func TestTLS(t *testing.T) {
 		url  string
 		does bool
 	}{
-		{server.URL, false}, // it trusts only the certificate authorities of the system
+		{server.URL, false}, // the client trusts only the certificate authorities of the system
 		{server.URL + "?tls=skip-verify", true},
 		{server.URL + "?tls=verify-ca", false},
 		{server.URL + "?tls=true&tls-ca=" + named.CA, true},
