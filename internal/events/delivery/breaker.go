@@ -11,10 +11,10 @@ const (
 	breakerOpen   = 1 // open, or half-open after its backoff
 )
 
-// The circuit breaker of a receiver opens after openAfter failures in a row. Nothing is sent
-// until the backoff is over. Then the breaker is half-open, and one delivery is sent as a
-// probe. The breaker closes if the probe succeeds. It opens again with twice the backoff if
-// the probe fails. An answer that asks for less (asksForLess) opens a closed breaker at once.
+// The circuit breaker of a receiver opens after openAfter failures in a row. Nothing is sent until
+// the backoff is over. Then the breaker is half-open, and one delivery is sent as a probe. The
+// breaker closes if the probe succeeds. It opens again with twice the backoff if the probe fails.
+// Some answers open a closed breaker at once, see asksForLess.
 const (
 	openAfter    = 5
 	maxBackoff   = 5 * time.Minute

@@ -132,11 +132,11 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 	return all, r, more, err
 }
 
-// due lists the deliveries to claim together, and reserves their bytes. A delivery with claims
-// that did not end may crash its senders. The more of these claims a delivery has, the fewer
-// others are claimed with it, so that it is alone when it is given up. choose bounds the
-// deliveries of one subscription, and reserve bounds those of all subscriptions. more is true
-// if further deliveries may be due.
+// due lists the deliveries to claim together, and reserves their bytes. A delivery with claims that
+// did not end may crash its senders. The more of these claims a delivery has, the fewer other
+// deliveries are claimed with it. At its last claim it is therefore alone. choose limits the
+// claimed deliveries of one subscription, and reserve limits the claimed deliveries of all
+// subscriptions. more is true if further deliveries may be due.
 func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *claiming) (ids []string, more bool, err error) {
 	rows, err := s.dueRows(ctx, tx, r)
 	if err != nil {
@@ -180,12 +180,13 @@ func (s *Sender) dueRows(ctx context.Context, tx *db.Tx, r *receiver) ([]dueRow,
 		[]any{r.id, r.now, claimRows + s.queues.claimedOf(r.id)}, func(row db.Scanner) (dueRow, error) { return scanDue(row, r.now) })
 }
 
-// chosen lists the ids of the deliveries that a claim claims, and of those that it gives up.
+// chosen lists the ids of the deliveries that a claim claims (ids), and of the deliveries that it
+// sets aside (failed).
 type chosen struct{ ids, failed []string }
 
 // choose selects the deliveries of a claim among due ones. ok is false if another sender has
-// claimed some of them; that sender then also sends the rest. choose removes from o.behind the
-// deliveries that are claimed together with the first delivery of their asset.
+// claimed some of them; that sender then also sends the other due deliveries. choose removes from
+// o.behind the deliveries that are claimed together with the first delivery of their asset.
 func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok bool) {
 	count, events, bytes := 0, 0, 0
 	take := func(d *dueRow) bool {
@@ -225,7 +226,7 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 	return c, true
 }
 
-// setAside sets deliveries aside that have lease.MaxClaims claims that did not end.
+// setAside sets deliveries to the state setAside. Each has lease.MaxClaims claims that did not end.
 func (s *Sender) setAside(ctx context.Context, tx *db.Tx, subscription string, ids []string) error {
 	now := s.db.Dialect.NowMicros
 	n, err := s.leases.GiveUp(ctx, tx, ids, "state = 4, due = "+now+" + ?, settled_at = "+now+

@@ -94,8 +94,9 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 	return busy, nil
 }
 
-// insert writes deliveries. It claims some of them for this sender, with the given owner, and
-// returns these. It adds the subscriptions of the others to busy.
+// insert writes deliveries. It claims some of the deliveries for this sender, with owner as the
+// owner, and returns the claimed deliveries. It adds the subscriptions of the other deliveries to
+// busy.
 func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool, owner string) ([]*Delivery, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(d *Delivery) bool {
 		r := receivers[d.Subscription]

@@ -179,8 +179,8 @@ func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, erro
 }
 
 // releaseNext makes deliveries due after the earlier deliveries of their assets have ended.
-// following is the result of next. If an earlier delivery was given up, the delivery after it
-// stores its id.
+// following is the result of next. If an earlier delivery has ended without success (givenUp), the
+// next delivery of the asset stores the id of the earlier delivery.
 func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, givenUp func(id string) bool, now int64) error {
 	var all []string
 	for id, follower := range following {
@@ -278,8 +278,8 @@ func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []
 	return err
 }
 
-// isGivenUp returns a function that reports whether a delivery with a final result was given
-// up.
+// isGivenUp returns a function that reports whether a delivery has ended without success. all has
+// the final results of deliveries.
 func isGivenUp(all []*result) func(id string) bool {
 	return func(id string) bool {
 		return slices.ContainsFunc(all, func(res *result) bool { return res.d.ID == id && res.outcome != Delivered })

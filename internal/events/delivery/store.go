@@ -42,7 +42,7 @@ type Delivery struct {
 	since    int64  // time of the commit, or of the request to deliver again; UTC microseconds; column created_at
 	attempts int    // before this claim
 	unended  int    // earlier claims that did not end
-	after    string // id of the previous delivery of the asset, if that was given up; otherwise empty
+	after    string // id of the previous delivery of the asset, if that ended without success; otherwise empty
 	fresh    bool   // never sent before, so it may be merged with others
 	owner    string // of this claim only
 

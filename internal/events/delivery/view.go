@@ -186,8 +186,8 @@ type Receipt struct {
 	TimeStamp        string            `json:"timeStamp"`
 	RetryCount       int               `json:"retryCount"`  // attempts before this attempt
 	WasReceived      bool              `json:"wasReceived"` // there was an answer
-	// AfterGivenUp is the id of the previous delivery of the same asset, if that was given up.
-	// Only ordered subscriptions have it.
+	// AfterGivenUp is the id of the previous delivery of the same asset, if that ended without
+	// success. Only ordered subscriptions have it.
 	AfterGivenUp string `json:"afterGivenUp,omitempty"`
 }
 
