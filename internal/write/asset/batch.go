@@ -46,8 +46,8 @@ func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return outcomes, nil
 }
 
-// runBatch executes commands together. If they reach too many assets (errSplit), it executes
-// them again in two halves. If the database refuses a value, such as a duplicate username,
+// runBatch executes commands together. If they need too many assets or too much text (errSplit), it
+// executes them again in two halves. If the database refuses a value, such as a duplicate username,
 // it executes them one by one, so that only the command with that value fails.
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	sealed := s.ownSealed

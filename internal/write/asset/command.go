@@ -198,7 +198,7 @@ type Ref struct {
 // IsZero reports whether r refers to no asset.
 func (r Ref) IsZero() bool { return r.Handle == nil && r.OID.IsNull() && r.Token == "" }
 
-// token returns the text that stands for r in messages.
+// token returns the text for r in messages.
 func (r Ref) token() string {
 	switch {
 	case r.Token != "":

@@ -230,8 +230,8 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// selectRows returns the SELECT whose rows scanRow reads. It ends in "WHERE id", and the
-// caller appends the rest of the condition.
+// selectRows returns the SELECT whose rows scanRow reads. It ends in "WHERE id", and the caller
+// appends the condition for the id.
 func (l *loaded) selectRows() string {
 	columns := slices.Concat(l.s.e.layout.columns, db.HashColumns(), []string{isHidden(l.s.Who())})
 	return `SELECT ` + strings.Join(columns, ", ") + ` FROM asset WHERE id`

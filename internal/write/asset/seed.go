@@ -16,9 +16,9 @@ import (
 const seedRequest = "00000000-0000-0000-0000-000000000000"
 
 // Seed adds the well-known assets of the model that a database lacks, at moment 0. It then sets
-// attributes that existing well-known assets have never had, and updates the rows that describe
-// the model; each is a separate write. It keeps whatever anybody has changed, deleted or
-// replaced. A second call changes nothing.
+// attributes that existing well-known assets have never had, and updates the rows that describe the
+// model; each is a separate write. It does not undo changes that members have made. A second call
+// changes nothing.
 func Seed(ctx context.Context, d *db.DB, m *meta.Model) error {
 	if err := insertMissing(ctx, d, m); err != nil {
 		return err

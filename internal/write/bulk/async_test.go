@@ -294,8 +294,8 @@ func newStall(t testing.TB, d *db.DB) (stall, *bulk.Async) {
 	return s, bulk.NewAsync(e, members{}, nil, slog.New(slog.DiscardHandler))
 }
 
-// A worker that stalls within a request loses its lease. The rest of its work has no effect,
-// and another worker executes the request once.
+// A worker that stalls within a request loses its lease. Its later writes have no effect, and
+// another worker executes the request once.
 func TestTakenOverInTheMiddle(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
