@@ -86,9 +86,9 @@ func (c *checker) ends(ctx context.Context, k key) ([]any, error) {
 	}
 }
 
-// eachIn runs a query for each part of a key, and calls fn for every row. In the query, {v.id}
-// stands for the condition that v.id is in the part. If the query sorts by this column first,
-// the rows of all parts are in order.
+// eachIn runs a query for each part of a key, and calls fn for every row. eachIn replaces a column
+// in braces, such as {v.id}, by the condition that the column is in the part. If the query sorts by
+// this column first, the rows of all parts are in order.
 func (c *checker) eachIn(ctx context.Context, k key, fn func(scan row) error, query string, args ...any) error {
 	return c.parts(ctx, k, func(p part) error {
 		text, all := p.put(query, args)
