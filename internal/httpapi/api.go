@@ -173,9 +173,9 @@ func New(engines func() *Engines, o Options) *API {
 	return a
 }
 
-// memberBounds limits recent requests more than all running ones. So few short requests run
-// at a time and each ends soon, while slow requests that wait for the database do not delay
-// them.
+// memberBounds has a lower limit for recent requests than for all running requests. So only a
+// few short requests share the cores, and each of them ends soon. Slow requests, which wait for
+// the database, are not recent and do not delay short requests.
 func memberBounds(o Options) admission.Bounds {
 	return admission.Bounds{
 		Running: o.Running, Recent: o.Recent, RecentFor: recentFor, PerKey: o.MemberRequests,
@@ -183,9 +183,9 @@ func memberBounds(o Options) admission.Bounds {
 	}
 }
 
-// largeBounds limits requests with large bodies to half of the cores, and those of one member
-// to a quarter. Each of them keeps a core busy, and small requests need the others. A request
-// waits for its slot until its time limit.
+// largeBounds limits requests with large bodies, because each of them keeps a core busy. All of
+// them together use half of the cores, and those of one member use a quarter. The other cores
+// are for small requests. A request waits for its slot until its time limit.
 func largeBounds() admission.Bounds {
 	cores := runtime.GOMAXPROCS(0)
 	return admission.Bounds{Running: max(1, cores/2), PerKey: max(1, cores/4), Line: maxQueued}

@@ -107,8 +107,8 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unpacked returns the error to report if err ended a decompression. That is err itself if the
-// body did not arrive completely. Otherwise the body is not gzip.
+// unpacked returns the error to report after a decompression ended with err. It returns err if
+// the body did not arrive completely. Otherwise the body is not gzip, and it reports that.
 func unpacked(err error) error {
 	for _, its := range []error{errTooSlow, errCutOff, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, its) {
@@ -118,8 +118,9 @@ func unpacked(err error) error {
 	return notGzip()
 }
 
-// download serves GET and HEAD of the same paths. Members can upload any file, so the headers
-// forbid scripts in it, and a browser displays only the types in shown.
+// download serves GET and HEAD of attachment.img/<id> and embedded.img/<id>. Members can upload
+// any file. So the headers forbid scripts in a file, and a browser displays only the types in
+// shown.
 // Spec: interface 4.13.
 func download(types ...string) handler {
 	return func(_ *API, ctx context.Context, who auth.Actor, r *request) ([]byte, error) {
@@ -172,7 +173,7 @@ func (r *request) send(ctx context.Context, ref blob.Ref, tag string) error {
 	return err
 }
 
-// file is a content to send.
+// file is a content, or a range of it, that the answer sends.
 type file struct {
 	src io.ReadCloser
 	n   int64 // bytes

@@ -48,7 +48,7 @@ type requestBody struct {
 	conn   net.Conn
 	length int  // announced bytes; -1: chunked, so unknown until the end
 	done   bool // nothing is left to read
-	waits  bool // the client sends it after 100 Continue
+	waits  bool // the client sends the body only after 100 Continue
 	grace  time.Duration
 
 	received int // bytes that the reader of arriving has returned
@@ -118,9 +118,9 @@ func (a *arrivingBody) Read(p []byte) (int, error) {
 }
 
 // discard drops the unread rest of the body. If the rest has not arrived yet, the answer is
-// sent, and the connection closes when the client has sent the rest, since existing clients
-// read the answer only then. The connection closes sooner if the rest is larger than any
-// allowed body, or arrives too slowly.
+// sent at once. The connection stays open until the client has sent the rest, because existing
+// clients read the answer only after that. It closes earlier if the rest is larger than any
+// allowed body or arrives too slowly.
 func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 	if b.done {
 		return

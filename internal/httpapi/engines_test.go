@@ -146,7 +146,8 @@ func (engines) In(_ context.Context, accept string) (localizer.Texts, error) {
 	return localizer.New(meta.Default(), "Scrum").In(accept), nil
 }
 
-// systems is a fake of System, whose methods have names that engines uses for others.
+// systems is a fake of System. It is a separate type, because engines already has other methods
+// with the same names.
 type systems struct{ engines }
 
 func (s systems) Status(context.Context, auth.Actor) (system.Status, error) {
@@ -174,7 +175,8 @@ func (s systems) ChangeSettings(_ context.Context, _ auth.Actor, body []byte, _ 
 	return system.Settings{Type: string(body)}, err
 }
 
-// texts is a fake of Localization, whose methods have names that engines uses for others.
+// texts is a fake of Localization. It is a separate type, because engines already has other
+// methods with the same names.
 type texts struct{ engines }
 
 func (t texts) List(context.Context, auth.Actor) (localization.List, error) {

@@ -64,7 +64,7 @@ type exchange struct {
 	panicked    error
 
 	status, received, sent int
-	recorded               bool   // the metrics count it as ended
+	recorded               bool   // the metrics count the exchange as ended
 	brokenBy               string // cause of an incomplete answer: client, time, limit, rights or server; else empty
 }
 
@@ -125,8 +125,9 @@ func (x *exchange) isGone() bool {
 
 func (x *exchange) onRelease(f func()) { x.releases = append(x.releases, f) }
 
-// cause returns the loss of rights, if the caller lost rights during the request, since this
-// cancels the request. Otherwise it returns err.
+// cause returns the error to report for a request that failed with err. If the caller lost
+// rights during the request, that loss canceled the request, so cause returns the loss.
+// Otherwise it returns err.
 func (x *exchange) cause(err error) error {
 	if x.watched == nil || err == nil {
 		return err
@@ -167,7 +168,7 @@ func (a *API) observe(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderContentType, cmp.Or(x.contentType, fiber.MIMEApplicationJSON))
 	x.status = c.Response().StatusCode()
-	switch { // the first four bodies record the exchange when the server closes them
+	switch { // a body of the first four cases records the exchange when the server closes the body
 	case x.file != nil:
 		c.Response().SetBodyStream(x.file, int(x.file.left))
 	case x.stream != nil:

@@ -16,7 +16,7 @@ import (
 // span is a range of a content: n bytes, beginning at the zero-based offset from.
 type span struct {
 	from, n int64
-	part    bool // a Range header asked for it
+	part    bool // the client asked for a range, not for the whole content
 }
 
 // rangeOf reads a Range header for a content of size bytes. It returns the whole content if

@@ -110,8 +110,8 @@ func (f *follower) drop() {
 	f.page.Events, f.page.Bytes = nil, 0
 }
 
-// next reads the page after the last one. Like any other request, it waits for a slot and
-// reads the permissions first.
+// next reads the page after f.page. Before that, it waits for a slot and reads the permissions
+// again, as for a new request.
 func (f *follower) next() error {
 	f.drop()
 	f.ask.After = f.page.Next.String()
@@ -131,8 +131,8 @@ func (f *follower) next() error {
 	return err
 }
 
-// liveBody is the body of a live stream. A page is read only when the client has read the one
-// before, so that a slow client needs no buffer.
+// liveBody is the body of a live stream. A page is read only after the client has read the
+// previous page, so that a slow client needs no buffer.
 type liveBody struct {
 	*follower
 	text   []byte // not sent yet
@@ -170,8 +170,8 @@ func (s *liveBody) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// more returns the text of the next page or a heartbeat. It is called when the text before has
-// been sent.
+// more returns the text of the next page or a heartbeat. It is called when the previous text
+// has been sent.
 func (s *liveBody) more() ([]byte, error) {
 	if !s.begun {
 		s.begun = true

@@ -30,7 +30,8 @@ func (a *API) formatOf(c *fiber.Ctx) document.Format {
 	return document.JSON
 }
 
-// formatNamedBy returns JSON if an Accept header or the parameter accept contains it, else XML.
+// formatNamedBy returns JSON if an Accept header or the parameter accept lists a media type of
+// JSON. Otherwise it returns XML.
 func formatNamedBy(c *fiber.Ctx) document.Format {
 	accept := slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAccept))
 	accept = append(accept, []byte(paramsOf(c.Request().URI().QueryArgs())["accept"]))

@@ -308,7 +308,8 @@ func TestClientsBehindAProxy(t *testing.T) {
 }
 
 // TestSlotsOfLargeBodies checks that a request with a large body is refused if all slots of
-// large bodies are in use, and that requests with small bodies are not. Nothing may wait here.
+// large bodies are in use. Requests with small bodies must not be refused. The bounds of this
+// test allow no request to wait for a slot.
 func TestSlotsOfLargeBodies(t *testing.T) {
 	a := newAPI(engines{}, io.Discard)
 	a.maxBody, a.refusalDelay = 2*largeRequest, 0

@@ -109,8 +109,8 @@ func clip(s string) string {
 }
 
 // quoted matches a quoted value of a filter, even if the closing quote is missing. It also
-// matches the name of an anchor in a message of the YAML parser, because the parser takes any
-// text after a * for such a name.
+// matches the name of an anchor in a message of the YAML parser. The parser treats any text
+// after a * as the name of an anchor, so that text may also be a value.
 var quoted = regexp.MustCompile(`([=<>~,]\s*|anchor )(?:'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`)
 
 // withoutValues removes values of the client from a message before it is logged: a value may

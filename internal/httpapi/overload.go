@@ -41,9 +41,9 @@ const refusalLines = 100
 // use; the zero value is ready.
 type refusalLimiter struct {
 	mu       sync.Mutex
-	second   int64
-	logged   int // in that second
-	unlogged int // since the last line
+	second   int64 // Unix time of the latest refusal
+	logged   int   // lines in this second
+	unlogged int   // refusals without a line since the last line
 }
 
 // next reports whether a refusal at the time now is logged. unlogged is the number of refusals

@@ -29,7 +29,7 @@ func TestNamedInHeaders(t *testing.T) {
 }
 
 // TestFormat checks that only writes by path accept XML, with any Content-Type. Elsewhere, the
-// same bytes are YAML: as such they are parsed, and memory is reserved.
+// same bytes are parsed as YAML, and memory for that is reserved.
 func TestFormat(t *testing.T) {
 	for _, c := range []struct {
 		takesXML, yamlType bool

@@ -56,7 +56,7 @@ type streamedBody struct {
 	next    func() (chunk, bool)
 	stop    func()
 	conn    net.Conn
-	until   time.Time // time limit of the request; zero once it is the write deadline of conn
+	until   time.Time // time limit of the request; zero after it was set as the write deadline of conn
 	sent    int       // bytes
 	closed  bool
 }
