@@ -73,7 +73,8 @@ func (c commands) Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	return again(ctx, c.s, c.e, func(e *engines) ([]byte, error) { return e.bulk.Run(ctx, who, r) })
 }
 
-// repeated executes an accepted request with the current engines; see again.
+// repeated executes an accepted request with the current engines. If the model changes
+// meanwhile, it executes the request again, like the function again.
 func (s *service) repeated(ctx context.Context, do func(*bulk.Engine) error) error {
 	_, err := again(ctx, s, s.present.Load(), func(e *engines) (struct{}, error) { return struct{}{}, do(e.bulk) })
 	return err
@@ -148,7 +149,8 @@ type following struct {
 	e *engines
 }
 
-// Page returns a page of the feed; see again.
+// Page returns a page of the feed. If the model changes meanwhile, it may read the page again,
+// like the function again.
 func (f following) Page(ctx context.Context, who auth.Actor, r feed.Request) (feed.Page, error) {
 	return again(ctx, f.s, f.e, func(e *engines) (feed.Page, error) { return e.feed.Page(ctx, who, r) })
 }

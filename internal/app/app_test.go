@@ -72,13 +72,13 @@ func newLines() *lines {
 	return l
 }
 
-// hand sends each line that was written to l.all. It keeps lines that the test has not read yet,
-// so that the service never waits for the test.
+// hand receives each written line and sends it to l.all. It stores lines that the test has not
+// read yet, so that the service never waits for the test.
 func (l *lines) hand(written <-chan string) {
 	defer close(l.all)
 	for unread := []string(nil); written != nil || len(unread) > 0; {
 		var next string
-		var all chan<- string // nil without an unread line, so that the send is not chosen
+		var all chan<- string // nil if there is no unread line, so that select never sends
 		if len(unread) > 0 {
 			next, all = unread[0], l.all
 		}

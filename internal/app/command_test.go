@@ -17,8 +17,8 @@ type commandCase struct {
 	env    string // NAME=value, separated by spaces
 	stdin  string
 	status int
-	stdout string // parts that it contains in this order, separated by |; empty: no output
-	stderr string // in the same form
+	stdout string // parts of the output in this order, separated by |; empty: no output
+	stderr string // parts of the error output, in the same form as stdout
 	absent string // text that neither output contains
 }
 

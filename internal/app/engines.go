@@ -20,8 +20,8 @@ type reader struct {
 	find *find.Finder
 }
 
-// Rows reads the queries of query.v1. The answer is streamed, unless a query asks for result
-// info: that is sent in a header, before the rows.
+// Rows reads the queries of query.v1. The answer is streamed unless a query asks for result
+// info. Result info is sent in a header, so all rows must be read before the answer begins.
 // Shape: [[row, …], …], one list per query; result info [{"next": …, "total": …,
 // "explain": …}, …].
 func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Request) (httpapi.Answer, error) {
@@ -29,7 +29,7 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Reque
 		body, infos, err := r.results(ctx, r.find.Into(nil), who, requests)
 		return httpapi.Answer{Body: body, Result: find.JoinResultInfo(infos)}, err
 	}
-	checked := len(requests) == 1 // a single query fails before its first part anyway
+	checked := len(requests) == 1 // a single query needs no check: its errors come before its first part
 	check := func() error {
 		for i := 0; i < len(requests) && !checked; i++ {
 			if err := r.find.Check(requests[i]); err != nil {

@@ -168,7 +168,7 @@ func TestAMigrationWithoutTheKey(t *testing.T) {
 					ended <- Run(ctx, env(settings), sees{`"msg":"started"`, started}, Scheduler)
 				}()
 			}
-			for range 2 { // the roles whose key came second
+			for range 2 { // the two roles with the key that was not stored first
 				s.refusal("the other key", <-ended)
 			}
 			for range 2 {

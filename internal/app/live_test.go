@@ -87,7 +87,7 @@ func (p *pair) checkLive(some []loss) {
 		if s.tells("data:") {
 			p.t.Errorf("%s: the stream tells %s", l.name, s.lines.Text())
 		}
-		if !errors.Is(s.lines.Err(), io.ErrUnexpectedEOF) { // the server cut it off; it did not run out of time
+		if !errors.Is(s.lines.Err(), io.ErrUnexpectedEOF) { // the server did not cut the stream off
 			p.t.Errorf("%s: the stream ended with %v", l.name, s.lines.Err())
 		}
 		if by := p.a.brokenBy(); by != "rights" {

@@ -51,8 +51,9 @@ var losses = []loss{
 	}, http.StatusForbidden},
 }
 
-// lossesFrom returns all losses. In short mode it returns every third one, beginning at first,
-// so that each loss is in some test. TestALossOfRightsEndsARequest of package auth has all.
+// lossesFrom returns all losses. In short mode it returns every third loss, beginning at first.
+// The tests have different values of first, so together they test every loss.
+// TestALossOfRightsEndsARequest of package auth always tests all losses.
 func lossesFrom(first int) (some []loss) {
 	for i, l := range losses {
 		if !testing.Short() || i%3 == first {

@@ -11,9 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestErrorsOfServersAreNoDefects makes the database return the errors of clusters to writes. A
-// short error is hidden by a repetition. A lasting error gets 503 with Retry-After, and an error
-// that no repetition can fix gets 400. None gets 500, and a failed write stores nothing.
+// TestErrorsOfServersAreNoDefects makes the database return the errors of clusters to writes.
+// The service hides a short error by repeating the write. A lasting error gets 503 with
+// Retry-After, and an error that no repetition can fix gets 400. No error gets 500, and a failed
+// write stores nothing.
 func TestErrorsOfServersAreNoDefects(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{

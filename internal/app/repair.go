@@ -67,8 +67,8 @@ func (s *service) planRepair(ctx context.Context, p *repairPrinter) error {
 		len(found), repairable, p.statements)
 }
 
-// repair repairs and prints the findings that can be derived from other rows. It also prints
-// those that remain.
+// repair repairs the rows that can be derived from other rows, and prints each finding that it
+// repairs. Then it prints the findings that remain.
 func (s *service) repair(ctx context.Context, p *repairPrinter) error {
 	if err := s.nobodyRuns(ctx, s.db); err != nil && !db.IsNoTable(err) {
 		return fmt.Errorf("nothing was changed; %w", err)

@@ -149,7 +149,7 @@ func (s *service) serveAPI(ctx context.Context, l net.Listener) error {
 	return serve(ctx, func() error { return s.api.Serve(l) }, func(ctx context.Context) error {
 		s.admin.Drain()
 		err := s.api.Shutdown(ctx)
-		_ = l.Close() // otherwise a server that is shut down before its start serves after that
+		_ = l.Close() // otherwise a server that is shut down before it starts would still begin to serve
 		return err
 	}, s.cfg.ShutdownGrace)
 }

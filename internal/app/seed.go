@@ -18,7 +18,7 @@ const (
 )
 
 // migrate updates the schema, fills a new database and checks the key. If a newer release has
-// migrated the database, it only checks the key, so that the rows of that release stay.
+// migrated the database, it only checks the key, so that it changes no row of that release.
 func (s *service) migrate(ctx context.Context) error {
 	if err := s.requirePassword(ctx); err != nil {
 		return err

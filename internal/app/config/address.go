@@ -14,7 +14,7 @@ import (
 type Warning struct {
 	Text       string   // a constant phrase
 	Setting    string   // name of the setting
-	Parameters []string // parameters of the address that it is about, without the values of unknown parameters
+	Parameters []string // parameters of the address that cause the warning; unknown parameters have no values
 }
 
 // The texts of warnings.

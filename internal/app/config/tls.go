@@ -49,8 +49,8 @@ var tlsParameters = map[string]map[string]string{
 	},
 }
 
-// caParameters are the parameters of other clients for a file with CA certificates, with names
-// in the same form.
+// caParameters are the parameters of other clients for a file with CA certificates. The names
+// are in lower case, without "-", "_" and spaces.
 var caParameters = []string{"sslca", "sslrootcert", "sslcacerts"}
 
 var withoutDashes = strings.NewReplacer("-", "", "_", "", " ", "")
