@@ -33,8 +33,8 @@ func (v *Visit) Cookie(name, value string, expires time.Time) *http.Cookie {
 	}
 }
 
-// toSignIn redirects to the sign-in, which then redirects back to the page. After a form,
-// which was not saved, the way back goes to the page with the form.
+// toSignIn redirects to the sign-in, which then redirects back to the page. If the request is a
+// form, the form is not saved, and the sign-in redirects back to the page with the form.
 func (v *Visit) toSignIn() error {
 	next, params := v.from(), []string(nil)
 	if v.Request.Method == http.MethodGet {

@@ -21,8 +21,8 @@ type staticFile struct {
 	plain, packed []byte
 }
 
-// statics has the static files by name. The version changes with any of them, so browsers may
-// cache them for a long time.
+// statics has the static files by name. The version changes if any file changes, so browsers
+// may cache the files for a long time.
 type statics struct {
 	byName  map[string]staticFile
 	version string

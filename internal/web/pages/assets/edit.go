@@ -329,7 +329,7 @@ func (f *field) meets(now *asset, shown row, typed url.Values) {
 	var same bool
 	switch f.Control {
 	case asMany:
-		return // its checkboxes show the current assets
+		return // the checkboxes of the field already show the current assets
 	case asLines:
 		was, list := shown.list(f.Name), now.row.list(f.Name)
 		added, removed := lineChange(was, typed.Get("f."+f.Name))

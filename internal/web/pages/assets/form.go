@@ -60,7 +60,7 @@ func (f *field) Wide() bool {
 // option is an asset that can be selected.
 type option struct {
 	Value, Label string
-	Chosen, Had  bool // Had: one of several assets, and already in the relation
+	Chosen, Had  bool // Had: the relation to many already contains the asset
 }
 
 // fieldGroup has fields that belong together. All groups except Main and Planning are folded.

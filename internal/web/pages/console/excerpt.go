@@ -17,7 +17,7 @@ const (
 type textLine struct {
 	Number int
 	Parts  []markedText
-	After  bool // lines before it are left out
+	After  bool // lines between the previous shown line and this line are left out
 }
 
 // markedText is a part of a line.

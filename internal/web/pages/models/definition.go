@@ -128,7 +128,7 @@ func changeDefinition(v *ui.Visit) error {
 	}
 	assets, err := strconv.Atoi(v.Field("assets"))
 	if err != nil {
-		assets = -1 // not a number: the refusal then reports the right number
+		assets = -1 // the input is not a number; the interface refuses -1 and reports the right number
 	}
 	command := definitionCommand(oid, work, changed, assets)
 	if command == nil {

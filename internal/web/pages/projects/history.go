@@ -160,13 +160,13 @@ func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, 
 	return s, s.search(first, slices.DeleteFunc(open, func(o search) bool { return o.last == nil }), ask)
 }
 
-// search looks for the last first version that was written by an instant.
+// search is a search for the newest of the first versions that were written by an instant.
 type search struct {
 	instant  time.Time
 	place    int
-	last     *itemVersion   // last version that may have been written by then
-	among    []*itemVersion // versions that may have been written by then; nil until the first answer is no
-	low, top int            // versions before low were written by then, those from top on were not
+	last     *itemVersion   // last version that may have been written by the instant
+	among    []*itemVersion // versions that may have been written by the instant; nil until the first answer is no
+	low, top int            // versions before low were written by the instant, versions from top on were not
 	next     int            // index of the next question; -1: ask for last
 }
 

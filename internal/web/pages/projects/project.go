@@ -43,8 +43,8 @@ func (p *project) BelowParam() string {
 // Under returns the number of descendants.
 func (p *project) Under() int { return len(p.Whole) - 1 }
 
-// within is the filter for workitems in the projects of the view. The method given returns its
-// variable.
+// within is the filter for workitems in the projects of the view. The method given returns the
+// variable $Projects.
 const within = "Scope=$Projects"
 
 // given returns the variables of a query: the projects of the view, and pairs of name and

@@ -20,8 +20,8 @@ type timebox struct {
 // timeboxColumns are selected of sprints.
 var timeboxColumns = []string{"Name", "AssetState", "BeginDate", "EndDate"}
 
-// summed is a sprint with sums over its items in the project. ToDo is the sum over all its
-// workitems.
+// summed is a sprint with sums over its items in the project. ToDo also includes the tasks and
+// tests of the sprint.
 type summed struct {
 	timebox
 	Items    ui.Count `json:"Workitems:PrimaryWorkitem[Scope=$Projects;AssetState!=$Dead].@Count"`
