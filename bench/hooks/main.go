@@ -1,6 +1,6 @@
-// Command hooks measures how changes reach webhook receivers, with real processes on MariaDB
-// and Redis. It compares them with two floors that are measured in the same run: a bare client
-// that posts the same bodies, and asynq with one POST in each task.
+// Command hooks measures how fast changes reach webhook receivers, with real processes on
+// MariaDB and Redis. It compares the rates with two floors that it measures in the same run: a
+// bare client that posts the same bodies, and asynq with one POST in each task.
 //
 //	go run ./bench/hooks                 all default steps, about two minutes
 //	go run ./bench/hooks -only batch,isolation

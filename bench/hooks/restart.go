@@ -37,7 +37,7 @@ func (b *bench) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second) // until the api knows of them
+	time.Sleep(3 * time.Second) // until the api has read the new subscriptions
 	b.s.Stop("worker")
 	if err := b.pile(ctx); err != nil {
 		return err

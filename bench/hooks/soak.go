@@ -12,10 +12,9 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// soakSettings make everything that expires do so within minutes. Deliveries to a receiver
-// that never answers 200 are kept until its subscription is disabled. Here this happens after
-// one delivery that failed in every attempt. These attempts take longer than the failing phase
-// of the receiver that flaps.
+// soakSettings limit the life of all temporary data to minutes. A subscription is disabled, and
+// its deliveries are deleted, after one delivery has failed in every attempt. All attempts take
+// 14 seconds together, which is longer than the failing phase of the receiver that flaps.
 var soakSettings = []string{
 	"ALDS_WEBHOOK_KEEP=1m", "ALDS_WEBHOOK_RETRY_SCHEDULE=2s,4s,8s", "ALDS_WEBHOOK_DISABLE_AFTER=1",
 }

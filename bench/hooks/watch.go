@@ -190,8 +190,8 @@ var slack = []struct {
 }
 
 // growing limits the increase of the rows per change in a history table, from the second to
-// the last third. It is a part of the value. File sizes of history tables are printed but not
-// judged, because files grow in steps of megabytes.
+// the last third, as a part of the earlier value. File sizes of history tables are printed but
+// not judged, because files grow in steps of megabytes.
 const growing = .05
 
 // verdict returns the problem of a measure, or "".

@@ -20,7 +20,7 @@ func floorOwned(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, err
 			WHERE l.relation = 1 AND l.from_type = 4 AND l.from_id = s.id AND l.until_moment = 9223372036854775807)) c JOIN asset a ON a.id = c.id`)
 }
 
-// countAnswer appends a count and the first row counted.
+// countAnswer appends the count of a query and its first row.
 func countAnswer(ctx context.Context, q db.Querier, w []byte, query string, args ...any) ([]byte, error) {
 	var n, id int64
 	var name []byte
