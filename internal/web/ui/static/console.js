@@ -224,7 +224,7 @@
     }
   });
 
-  // suggestions returns the names that can stand at an offset and the part of a name that is
+  // suggestions returns the names that fit at an offset and the part of a name that is
   // already typed.
   const cache = new Map();
   function ask(type) {
@@ -257,8 +257,8 @@
     return { typed, names: Object.keys(await attributesOf(await follow(type, parts))).sort() };
   }
 
-  // placeOf returns what is expected at an offset: wants is the kind of names. The path via,
-  // from the type root, ends at the type that has these names.
+  // placeOf returns what is expected at an offset. wants is the kind of names. The type that
+  // has these names is at the end of the path via, which starts at the type root.
   const lists = ["select", "filter", "sort", "findin"];
   const keys = ["from", "select", "where", "filter", "sort", "page", "find", "findin", "with", "asof", "group", "total", "update", "execute", "AssetType", "config"];
   function placeOf(text, at) {
