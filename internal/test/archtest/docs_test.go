@@ -113,7 +113,7 @@ func TestSettingsInDocuments(t *testing.T) {
 // machinePath matches an absolute path on a developer's machine.
 var machinePath = regexp.MustCompile(`(^|[\s"'(=:` + "`" + `])/(home|work|farm|Users|root)/[a-z]`)
 
-// TestNoMachinePaths checks that no file of the repository contains such a path.
+// TestNoMachinePaths checks that no file of the repository contains a path on a developer's machine.
 func TestNoMachinePaths(t *testing.T) {
 	files(t, func(file string) {
 		info, err := os.Stat(filepath.Join(root, file))

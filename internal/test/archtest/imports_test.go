@@ -279,7 +279,7 @@ func files(t *testing.T, visit func(file string)) {
 			return err
 		}
 		if d.Name() == ".git" && !d.IsDir() {
-			return nil // a file in a worktree; it contains the path of the repository
+			return nil // in a worktree, .git is a file with the path of the repository
 		}
 		if d.IsDir() {
 			if base := d.Name(); base == ".git" || base == "alds-data" || base == "bin" {

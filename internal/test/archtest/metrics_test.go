@@ -15,8 +15,8 @@ var onNoPanel = map[string]string{
 	"alds_history_since_timestamp_seconds": "an instant, and none where all history is kept; an answer that refuses an older one tells it",
 }
 
-// TestDashboards checks that panels and alerts name only metrics that a metrics.go registers, and that each
-// of these is on a panel.
+// TestDashboards checks that panels and alerts name only registered metrics, and that each registered metric
+// is on a panel. A metric is registered if a file metrics.go registers it.
 func TestDashboards(t *testing.T) {
 	known, shown := registered(t), map[string]bool{}
 	for _, file := range glob(t, "dashboards/boards/*.json", "dashboards/alerts.yml") {
