@@ -162,7 +162,7 @@ func TestAttachments(t *testing.T) {
 }
 
 // TestUploadsThatBreakOff sends contents that never end, are too long, or do not have the length that they
-// announce. Nothing of them stays in the database, and the attachment keeps its old content.
+// announce. No part of them may stay in the database, and the attachment must keep its old content.
 func TestUploadsThatBreakOff(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=1m"}, short: "mysql"}, func(t *testing.T, s *site) {
 		story := s.stories(1, nil)[0]

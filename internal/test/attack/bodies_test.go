@@ -178,7 +178,7 @@ func xmlBombs() []bomb {
 // released. It guards against memory that is taken after the login.
 func TestBombs(t *testing.T) { explode(t, bombs()) }
 
-// TestXMLBombs does the same with the bodies of xmlBombs.
+// TestXMLBombs sends the bodies of xmlBombs and makes the same checks as TestBombs.
 func TestXMLBombs(t *testing.T) { explode(t, xmlBombs()) }
 
 // bodyMemory is ALDS_BODY_MEMORY, in bytes. The process may use twice as much in addition: Go collects its

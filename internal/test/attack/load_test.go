@@ -30,9 +30,9 @@ const (
 	veryMany    = "one of very many"
 	createsMany = "twenty thousand stories"
 
-	// Another member sends one request after the heavy requests. At most modestTurns heavy requests may end
-	// before it: workers alternate between the members, and every other request is executed in the order of
-	// the queue.
+	// modestName is one request that another member sends after the heavy requests. At most modestTurns heavy
+	// requests may end before this request. A worker executes some requests in the order of the queue, and some by
+	// taking the members in turn.
 	modestName  = "one story of another member"
 	modestTurns = 4 * (heavyMembers + 1)
 

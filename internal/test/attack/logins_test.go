@@ -57,7 +57,7 @@ func TestLoginFlood(t *testing.T) {
 // maxHashes is how many passwords the server may check while a member logs in for the first time: checks
 // that were already running on half of the cores, one check of the flood, and the check of the member. The
 // margin of 30 allows for checks between the reading of the metric and the request. If logins did not
-// alternate between addresses and usernames, it would be all 64 that wait.
+// alternate between addresses and usernames, the server would first check all 64 waiting passwords.
 func maxHashes() float64 { return float64(max(1, runtime.GOMAXPROCS(0)/2) + 30) }
 
 // mustLogIn logs a member in for the first time during a flood.
@@ -86,7 +86,7 @@ const (
 
 // maxInnocentHashes is how many passwords the server may check until all innocent members are logged in:
 // maxHashes, one guess for each guessed username, and the check of each innocent member. If logins did not
-// alternate, it would be all 256 that wait.
+// alternate, the server would first check all 256 waiting passwords.
 func maxInnocentHashes() float64 { return maxHashes() + guessedNames + innocentNames }
 
 // TestGuessesFromManyAddresses guesses passwords of some members through a trusted proxy. Each guess comes

@@ -54,8 +54,9 @@ func TestMetricsFlood(t *testing.T) {
 	})
 }
 
-// scrapes is how many answers of /metrics may be in memory at a time, each counted as one MiB: two, and
-// another two for other reads. Twenty clients of the test request them.
+// scrapes is the memory in MiB that requests may take during the flood. The server makes at most two answers
+// of /metrics at a time, each counted as one MiB, although twenty clients send the token. The other two MiB
+// are for the reads of the second member.
 const scrapes = 4
 
 // scrape requests /metrics with a token and returns the status; 0: no answer.

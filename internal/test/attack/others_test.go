@@ -50,7 +50,7 @@ type read struct{ method, path, body string }
 
 // sights is what the other clients saw during an attack.
 type sights struct {
-	turns   []int    // by read: number of answers to the attacker during it
+	turns   []int    // for each read: number of answers to the attacker while the read ran
 	wrong   []string // requests that were not answered 200
 	highest metrics
 	times   times

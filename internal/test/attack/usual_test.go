@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The work of the members of a usual load. Each waits for the duration thinking on average between two
-// requests, and creates a story once in 3*creates requests.
+// The work of the members of a usual load. Each member waits between two requests, on average for the
+// duration thinking, and creates a story once in 3*creates requests.
 const (
 	usualMembers = 20
 	thinking     = 1500 * time.Millisecond
