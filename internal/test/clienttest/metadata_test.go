@@ -99,9 +99,9 @@ func (m *model) attribute(token string) *attribute {
 
 func (a *attribute) isRelation() bool { return a.AttributeType == "Relation" }
 
-// holder returns a type with a writable single-value relation, of which the multi-value attribute is the
-// other side; nil: no type has one. Metadata calls that side read-only, because a write changes the assets
-// at its end. Bulk requests accept the write.
+// holder returns a type with a writable single-value relation whose other side is the multi-value attribute;
+// nil: there is no such type. Metadata calls the multi-value attribute read-only, because a write to it
+// changes other assets. Bulk requests accept this write.
 // Spec: interface 4.3.4.
 func (m *model) holder(typ string, a *attribute) *assetType {
 	back := m.attribute(a.ReciprocalRelation.TokenRef)

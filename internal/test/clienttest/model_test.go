@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 	c.mustHaveAdded()
 }
 
-// TestCustom does the same on the other database, with types that have custom attributes.
+// TestCustom makes the checks of TestModel on the other database, with types that have custom attributes.
 func TestCustom(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "mysql"))

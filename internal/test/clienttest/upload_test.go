@@ -22,8 +22,8 @@ import (
 // uploads are sizes of contents in bytes, with the final status that a client must read.
 var uploads = map[int]int{5 << 20: http.StatusOK, 25 << 20: http.StatusOK, 26 << 20: http.StatusRequestEntityTooLarge}
 
-// slowLine is the rate of a slow connection in bytes a second. With -short, which sends less over it,
-// shortSlowLine is used.
+// slowLine is the rate of a slow connection in bytes a second. With -short, the rate is shortSlowLine, and
+// clients send less.
 const (
 	slowLine      = 100_000
 	shortSlowLine = 8 << 20
