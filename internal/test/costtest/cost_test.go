@@ -175,7 +175,7 @@ func (m *machine) send(r *request) (c cost) {
 	case s.server == nil:
 		after, err = s.settle(ctx, 1, 5*time.Millisecond)
 	default:
-		after, err = s.settle(ctx, 3, 20*time.Millisecond) // statements take longer there
+		after, err = s.settle(ctx, 3, 20*time.Millisecond) // on a server, statements take longer
 	}
 	close(ended)
 	c.waited = <-other
@@ -189,8 +189,8 @@ func (m *machine) send(r *request) (c cost) {
 	return c
 }
 
-// settle waits until the process has done almost nothing between several looks in a row. looks is their
-// number.
+// settle reads the counts of the process again and again, with the pause every. It returns when the process
+// has done almost nothing between readings, as many times in a row as looks says.
 func (s *service) settle(ctx context.Context, looks int, every time.Duration) (now counts, err error) {
 	now, err = s.looked(ctx, "")
 	for quiet := 0; err == nil && quiet < looks; {

@@ -71,8 +71,8 @@ func onSteps(*libc.TLS, uintptr) int32 {
 	return 0
 }
 
-// countTurn adds the instructions of a statement that has ended, if the writer executed it. On that
-// connection the driver replaces onSteps with another callback, so they are not counted otherwise.
+// countTurn adds the instructions of a statement that has ended, if the connection of the writer executed
+// the statement. The driver replaces onSteps on this connection, so onSteps does not count them.
 func countTurn(tls *libc.TLS, db, statement uintptr) {
 	c := &sqliteCounts
 	if c.writer.Load() != uint64(db) {
