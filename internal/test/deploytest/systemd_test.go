@@ -79,8 +79,8 @@ func TestUnitsRun(t *testing.T) {
 	runAll(t, all, filled)
 }
 
-// TestStandaloneUnitRuns does the same with the unit of standalone, without the settings of the example
-// file.
+// TestStandaloneUnitRuns starts standalone with the command and the settings of its unit, without the
+// settings of the example file. It must work as a service.
 func TestStandaloneUnitRuns(t *testing.T) {
 	t.Parallel()
 	u := parseUnit(t, "standalone", unitFiles(t)["alds-standalone.service"])
