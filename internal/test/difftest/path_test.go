@@ -134,9 +134,9 @@ func (p *path) union(name string) (*meta.Attr, bool) {
 	return nil, false
 }
 
-// common returns what the definitions of an attribute on the concrete types below on have in
-// common. A relation ends in the nearest common type. A date is a day only if it is a day on all
-// types.
+// common returns one definition for an attribute that several concrete types of on define. A
+// relation ends in the nearest common type of all definitions. A date is a day only if it is a day
+// in all definitions.
 func common(on *meta.Type, name string) *meta.Attr {
 	var c *meta.Attr
 	for _, t := range on.Concrete {

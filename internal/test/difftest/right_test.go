@@ -32,7 +32,7 @@ func (e *evaluator) mayOperate(n node, name string) bool {
 	return e.who.Admin || e.roleAmong(n.projects(), create)
 }
 
-// may is the rule of rights.yaml.
+// may reports whether the member has a right to an asset, by the rules of rights.yaml.
 func (e *evaluator) may(n node, verb meta.Verb, name string) bool {
 	k := n.typ.KindOf(name)
 	switch {

@@ -39,8 +39,9 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 }
 
 // TestWrittenIsFound writes values in all forms, and some invalid texts. A filter with the same
-// text must find the value, or refuse the text if the write refused it. A filter accepts a number
-// beyond the bound, because older numbers can be beyond it.
+// text must find the value, or refuse the text if the write refused it. The exception is a number
+// beyond the bound of writes: a filter accepts it, because stored older numbers can be beyond this
+// bound.
 func TestWrittenIsFound(t *testing.T) {
 	seed := testseed.New(t)
 	m := grown()
