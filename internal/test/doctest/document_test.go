@@ -93,15 +93,15 @@ func (c command) script() string {
 // row describes how the test runs a command.
 type row struct {
 	begins string // first words of the command
-	not    string // why it is not run; empty: it is run
+	not    string // why the command is not run; empty: the command is run
 	lines  []row  // replaces the following fields: a row for each line of a block
 
-	before string // commands of the test before it
+	before string // commands that the test runs before the command
 	types  string // input that the reader types
-	fails  bool   // it must fail
-	beside bool   // it runs in the background while later commands run
-	name   string // name of a function that runs it again
-	after  string // commands of the test after it, such as a wait
+	fails  bool   // the command must fail
+	beside bool   // the command runs in the background while later commands run
+	name   string // name of a shell function that runs the command again
+	after  string // commands that the test runs after the command, such as a wait
 	prints string // regular expression for the output up to the next command
 }
 

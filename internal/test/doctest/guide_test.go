@@ -43,7 +43,7 @@ type installation struct {
 	mariadb, redis                                             *testdb.Own
 }
 
-// newInstallation prepares servers, a clone and addresses. The commands of the guide do the rest.
+// newInstallation prepares servers, a clone and addresses. The commands of the guide create everything else.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	i := &installation{
