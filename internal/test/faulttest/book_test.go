@@ -20,7 +20,7 @@ type book struct {
 	mu    sync.Mutex
 	times map[string]map[int64]int // by asset, then sequenceId: number of arrivals
 	first map[string]map[int64]time.Time
-	last  time.Time     // time of the last first arrival
+	last  time.Time     // arrival of the last event that had not arrived before
 	came  int           // number of different events
 	late  int           // number of events that first arrived after a newer event of their asset
 	held  chan struct{} // if not nil, requests are answered only after it is closed

@@ -148,8 +148,8 @@ type crossing struct {
 }
 
 // deadlock locks the last row, and waits until the other transaction, which holds the first row, waits for
-// it. Then it locks the first row. The server rolls back the transaction that has written less, so this one
-// writes a lot before.
+// it. Then it locks the first row. The server rolls back the transaction that has written less, so this
+// transaction writes a lot before that.
 func (c crossing) deadlock(ctx context.Context) error {
 	tries := 0
 	err := c.s.db.Write(ctx, func(tx *db.Tx) error {

@@ -126,7 +126,8 @@ func (s *site) freezeHolding(f *frail, how freeze) bool {
 // processes must deliver each event while the process is still frozen. The process must do no harm when it
 // continues.
 //
-// The long form measures. For ten stops of 20 s of each role at 100 writes a second:
+// The long form also measures how long events take. This command stops each role ten times for 20 s, at 100
+// writes a second:
 //
 //	go test ./internal/test/faulttest -run AFrozenProcess -v -timeout 1h -stops 10 -stopped 20s -stoprate 100
 func TestAFrozenProcessStopsNobodyElse(t *testing.T) {
@@ -228,8 +229,8 @@ func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	}
 }
 
-// awaitWritten waits until the events of everything written so far have arrived, and returns the number
-// that is still missing after goneIn.
+// awaitWritten waits until the events of everything written so far have arrived, but not longer than goneIn.
+// It returns the number of events that are still missing.
 func (s *site) awaitWritten(books []wish) (missing int) {
 	s.t.Helper()
 	var wanted []changes
@@ -248,8 +249,8 @@ func (s *site) awaitWritten(books []wish) (missing int) {
 	}
 }
 
-// slowestEvent returns the longest time from a write to its first event, over writes since a time whose
-// events have arrived. n is the number of these writes.
+// slowestEvent returns the longest time from a write to its first event. It looks at the writes after since
+// whose events have arrived; n is the number of these writes.
 func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration, n int) {
 	s.t.Helper()
 	type written struct {

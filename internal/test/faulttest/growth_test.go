@@ -237,8 +237,8 @@ func (x *growth) add(n int) {
 	x.hook(here, there, c)
 }
 
-// unknown checks that a command was refused because the attribute is unknown, and that this is still
-// allowed. If not, it fails the test and returns true.
+// unknown checks that a command was refused because the attribute is unknown, and that the attribute may
+// still be unknown after the time since its definition. If not, it fails the test and returns true.
 func (x *growth) unknown(message string, c *custom, defined time.Time) bool {
 	named := strings.Contains(message, "Unknown AttributeDefinition") || strings.Contains(message, "Invalid QueryFilter2 token")
 	if !named || !strings.Contains(message, c.name) {

@@ -12,7 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// goneIn is a generous time limit. The tests log the measured time and the time to aim for.
+// goneIn is a generous time limit for the delay that a fault causes. The tests log the measured time and the
+// time to aim for.
 const goneIn = time.Minute
 
 // TestAKilledWorkersDeliveriesAreTakenOver kills a worker during its deliveries. Another worker must send
