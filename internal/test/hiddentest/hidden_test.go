@@ -55,8 +55,9 @@ func (h *hider) make(p *script, typ string, values attrs) string {
 }
 
 // around creates the hidden assets that are older than all visible assets: projects, members of
-// no other project, and all kinds of assets. Their numbers differ between the variants. It creates
-// no conversation, because everybody sees a conversation until it mentions something.
+// no other project, and all kinds of assets. The two variants get different numbers of these
+// assets. It creates no conversation, because everybody sees a conversation until it mentions
+// something.
 func around(p *script, h *hider) {
 	p.create("vault", "Scope", attrs{"Name": h.word(), "Parent": "Scope:0", "BeginDate": "2026-01-01"})
 	h.byType["Scope"] = []string{"vault"}

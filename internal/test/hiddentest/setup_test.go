@@ -65,8 +65,8 @@ func clean(values attrs) attrs {
 	return values
 }
 
-// carryOut executes a script on the database with new engines. Engines reserve ids in blocks, so
-// an old engine would not follow level.
+// carryOut executes a script on the database with new engines. Engines reserve ids in blocks, so an
+// engine from before a call of level would still use the ids that it reserved then.
 func (p *script) carryOut(t *testing.T) {
 	t.Helper()
 	creds, err := auth.New(p.s.d.Lookup(), model, auth.Options{})
