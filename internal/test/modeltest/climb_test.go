@@ -55,8 +55,8 @@ func TestNobodyRises(t *testing.T) {
 	t.Logf("%d members sent %d requests", n, sent)
 }
 
-// risen describes somebody who has a role that the member by could not give, or returns an empty
-// text.
+// risen describes a member with a higher role than before, if a sender with the rights by could not
+// have given this role. Otherwise it returns an empty text.
 func risen(before, now *world, by *rights) string {
 	manage := model.Rights.Kind("project members").Roles(meta.ToChange, "Members")
 	gives := func(own, role meta.Role) bool { return manage.Has(own) && !higher(role, own) }

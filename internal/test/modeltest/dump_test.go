@@ -30,8 +30,8 @@ func (b *database) token(t *meta.Type, id int64) string {
 func (b *database) name(id int64, label string) { b.labels[id], b.ids[label] = label, id }
 
 // silent lists attributes that are not in the model. check.Run checks Numbers, and ranks are
-// compared by their order. SecurityScope is compared for notes only, because it repeats other
-// attributes elsewhere.
+// compared by their order. SecurityScope is compared for notes only, because on other types it
+// repeats other attributes.
 var silent = map[string]bool{"Number": true, "Order": true, "SecurityScope": true}
 
 // dump reads the current content of the database. Assets without a label get their token as

@@ -332,8 +332,8 @@ func (k *work) fromContext(c *change, context *thing, back string, said map[stri
 
 func day(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// next suggests the name and the dates of the next timebox: after the last timebox and the gap.
-// It ignores the timebox but, which is the new one.
+// next suggests the name and the dates of the next timebox of a schedule: after its last timebox
+// and the gap. The parameter but is the new timebox, which does not count as the last one.
 func (k *work) next(but, schedule *thing, today time.Time) (name string, begin, end time.Time) {
 	n, last := 0, int64(0)
 	for _, t := range k.sorted("Timebox") {

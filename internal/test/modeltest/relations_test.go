@@ -89,7 +89,7 @@ func (c *change) toOne(a attr, v any) error {
 	return c.point(c.me, a, t, c.fresh)
 }
 
-// point sets a to-one relation of a thing; t nil removes it.
+// point sets the to-one relation a of who to t. If t is nil, it removes the relation.
 func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 	if t == nil {
 		if a.required && !fresh {
@@ -257,8 +257,8 @@ func (c *change) appoint(scope, member, role string) {
 	}
 }
 
-// order changes the rank. A rank from before the request stands for the place of the asset that
-// had it. The generator uses one only if nothing was ranked before in the same request.
+// order changes the rank. A rank from before the request means the place of the asset that had this
+// rank. The generator uses such a rank only if nothing was ranked before in the same request.
 func (c *change) order(v any) error {
 	a := attr{name: "Order", to: "BaseAsset", says: "BaseAsset"}
 	switch x := v.(type) {
