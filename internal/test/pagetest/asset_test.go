@@ -98,7 +98,7 @@ func TestAssetRefusals(t *testing.T) {
 	}
 	b.screenshot("asset-refused")
 	b.fill("[name='add.Dependencies']", " ") // its group is open
-	// As a browser that does not check fields.
+	// This imitates a browser that does not check fields.
 	eval[bool](b, "(e => { e.required = false; e.value = ''; return true })(document.querySelector('#f-Name'))")
 	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("#r-Name .wrong") != "Title is required" {
 		t.Errorf("%d: %s", status, b.text("main"))

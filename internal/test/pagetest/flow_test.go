@@ -65,7 +65,7 @@ func (p *past) where(below string) string {
 }
 
 // compareAll compares the flow and all burndowns, with and without the projects below. It returns the sum
-// of all numbers of the flow with them.
+// of all numbers of the flow that includes the projects below.
 func (r *reader) compareAll() (total float64) {
 	r.t.Helper()
 	for _, below := range []string{"0", ""} {

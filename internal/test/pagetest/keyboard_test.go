@@ -8,7 +8,7 @@ type stop struct {
 	Ring    bool   // it has an outline, or a shadow that appears only with the focus
 }
 
-// stopsAtMost is more than the focusable elements of any page.
+// stopsAtMost is more than the number of focusable elements on any page.
 const stopsAtMost = 1000
 
 // keyboard presses Tab from the start of the page until the focus has been on every element. It returns the

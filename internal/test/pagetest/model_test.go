@@ -37,7 +37,7 @@ func TestModelSearch(t *testing.T) {
 	}
 }
 
-// TestModelWithoutScript does the same with forms and links only.
+// TestModelWithoutScript checks the search in the model without script, with forms and links only.
 func TestModelWithoutScript(t *testing.T) {
 	t.Parallel()
 	browser(t)
