@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// nests lists, by type, an asset and its relation in which an asset of the type is created. The
-// outer update writes nothing else.
+// nests has, by type of the new asset, the outer asset and its relation in which the new asset is
+// created. The update of the outer asset writes nothing else.
 var nests = map[string][2]string{
 	"Story": {"target", "Workitems"}, "Defect": {"target", "Workitems"}, "Epic": {"target", "Workitems"}, "Theme": {"target", "Workitems"},
 	"TestSet": {"target", "Workitems"}, "Goal": {"target", "Goals"}, "Issue": {"target", "Issues"}, "Request": {"target", "Requests"},

@@ -90,8 +90,9 @@ func (w *member) sees(x thing) bool {
 	return len(x.in) == 0 || !seenInProject(x.typ) || slices.ContainsFunc(x.in, w.reads)
 }
 
-// seesMember reports whether the member sees another: itself, members who share a project with
-// it, and all members if it is an administrator. All members among things hold a role in target.
+// seesMember reports whether member w sees member x. Every member sees itself and the members of
+// projects that it reads. Administrators see all members. All members among things hold a role in
+// target.
 func (w *member) seesMember(x thing) bool {
 	if x.is == w || w.role == memberAdmin && w.system() != "" {
 		return true

@@ -17,8 +17,8 @@ func (c *cell) tells() string {
 	return ""
 }
 
-// compareTold compares these attributes with the expected outcomes of the cells of a member,
-// before the cells run.
+// compareTold compares the attributes that tells returns with the expected outcomes of the cells of
+// a member, before the cells run.
 func (w *world) compareTold(m *member) {
 	byType := map[string][]*cell{}
 	for _, c := range w.cells[m] {
