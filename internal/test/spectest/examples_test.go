@@ -190,8 +190,8 @@ func (r *runner) known(text string) string {
 	})
 }
 
-// forms does the same as known. It also replaces names without a value by a form: by a number
-// after a colon, and by anything elsewhere.
+// forms replaces names by values, like known. It also replaces names without a value: after a
+// colon by <id>, which matches a number, and elsewhere by <any>.
 func (r *runner) forms(text string) string {
 	return placeholder.ReplaceAllStringFunc(r.known(text), func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
