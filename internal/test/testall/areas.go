@@ -9,8 +9,8 @@ import (
 // An area is a group of packages that are tested together.
 type area struct {
 	name string
-	// packages are folders below internal/, or bench for all below that. It is empty for all
-	// others.
+	// packages are folders below internal/. The entry bench means all folders below bench. An area
+	// with nil has the packages that are in no other area.
 	packages []string
 	quick    bool // part of the quick tier; else of the gate
 	about    string

@@ -10,8 +10,8 @@ import (
 )
 
 // inMemory makes a folder in memory for the files of tests, if this machine has room for it.
-// SQLite and the servers that tests start then do not wait for a disk. It returns "" if there
-// is no room; release removes the folder.
+// SQLite and the servers that tests start then do not wait for a disk. If there is no room, it
+// returns "". release removes the folder.
 func inMemory() (dir string, release func()) {
 	const shm = "/dev/shm"
 	if os.Getenv("TMPDIR") != "" || !hasRoom(shm) {
@@ -19,7 +19,7 @@ func inMemory() (dir string, release func()) {
 	}
 	removeLeft(shm)
 	dir = filepath.Join(shm, left+strconv.Itoa(os.Getpid()))
-	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // servers that run as another user lie below it
+	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // servers of other users have files below it
 		fmt.Fprintln(os.Stderr, "testall: no folder in memory:", err)
 		return "", func() {}
 	}

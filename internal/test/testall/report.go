@@ -100,11 +100,11 @@ func (r *report) testEnded(e event) {
 	}
 	switch {
 	case e.Action == "fail" && t.red:
-		r.show(t) // such as the logs of processes that its subtests share
+		r.show(t) // a subtest was printed already; this is the output of the test itself, such as shared logs
 	case e.Action == "fail":
 		r.failed++
 		r.tellFailed(t)
-	case t.parent: // its subtests count
+	case t.parent: // only its subtests are counted
 	case e.Action == "pass":
 		r.passed++
 	case e.Action == "skip":
@@ -120,7 +120,7 @@ func (r *report) packageEnded(e event) {
 	if e.Action == "fail" {
 		result = "FAILED"
 		unended := r.unended(e.Package)
-		// It did not compile, TestMain failed, or it ended in the middle of a test.
+		// The package did not compile, TestMain failed, or the package ended in the middle of a test.
 		if !t.red || len(unended) > 0 {
 			r.failed++
 			t.output = slices.Concat(r.built[e.Package], unended, t.output)

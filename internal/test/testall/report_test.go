@@ -124,11 +124,12 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// quickOrHelpers are what lies in internal/test and is in no area of its own.
+// quickOrHelpers are the entries of internal/test that are in no separate area: tests of the quick
+// tier, and helpers.
 var quickOrHelpers = []string{"archtest", "testseed", "testall", "testdb", "testproc", "doc.go"}
 
-// TestAreas checks that every package of internal/test belongs to an area, except those of the
-// quick tier that need nothing.
+// TestAreas checks that every package of internal/test belongs to a separate area, except the
+// packages in quickOrHelpers. It also checks that the packages of each area exist.
 func TestAreas(t *testing.T) {
 	folders, err := os.ReadDir("..")
 	if err != nil {

@@ -23,7 +23,7 @@ type event struct {
 	Output     string
 }
 
-// quietFor is after how much silence testall prints what it waits for.
+// quietFor is the time without output after which testall prints the running packages.
 const quietFor = 15 * time.Second
 
 // test runs go test and reports its results.
@@ -63,7 +63,7 @@ func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) erro
 			select {
 			case s := <-stop:
 				r.stopped.Store(true)
-				_ = tests.Process.Signal(s) // it ends, and then this process
+				_ = tests.Process.Signal(s) // go test ends, and then this process ends
 			case <-ended:
 				return
 			}
