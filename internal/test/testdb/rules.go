@@ -92,9 +92,9 @@ var functions = []string{
 var others = strings.Fields(`IN AND OR NOT ON AS FROM JOIN WHERE EXISTS VALUES SELECT BY CASE WHEN THEN ELSE SET UNION ALL LIKE BETWEEN HAVING
 	KEY INDEX OVER COLUMNS RECURSIVE DISTINCT IS LIMIT CHAR VARCHAR VARBINARY BINARY INT SMALLINT BIGINT`)
 
-// variables are the session variables that alds sets. On nodes of clusters it also sets WSREP_SYNC_WAIT and
-// GROUP_REPLICATION_CONSISTENCY (db.DB.Write). No recorder runs in front of a cluster, so these break the
-// rule only elsewhere.
+// variables are the session variables that alds may set on every server. On nodes of clusters it also sets
+// WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY (db.DB.Write). They are not in the list, because no
+// recorder runs in front of a cluster.
 var variables = []string{
 	"TRANSACTION ISOLATION LEVEL READ COMMITTED", "TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 	"SQL_MODE", "TIME_ZONE", "INNODB_LOCK_WAIT_TIMEOUT", "SQL_SELECT_LIMIT", "MAX_EXECUTION_TIME",
