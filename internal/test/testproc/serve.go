@@ -111,7 +111,7 @@ func migrate(ctx context.Context, settings map[string]string, log io.Writer, rol
 		return err
 	}
 	if _, err := os.Stat(file + "-wal"); err == nil {
-		return nil // a part of the database is in that file
+		return nil // not stored: a part of the database is in the file that ends in -wal
 	}
 	b, err := os.ReadFile(file) //nolint:gosec // a file of the test
 	if migrated.files == nil {
