@@ -8,11 +8,11 @@ import (
 
 var given = flag.Uint64("seed", 0, "repeat the random tests with this seed; 0: another one each time")
 
-// Given reports whether the flag names a seed: a run that is repeated does all that the
-// first one did, however long it takes.
+// Given reports whether the flag sets a seed. A test whose time is limited must then repeat
+// everything that the first run with this seed did, however long it takes.
 func Given() bool { return *given != 0 }
 
-// New returns the seed of a random test. If the test fails, it prints the flag.
+// New returns the seed of a random test. If the test fails, it prints the flag that repeats it.
 func New(t testing.TB) uint64 {
 	t.Helper()
 	seed := *given
@@ -23,7 +23,8 @@ func New(t testing.TB) uint64 {
 	return seed
 }
 
-// Print lets a subtest that fails print the flag, too: it is run alone by it.
+// Print makes a test or subtest print the flag with the seed if it fails. The flag is then next to
+// the failure of the subtest, which can be run alone.
 func Print(t testing.TB, seed uint64) {
 	t.Helper()
 	t.Cleanup(func() {
