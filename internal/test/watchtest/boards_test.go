@@ -94,7 +94,7 @@ func (p panel) isBad(value float64) bool {
 	return colour == "red"
 }
 
-// chosen fills in the variables of a dashboard expression, and divides its durations as those of the rules.
+// chosen fills in the variables of a dashboard expression, and divides its durations like those in the rules.
 func chosen(expr, job, instances string) string {
 	return hasten(strings.NewReplacer("$job", job, "$instance", instances, "$__rate_interval", "15s").Replace(expr))
 }
