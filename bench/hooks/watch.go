@@ -189,9 +189,9 @@ var slack = []struct {
 	{" MB", .20, 8}, // size of a table's file, which grows in steps
 }
 
-// growing limits the increase of the rows per change in a history table, from the second to
-// the last third, as a part of the earlier value. File sizes of history tables are printed but
-// not judged, because files grow in steps of megabytes.
+// growing limits the increase of the rows per change in a history table from the second to the
+// last third. The limit is a part of the value in the second third. File sizes of history tables
+// are printed but not judged, because files grow in steps of megabytes.
 const growing = .05
 
 // verdict returns the problem of a measure, or "".
