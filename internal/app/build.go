@@ -77,7 +77,7 @@ type service struct {
 	adminEnded chan error   // gets the error of the admin listener when it ends
 	told       atomic.Int64 // time of the stop signal; UTC nanoseconds, 0: no signal yet
 
-	unwatched *webhook.Unwatched // whether any subscription is enabled
+	unwatched *webhook.Unwatched // while no subscription is enabled, writes skip the fan-out
 	backlog   *webhook.Meter     // measures the changes that wait for their fan-out
 
 	closers []func() error // in the order of opening; close calls them in reverse

@@ -218,8 +218,8 @@ func TestCommandsNeedTheDatabaseAlone(t *testing.T) {
 	}
 }
 
-// TestMetricsToken checks that a token must be long, that it must be sendable in a header, and
-// that the instance must not have the path of metrics.
+// TestMetricsToken checks that a token must be long and that a header can contain it. It also
+// checks that the instance must not have the path of metrics.
 func TestMetricsToken(t *testing.T) {
 	long := strings.Repeat("Az0-._~+", 4)
 	for _, c := range []struct{ token, instance, problem string }{
