@@ -116,7 +116,7 @@ func disposition(media, name string) string {
 	return text
 }
 
-// maxName is the maximum length of a file name in bytes. File systems accept such names.
+// maxName is the maximum length of a file name in bytes. File systems accept names of this length.
 const maxName = 200
 
 // fileName returns the last part of a path, cut to maxName bytes. It removes control
