@@ -39,7 +39,7 @@ var (
 )
 
 // TestLogs checks that docs/logs.md has exactly the messages that are logged at info and above, with their
-// fields, and that it describes each field of the log.
+// fields. It also checks that the document describes each field of the log.
 func TestLogs(t *testing.T) {
 	messages, fields := sourceLogs(t)
 	for _, name := range ofHandler {

@@ -68,7 +68,7 @@ func registered(t *testing.T) map[string]bool {
 
 // namesIn returns the expressions of a node that may be the name of a metric, with or without its prefix.
 // These are the value of a field Name, the first argument of NewDesc, and the first two arguments of a
-// function such as counter, of which the first may be a registerer.
+// function such as counter. For these functions, the name is second if the first argument is a registerer.
 func namesIn(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
