@@ -144,8 +144,8 @@ func TestAssetRefusals(t *testing.T) {
 	}
 }
 
-// TestAssetRights checks that a hidden asset gets the same answer as a missing one, and that a member who
-// may only read an asset sees no forms.
+// TestAssetRights checks that the answers for a hidden and for a missing asset are the same. A member who may
+// only read an asset must see no forms.
 func TestAssetRights(t *testing.T) {
 	t.Parallel()
 	browser(t)
