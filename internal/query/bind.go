@@ -49,7 +49,7 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 		return Bound{}, err
 	}
 	q.One, q.Page, q.AsOf, q.History, q.shared = r.One && !r.History, r.Page, r.AsOf, r.History, slots != nil
-	q.Momented, q.Rest = r.Momented, r.Rest
+	q.Momented, q.Rest, q.Among = r.Momented, r.Rest, r.Among
 	if q.One && r.AsOf.Text == AllVersions {
 		return Bound{}, versionsOfOne(r.AsOf.At)
 	}

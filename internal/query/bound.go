@@ -16,6 +16,7 @@ type Bound struct {
 	Moment   *int64       // its version; nil for the current one
 	Columns  []BoundColumn
 	Filter   *Cond         // nil: every row
+	Among    []int64       // see Request.Among
 	Groups   []BoundColumn // nested selects whose rows contain these rows
 	Sort     []BoundSort
 	Page     *Page

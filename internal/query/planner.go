@@ -35,6 +35,13 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	if q.ID != nil {
 		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "id"}, q.argOf(*q.ID, slotID)})
 	}
+	if q.Among != nil {
+		in := In{X: ColumnOf{row, "id"}}
+		for _, id := range q.Among {
+			in.List = append(in.List, Arg{V: id})
+		}
+		plan.Where = append(plan.Where, in)
+	}
 	if q.Moment != nil {
 		plan.Where = append(plan.Where, Compare{"=", ColumnOf{row, "moment"}, q.argOf(*q.Moment, slotMoment)})
 	}

@@ -30,6 +30,10 @@ type Request struct {
 	// no asset. nil: the request has no aliases. The caller has already replaced aliases in From.
 	Alias func(name string) (oid string)
 
+	// Among restricts the rows to assets with these stored ids; nil: all. A client cannot send
+	// it, so limits of a query do not count it.
+	Among []int64
+
 	Total   bool // also return the number of rows on all pages
 	Explain bool // also return the database's execution plan
 

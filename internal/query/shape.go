@@ -32,7 +32,7 @@ const MaxShape = 4 << 10
 // false if the plan cannot be reused: the request is too long, has a page cursor, reads as
 // of an instant, or has aliases.
 func ShapeOf(r Request, all bool) (Shape, bool) {
-	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil {
+	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil || r.Among != nil {
 		return Shape{}, false
 	}
 	s := shaper{key: make([]byte, 0, 256)}

@@ -67,6 +67,33 @@ func TestFoundByOne(t *testing.T) {
 	}
 }
 
+// A page of an update is looked at again under the lock of its assets. That look has none of the
+// limits that hold for the text of a client, and an empty page needs none.
+func TestFoundOnAPage(t *testing.T) {
+	filter := strings.Repeat("Name='S'|", 198) + "Name='S'" // with where, as many comparisons as a query may have
+	for _, c := range []struct {
+		what, request string
+		want          int
+	}{
+		{"nothing", `{"from": "Story", "where": {"Name": "none"}, "page": {"size": 3, "start": 0}, "update": {"Reference": "r"}}`, 0},
+		{"nothing beside something", `[{"from": "STORY", "where": {"Name": "S"}, "update": {"Estimate": 1}},
+			{"from": "Story", "where": {"Name": "none"}, "page": {"size": 3, "start": 0}, "execute": "Delete"}]`, 1},
+		{"as many comparisons as a query may have", `{"from": "Story", "where": {"Name": "S"}, "filter": ["` + filter + `"],
+			"page": {"size": 3, "start": 0}, "update": {"Reference": "r"}}`, 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, d *db.DB) {
+				e := engine(t, d)
+				story := ask(t, e, `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`).Created.Tokens[0]
+				got := ask(t, e, strings.ReplaceAll(c.request, "STORY", story))
+				if got.Modified.Count != c.want || got.Operated.Count != 0 || got.Failed.Count != 0 {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
 func ask(t *testing.T, e *bulk.Engine, request string) (answer done) {
 	got, err := e.Run(t.Context(), auth.System, bulk.Request{Body: []byte(request)})
 	if err == nil {

@@ -2,10 +2,10 @@ package bulk
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
 )
@@ -73,13 +73,15 @@ func (p *projection) lockFound(ctx context.Context) error {
 		return err
 	}
 	for _, f := range found {
-		still, err := p.ids(ctx, p.q, p.who, f.again())
-		if err != nil {
-			return err
-		}
-		fits := make(map[oid.OID]bool, len(still))
-		for _, o := range still {
-			fits[o] = true
+		fits := map[oid.OID]bool{}
+		for _, r := range f.again(p.assets.Model()) {
+			still, err := p.ids(ctx, p.q, p.who, r)
+			if err != nil {
+				return err
+			}
+			for _, o := range still {
+				fits[o] = true
+			}
 		}
 		for _, s := range f.steps {
 			s.noMatch = !s.from.IsNull() && !fits[s.from]
@@ -98,25 +100,26 @@ func targets(steps []*step) (all []oid.OID) {
 	return all
 }
 
-// again returns the query that finds the assets that still match. If the query has a page, the
-// new query only looks at the assets that were on the page.
-func (f foundSteps) again() query.Request {
+// maxAgain is the maximum number of assets of a page that one query looks at again.
+const maxAgain = 10_000
+
+// again returns the queries that find the assets that still match. If the query has a page, the
+// new queries look only at the assets that were on the page.
+func (f foundSteps) again(m *meta.Model) (all []query.Request) {
 	r := f.request
 	r.Sort = nil
 	if r.Page == nil {
-		return r
+		return []query.Request{r}
 	}
-	name := "locked"
-	for r.With[name] != nil || r.With["$"+name] != nil {
-		name += "Again"
+	r.Page = nil
+	for part := range slices.Chunk(targets(f.steps), maxAgain) {
+		r.Among = make([]int64, 0, len(part))
+		for _, o := range part {
+			if t, ok := m.Type(o.Type); ok {
+				r.Among = append(r.Among, t.Stored(o.ID))
+			}
+		}
+		all = append(all, r)
 	}
-	r.Page, r.With = nil, maps.Clone(r.With)
-	if r.With == nil {
-		r.With = map[string][]string{}
-	}
-	for _, o := range targets(f.steps) {
-		r.With[name] = append(r.With[name], o.String())
-	}
-	r.Filter = append(slices.Clip(r.Filter), query.Text{Text: "ID=$" + name})
-	return r
+	return all
 }
