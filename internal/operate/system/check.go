@@ -142,8 +142,9 @@ func orNone(micros int64) *string {
 	return &at
 }
 
-// Run runs the checks that this process has started, one at a time, until ctx ends. It then
-// breaks off the check that runs or waits. Its error is always nil.
+// Run carries out the checks that Start has accepted in this process, one at a time, until ctx
+// ends. Then it stores that the running and the waiting check were broken off. The error is
+// always nil.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {

@@ -105,9 +105,9 @@ func (s *Sink) content(w []byte, v value.Scalar, f contentForm) []byte {
 	return append(w, f.quote...)
 }
 
-// word returns the value to write for a column: the text of a name that is a tag, if texts
-// are wanted. Shape: Role.Name'Observer becomes Observer; a custom role called Lead stays
-// unchanged.
+// word returns the value to write for a column. If Words is set, it replaces a tag of the
+// localizer by its text. Example: the tag Role.Name'Observer becomes Observer. The name of a
+// custom role is no tag and stays unchanged.
 func (s *Sink) word(v value.Scalar, c *query.Column) value.Scalar {
 	if c.Kind != meta.LocalizerTag || s == nil || s.Words == nil || c.Attr == nil || v.Form != value.Text {
 		return v

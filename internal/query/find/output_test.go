@@ -231,7 +231,7 @@ type ending struct {
 	left, late atomic.Int64
 }
 
-// Err counts a check.
+// Err counts its calls. After the first c.left calls it returns context.DeadlineExceeded.
 func (c *ending) Err() error {
 	if c.left.Add(-1) >= 0 {
 		return c.Context.Err()

@@ -77,7 +77,7 @@ func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error
 		if !mayRepeat || n >= maxAttempts || ctx.Err() != nil {
 			return Fault(err)
 		}
-		d.log.Debug("write transaction again", "attempt", n, "err", err)
+		d.log.Debug("the write transaction failed; trying again", "attempt", n, "err", err)
 		if !pause(ctx, &backoff) {
 			return Fault(err)
 		}

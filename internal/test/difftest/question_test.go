@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// questioner creates random, valid asks about a world. Most values are taken from the world, so
+// questioner creates random, valid queries of a world. Most values are taken from the world, so
 // that filters find something.
 type questioner struct {
 	*rand.Rand
@@ -23,7 +23,7 @@ func newQuestioner(r *rand.Rand, w *world, e *evaluator) *questioner {
 	return &questioner{Rand: r, w: w, e: e}
 }
 
-// queried lists the types of asks. Frequent types are repeated.
+// queried lists the asset types from which rowType draws. A repeated type is drawn more often.
 var queried = strings.Fields(`Story Story Story Scope Scope Member Workitem Workitem PrimaryWorkitem PrimaryWorkitem Epic Epic Task
 	Test Defect Theme Note BaseAsset BaseAsset StoryStatus List Issue Goal Timebox Actual Request Role State TestSet RegressionSuite
 	Message Conversation Expression TeamRoom Link Team Custom_OriginType`)

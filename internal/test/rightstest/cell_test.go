@@ -13,7 +13,7 @@ type cell struct {
 	typ, verb, path string
 	name            string  // the attribute or operation
 	slots           []*slot // the assets of the cell: $0, $1, ...
-	changes         bool    // if the cell succeeds, the last of slots must change
+	changes         bool    // a permitted command must change the last asset in slots
 	parts           []part  // commands in order; the first that fails is the last
 	whole           bool    // if one part fails, no part creates anything
 	command         attrs   // the command of a bulk request

@@ -5,8 +5,8 @@ import "github.com/alds-dev/alds/internal/web/ui"
 // totals are numbers that the service computes from an asset and everything below it. They can
 // take longer than the rest of the page, so the script requests them after the page is shown.
 type totals struct {
-	Part  string // path below the base of the part that the script requests
-	Path  string // path below the base of the page with them
+	Part  string // path of the HTML section with the totals, without the base; the script requests it
+	Path  string // path of the page with the totals, without the base
 	Facts []fact
 	Known bool // Facts has been read
 }
