@@ -1,6 +1,6 @@
 package oid
 
-// MomentZero, as a required moment, requires the moment 0, which well-known assets have.
+// MomentZero is the required moment that stands for 0, which well-known assets have.
 const MomentZero int64 = -1
 
 // HasMoment reports whether the moment of an asset is the required moment. A required moment of 0
