@@ -37,15 +37,34 @@ const asInteger, signed = "CAST(", " AS SIGNED)"
 //
 // If rows have moments of their own, each pair has the span of time in which all its steps
 // held. A recursion that starts at a common table becomes a common table too, since MariaDB
-// cannot refer to one from inside the other.
+// cannot refer to one from inside the other. So does one of all assets inside an aggregate
+// function: MariaDB needs twice the time for each WITH clause that is nested there.
 func (e *emitter) tree(t *query.Table) {
 	g := e.edge(t)
-	if !e.origin.isCommonFor(t) {
-		e.write("(WITH RECURSIVE r(", g.columns, ") AS (")
-		e.recursion(t, g, "r")
-		e.write(") SELECT ", g.columns, " FROM r)")
-		return
+	switch {
+	case e.origin.isCommonFor(t):
+		e.commonTree(t, g)
+	case e.isInAggregate() && e.startsOf(t) == nil:
+		in := e.forCommon()
+		in.localTree(t, g)
+		e.write(e.reads(e.common.add(in, g.columns)))
+	default:
+		e.write("(")
+		e.localTree(t, g)
+		e.write(")")
 	}
+}
+
+// localTree writes a SELECT of the pairs of a hierarchy with a WITH clause of its own.
+func (e *emitter) localTree(t *query.Table, g edge) {
+	e.write("WITH RECURSIVE r(", g.columns, ") AS (")
+	e.recursion(t, g, "r")
+	e.write(") SELECT ", g.columns, " FROM r")
+}
+
+// commonTree writes the name of the common table with the pairs of a hierarchy that starts at
+// a common table.
+func (e *emitter) commonTree(t *query.Table, g edge) {
 	from := treeFrom{t, e.origin.common}
 	name, ok := e.common.trees[from]
 	if !ok {
