@@ -10,6 +10,13 @@ import (
 // meanwhile.
 const MaxTurnRead = 2 * time.Second
 
+// starved is how many times as long queries may take if other processes keep the processors
+// busy, so that this process gets less processor time than its limit.
+const starved = 5
+
+// started is when this process has started.
+var started = time.Now()
+
 // interruptEvery is the interval of interrupts of a statement that takes too long. An
 // interrupt affects only the statement that is running at that moment.
 const interruptEvery = 20 * time.Millisecond
@@ -20,7 +27,8 @@ var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that w
 
 // ReadInTurn runs do, which answers a query of a request. In a write on SQLite all its
 // queries together have MaxTurnRead. The query that exceeds it is interrupted, and the write
-// ends. In all other cases ReadInTurn only runs do.
+// ends. If other processes keep the machine busy, only the processor time of this process
+// counts. In all other cases ReadInTurn only runs do.
 // Errors: that of do; ErrTurnRead.
 func ReadInTurn(q Querier, do func() error) error {
 	t, ok := q.(*Tx)
@@ -31,12 +39,20 @@ func ReadInTurn(q Querier, do func() error) error {
 }
 
 func (t *Tx) readInTurn(do func() error) error {
-	began := time.Now()
+	left, began, used := t.d.turns.reads-t.readFor, time.Now(), processorTime()
+	took := func() time.Duration {
+		wall := time.Since(began)
+		return max(min(wall, processorTime()-used), wall/starved)
+	}
+
+	over := false
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	late := time.AfterFunc(t.d.turns.reads-t.readFor, func() {
+	late := time.AfterFunc(left, func() {
 		defer close(stopped)
 		for {
-			t.shared.interrupt()
+			if over = over || took() >= left; over {
+				t.shared.interrupt()
+			}
 			select {
 			case <-stop:
 				return
@@ -44,17 +60,17 @@ func (t *Tx) readInTurn(do func() error) error {
 			}
 		}
 	})
-	over := false
 	err := func() error {
 		defer func() { // also when do panics, so that no later statement is interrupted
 			close(stop)
-			if over = !late.Stop(); over {
+			if !late.Stop() {
 				<-stopped
 			}
 		}()
 		return do()
 	}()
-	t.readFor += time.Since(began)
+
+	t.readFor += took()
 	if over {
 		err, t.aborted = ErrTurnRead, ErrTurnRead
 	}
