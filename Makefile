@@ -14,7 +14,7 @@ TIER ?= quick
 
 # The race detector. It looks at all but SQLite, which is C in the form of Go: watched,
 # that takes fifteen times as long, and a race in it is not ours.
-RACE := -timeout 20m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
+RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
 # Packages where goroutines meet, besides internal/store/db: those that meet there do so on
 # each database in another way, and above it in the same.

@@ -32,8 +32,8 @@ type tab struct {
 	dialogs chan struct{} // gets a value when a dialog opens
 }
 
-// patience is the default of tab.patience.
-const patience = 30 * time.Second
+// patience is the default of tab.patience. It is long, so that a busy machine fails no test.
+const patience = 3 * time.Minute
 
 // newTab opens an empty tab for the pages of a site.
 func newTab(t testing.TB, site string) *tab {

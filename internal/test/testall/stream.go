@@ -54,7 +54,7 @@ func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) erro
 		args = append(args, "-short")
 	}
 	if !slices.ContainsFunc(r.flags, func(f string) bool { return strings.HasPrefix(f, "-timeout") }) {
-		args = append(args, "-timeout", map[bool]string{true: "15m", false: "4h"}[r.tier.short])
+		args = append(args, "-timeout", map[bool]string{true: "60m", false: "4h"}[r.tier.short])
 	}
 	tests := exec.Command("go", slices.Concat(args, r.flags, packages)...) //nolint:gosec // the arguments are the caller's own
 	tests.Stderr, tests.Env = os.Stderr, r.env

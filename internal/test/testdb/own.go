@@ -36,7 +36,7 @@ type Own struct {
 }
 
 // ownStart is how long a server may take to answer. A killed server recovers first.
-const ownStart = time.Minute
+const ownStart = 5 * time.Minute
 
 // installed is the data of an unused MariaDB, which is copied for each server. It is made once and stored
 // for later test binaries.

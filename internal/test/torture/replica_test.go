@@ -130,9 +130,14 @@ func (s *replicated) ask(i int, member, method, path string, body any, header ..
 	return a
 }
 
-// must sends a command that must succeed, and returns the Oids of the created assets.
+// must sends a command that must succeed, and returns the Oids of the created assets. It sends the
+// command again while too many members log in at once.
 func (s *replicated) must(i int, member string, command object) []string {
 	a := s.ask(i, member, http.MethodPost, "/api/asset", command)
+	for until := time.Now().Add(quietIn); a.status == http.StatusTooManyRequests && time.Now().Before(until); {
+		time.Sleep(time.Second)
+		a = s.ask(i, member, http.MethodPost, "/api/asset", command)
+	}
 	if !a.done() {
 		s.t.Errorf("%v: %d: %.300s", command, a.status, a.text)
 	}

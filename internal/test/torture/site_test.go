@@ -227,7 +227,7 @@ func (s *site) settle() {
 }
 
 // quietIn is how long it may take until all changes are delivered.
-const quietIn = 90 * time.Second
+const quietIn = 5 * time.Minute
 
 func (s *site) until(what string, reached func() bool) {
 	s.t.Helper()
