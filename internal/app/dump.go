@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/operate/dump"
 )
 
@@ -17,7 +18,7 @@ type exportCommand struct{}
 func (exportCommand) Run(ctx context.Context, o outside, role Role) error {
 	return withDatabase(ctx, o, role, func(s *service) error {
 		began := time.Now()
-		rows, err := dump.Write(ctx, s.db, o.stdout, version(), told(o.stderr))
+		rows, err := dump.Write(ctx, s.db, o.stdout, release.Version(), told(o.stderr))
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}

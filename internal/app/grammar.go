@@ -2,6 +2,8 @@ package app
 
 import (
 	"github.com/alecthomas/kong"
+
+	"github.com/alds-dev/alds/internal/base/release"
 )
 
 // roleFlags has the flags and commands of every role.
@@ -42,7 +44,7 @@ func parse(args []string, o outside, role Role) (*kong.Context, error) {
 	}
 	answered := false
 	parser, err := kong.New(grammar, kong.Name(role.name), kong.Description(role.about+" Settings come from the environment; docs/settings.md lists them."),
-		kong.Writers(o.stdout, o.stderr), kong.Vars{"version": role.name + " " + built().String()}, kong.Exit(func(int) { answered = true }))
+		kong.Writers(o.stdout, o.stderr), kong.Vars{"version": role.name + " " + release.Built().String()}, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
@@ -14,7 +15,7 @@ func newRegistry(role string) *prometheus.Registry {
 		Name: "alds_app_build_info",
 		Help: "Always 1. The labels describe the running build.",
 	}, []string{"version", "role", "commit", "date"})
-	build.WithLabelValues(version(), role, built().commit, built().date).Set(1)
+	build.WithLabelValues(release.Version(), role, release.Built().Commit, release.Built().Date).Set(1)
 	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/access/trail"
 	"github.com/alds-dev/alds/internal/app/config"
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/operate/dump"
 )
@@ -205,7 +206,7 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 
 // announce logs the start, and prints the welcome text of standalone.
 func (s *service) announce(l listeners, stderr io.Writer) {
-	attrs := []any{"role", s.role.name, "version", version(), "admin", l.admin.Addr().String()}
+	attrs := []any{"role", s.role.name, "version", release.Version(), "admin", l.admin.Addr().String()}
 	if l.http != nil {
 		attrs = append(attrs, "listen", l.http.Addr().String(), "base_url", s.public)
 	}

@@ -1,6 +1,10 @@
 package app
 
 import (
+	"cmp"
+	"strings"
+
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/events/activity"
 	"github.com/alds-dev/alds/internal/events/feed"
 	"github.com/alds-dev/alds/internal/events/webhook"
@@ -40,7 +44,7 @@ type engines struct {
 // newEngines builds the first set of engines, with the parts that all sets share. It has the
 // model of the program without custom attributes, so it serves no requests.
 func (s *service) newEngines(m *meta.Model) *engines {
-	e := &engines{model: m, finder: find.New(s.db, m), docs: describe.New(m, fourNumbers(version()))}
+	e := &engines{model: m, finder: find.New(s.db, m), docs: describe.New(m, fourNumbers(release.Version()))}
 	e.finder.MaxAnswer = int64(s.cfg.MaxAnswer)
 	e.finder.Contents = s.contents
 	e.finder.Slowest = s.slowest
@@ -101,7 +105,7 @@ func (s *service) use(e *engines) {
 			Metadata:    e.docs,
 
 			Localization:  s.localizing(e),
-			Configuration: describe.NewConfiguration(fourNumbers(version()), s.cfg.MaxAttachment, string(e.tracking.Story), string(e.tracking.Defect)),
+			Configuration: describe.NewConfiguration(fourNumbers(release.Version()), s.cfg.MaxAttachment, string(e.tracking.Story), string(e.tracking.Defect)),
 			Attachments:   attachment.New(e.model, e.finder, int64(s.cfg.MaxAttachment)),
 		}
 	}
@@ -130,3 +134,12 @@ func (e *engines) activity(d *db.DB) *activity.Service {
 
 // served returns the API's engines of the current set.
 func (s *service) served() *httpapi.Engines { return s.present.Load().served }
+
+// fourNumbers returns a version in the form that clients of metadata read: the numbers of the
+// release, and then the day of the source, or 0 if the version has no day.
+// Spec: interface 9.
+func fourNumbers(version string) string {
+	number, build, _ := strings.Cut(version, "+")
+	day, _, _ := strings.Cut(build, ".")
+	return number + "." + cmp.Or(day, "0")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/events/delivery"
 	"github.com/alds-dev/alds/internal/events/webhook"
 	"github.com/alds-dev/alds/internal/operate/system"
@@ -18,9 +19,9 @@ func (s *service) buildSystem() {
 	if err != nil {
 		host = "unknown"
 	}
-	s.process = processes.New(s.db, processes.Self{Role: s.role.name, Version: version(), Host: host}, s.slowest, processes.Options{Log: s.component("processes"), Metrics: s.metrics})
+	s.process = processes.New(s.db, processes.Self{Role: s.role.name, Version: release.Version(), Host: host}, s.slowest, processes.Options{Log: s.component("processes"), Metrics: s.metrics})
 	s.system = system.New(s.db, system.Options{
-		Version: version(), Commit: built().commit, CommitDate: built().date, Process: s.process.ID(), Dashboards: s.cfg.DashboardsURL,
+		Version: release.Version(), Commit: release.Built().Commit, CommitDate: release.Built().Date, Process: s.process.ID(), Dashboards: s.cfg.DashboardsURL,
 		Work: s.work, Queue: s.tasks, Check: s.checkDatabase, Changed: s.modelChanged, Log: s.component("system"),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
@@ -28,7 +29,7 @@ func (s *service) openTracer(ctx context.Context) (err error) {
 	}
 	log := s.component("tracing")
 	var logged atomic.Int64 // UTC nanoseconds
-	s.tracer, err = tracing.Open(ctx, s.role.name, version(), func(err error) {
+	s.tracer, err = tracing.Open(ctx, s.role.name, release.Version(), func(err error) {
 		now, last := time.Now().UnixNano(), logged.Load()
 		if now-last > int64(logTracesEvery) && logged.CompareAndSwap(last, now) {
 			log.Warn("traces were not sent", "err", err)
