@@ -53,7 +53,7 @@ func (d *Database) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := app.Migrate(ctx, d.getenv(""), io.Discard, app.API); err != nil {
+	if err := app.Migrate(ctx, d.environment(""), app.API); err != nil {
 		return err
 	}
 	var err error
@@ -62,13 +62,13 @@ func (d *Database) prepare(ctx context.Context) error {
 	return err
 }
 
-// getenv returns a function that returns the settings of the service.
-func (d *Database) getenv(addr string) func(string) string {
+// environment returns the settings of the service, whose log is discarded.
+func (d *Database) environment(addr string) app.Environment {
 	settings := map[string]string{
 		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,
 		"ALDS_ADMIN_PASSWORD": Password, "ALDS_PUBLIC_URL": Public, "ALDS_SECRET_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 	}
-	return func(name string) string { return settings[name] }
+	return app.Environment{Getenv: func(name string) string { return settings[name] }, Stderr: io.Discard}
 }
 
 // Token creates an access token for a member.

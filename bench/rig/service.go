@@ -3,7 +3,6 @@ package rig
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strings"
@@ -26,7 +25,7 @@ func Serve(ctx context.Context, d *Database) (*Service, error) {
 	}
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- app.Run(running, d.getenv(addr), io.Discard, app.API) }()
+	go func() { ended <- app.Run(running, d.environment(addr), app.API) }()
 	s := &Service{Addr: addr, Stop: func() {
 		cancel()
 		if err := <-ended; err != nil {

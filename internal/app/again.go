@@ -57,7 +57,7 @@ func (s *service) modelChanged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
 	defer cancel()
 	if err := s.catalog.Refresh(ctx); err != nil {
-		s.log.Warn("the model has changed and cannot be read", "err", err)
+		s.Log.Warn("the model has changed and cannot be read", "err", err)
 	}
 }
 

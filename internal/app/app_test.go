@@ -123,18 +123,18 @@ func (l *lines) started(t *testing.T, ended <-chan error) (line startLine) {
 // start runs roles with these settings until the test ends or stop is called.
 func start(t *testing.T, settings map[string]string, roles ...Role) *running {
 	t.Helper()
-	return startOutside(t, outside{getenv: env(settings)}, roles...)
+	return startIn(t, Environment{Getenv: env(settings)}, roles...)
 }
 
-// startOutside is like start, but also takes the other values of outside.
-func startOutside(t *testing.T, o outside, roles ...Role) *running {
+// startIn runs roles in an environment until the test ends or stop is called.
+func startIn(t *testing.T, e Environment, roles ...Role) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l := newLines()
 	ended := make(chan error, 1)
 	go func() {
-		o.stderr = l.w
-		err := run(ctx, o, merge(roles))
+		e.Stderr = l.w
+		err := Run(ctx, e, roles...)
 		l.w.Close()
 		ended <- err
 	}()
@@ -325,16 +325,16 @@ func TestThreeProcesses(t *testing.T) {
 	}
 	getenv := env(settings)
 	ctx := t.Context()
-	if err := Run(ctx, getenv, io.Discard, API); err == nil || !strings.Contains(err.Error(), "the database is not ready") {
+	if err := Run(ctx, Environment{Getenv: getenv, Stderr: io.Discard}, API); err == nil || !strings.Contains(err.Error(), "the database is not ready") {
 		t.Fatalf("on an empty database: %v", err)
 	}
 	for range 2 { // the second call changes nothing
-		if err := Migrate(ctx, getenv, io.Discard, API); err != nil {
+		if err := Migrate(ctx, Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var token bytes.Buffer
-	if err := command(ctx, []string{"token", "create", "--member", "admin", "--name", "test"}, outside{getenv: getenv, stdout: &token, stderr: io.Discard}, API); err != nil {
+	if err := command(ctx, []string{"token", "create", "--member", "admin", "--name", "test"}, outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &token}, API); err != nil {
 		t.Fatal(err)
 	}
 	api := start(t, settings, API)
@@ -395,7 +395,7 @@ func TestRefusesToStart(t *testing.T) {
 				}
 				return c.settings[k]
 			}
-			err := Run(t.Context(), getenv, io.Discard, c.role)
+			err := Run(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, c.role)
 			if err == nil {
 				t.Fatal("it ran")
 			}

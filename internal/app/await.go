@@ -43,14 +43,14 @@ func (s *service) repeat(ctx context.Context, do func(context.Context) error) er
 	for tries := 1; ; tries++ {
 		err := do(ctx)
 		if err == nil && tries > 1 {
-			s.log.Info("the database answers", "attempts", tries)
+			s.Log.Info("the database answers", "attempts", tries)
 		}
 		if ctx.Err() != nil || fault.KindOf(err) != fault.Transient {
 			return err
 		}
 		s.notReady(err)
 		d := withJitter(backoff)
-		s.log.Warn("the database does not answer, trying again", "attempt", tries, "pause_ms", d.Milliseconds(), "err", err)
+		s.Log.Warn("the database does not answer, trying again", "attempt", tries, "pause_ms", d.Milliseconds(), "err", err)
 		select {
 		case <-ctx.Done():
 			return err
@@ -68,7 +68,7 @@ func withJitter(backoff time.Duration) time.Duration {
 
 // openDatabase connects to the database and prepares it for the role.
 func (s *service) openDatabase(ctx context.Context) error {
-	if s.auth == nil {
+	if s.Auth == nil {
 		within, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
 		if err := s.connect(within); err != nil {

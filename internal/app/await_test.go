@@ -35,7 +35,7 @@ func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line m
 	}
 	l, end := newLines(), make(chan error, 1)
 	go func() {
-		end <- Run(ctx, func(k string) string { return settings[k] }, l.w, role)
+		end <- Run(ctx, Environment{Getenv: func(k string) string { return settings[k] }, Stderr: l.w}, role)
 		l.w.Close()
 	}()
 	select {
@@ -59,7 +59,7 @@ func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line m
 
 func TestRolesWaitForADatabaseThatDoesNotAnswer(t *testing.T) {
 	for _, role := range []Role{API, Worker, Scheduler} {
-		t.Run(role.name, func(t *testing.T) {
+		t.Run(role.Name, func(t *testing.T) {
 			admin := freeAddr(t)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -115,7 +115,7 @@ func TestARoleThatIsStoppedWhileItStartsEndsInOrder(t *testing.T) {
 			stop()
 		}
 	})
-	if err := Run(ctx, env(settings), log, Standalone); err != nil {
+	if err := Run(ctx, Environment{Getenv: env(settings), Stderr: log}, Standalone); err != nil {
 		t.Errorf("it ended: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestADatabaseThatGoesAwayWhileARoleStartsIsWaitedFor(t *testing.T) {
 	settings := env(map[string]string{
 		"DATABASE_URL": address.String(), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey, "ALDS_ADDR": "0.0.0.0:0",
 	})
-	if err := Migrate(t.Context(), settings, io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), Environment{Getenv: settings, Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -148,7 +148,7 @@ func TestADatabaseThatGoesAwayWhileARoleStartsIsWaitedFor(t *testing.T) {
 			stop()
 		}
 	})
-	if err := Run(ctx, settings, log, API); err != nil || waited == 0 || !started {
+	if err := Run(ctx, Environment{Getenv: settings, Stderr: log}, API); err != nil || waited == 0 || !started {
 		t.Errorf("it ended: %v, waited %d times, started: %t", err, waited, started)
 	}
 }
@@ -159,7 +159,7 @@ func TestCommandsDoNotWaitForTheDatabase(t *testing.T) {
 	}
 	for _, args := range [][]string{{"migrate"}, {"check"}, {"token", "create", "--member", "admin", "--name", "x"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		err := command(ctx, args, outside{getenv: env(settings), stdout: io.Discard, stderr: io.Discard}, API)
+		err := command(ctx, args, outside{Environment: Environment{Getenv: env(settings), Stderr: io.Discard}, stdout: io.Discard}, API)
 		if err == nil || !strings.Contains(err.Error(), "open the database") || strings.Contains(err.Error(), "hush") || ctx.Err() != nil {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -27,10 +27,10 @@ func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 	o.Memory = s.memory
 	o.Running = 2 * s.cfg.DBConns
 	if o.MemberRequests = s.cfg.MemberRequests; o.MemberRequests == 0 {
-		o.MemberRequests = max(1, s.db.Readers()*3/4)
+		o.MemberRequests = max(1, s.DB.Readers()*3/4)
 	}
 	return s.retry(ctx, func(ctx context.Context) error {
-		trip, err := s.db.RoundTrip(ctx)
+		trip, err := s.DB.RoundTrip(ctx)
 		o.Recent = recentRequests(runtime.GOMAXPROCS(0), trip)
 		return err
 	})

@@ -16,12 +16,12 @@ func TestCheckCommand(t *testing.T) {
 			url := testdb.URL(t, dialect)
 			settings := map[string]string{"DATABASE_URL": url}
 			getenv := env(settings)
-			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
+			if err := Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
 				t.Fatal(err)
 			}
 			run := func() (string, error) {
 				var out bytes.Buffer
-				err := command(t.Context(), []string{"check"}, outside{getenv: getenv, stdout: &out, stderr: io.Discard}, API)
+				err := command(t.Context(), []string{"check"}, outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &out}, API)
 				return out.String(), err
 			}
 			if out, err := run(); err != nil {

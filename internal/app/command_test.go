@@ -41,8 +41,8 @@ func (c commandCase) run(t *testing.T, settings map[string]string) {
 	}
 	var stdout, stderr bytes.Buffer
 	status := execute(t.Context(), args[1:], outside{
-		getenv: func(name string) string { return env[name] }, names: slices.Collect(maps.Keys(env)),
-		stdin: strings.NewReader(c.stdin), stdout: &stdout, stderr: &stderr,
+		Environment{Getenv: func(name string) string { return env[name] }, Names: slices.Collect(maps.Keys(env)), Stderr: &stderr},
+		strings.NewReader(c.stdin), &stdout,
 	}, binaries[args[0]])
 	if status != c.status || !hasInOrder(stdout.String(), c.stdout) || !hasInOrder(stderr.String(), c.stderr) ||
 		c.absent != "" && strings.Contains(stdout.String()+stderr.String(), c.absent) || status == 2 && strings.Count(stderr.String(), "\n") != 1 {

@@ -12,7 +12,7 @@ func TestStoppingIsDelayed(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0", "ALDS_SHUTDOWN_DELAY": "2s"}
 	delayed, over := make(chan time.Duration, 1), make(chan struct{})
-	r := startOutside(t, outside{getenv: env(settings), later: func(d time.Duration, fn func()) {
+	r := startIn(t, Environment{Getenv: env(settings), later: func(d time.Duration, fn func()) {
 		delayed <- d
 		go func() { <-over; fn() }()
 	}}, Standalone)

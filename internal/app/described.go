@@ -39,5 +39,5 @@ func (s *service) describeModels(ctx context.Context) error {
 func (s *service) describeModel(e *engines, f document.Format) {
 	began := time.Now()
 	d := s.api.DescribeModel(e.served, f)
-	s.log.Debug("the model is described", "generation", e.generation, "format", f.String(), "etag", d.Tag, "bytes", len(d.Body), "duration_ms", time.Since(began).Milliseconds())
+	s.Log.Debug("the model is described", "generation", e.generation, "format", f.String(), "etag", d.Tag, "bytes", len(d.Body), "duration_ms", time.Since(began).Milliseconds())
 }

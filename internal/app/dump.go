@@ -16,13 +16,13 @@ type exportCommand struct{}
 // Run writes all data as JSON lines to stdout, and its progress to stderr. The service may run
 // meanwhile.
 func (exportCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
+	return withDatabase(ctx, o, role, func(i *Installation) error {
 		began := time.Now()
-		rows, err := dump.Write(ctx, s.db, o.stdout, release.Version(), told(o.stderr))
+		rows, err := dump.Write(ctx, i.DB, o.stdout, release.Version(), told(o.Stderr))
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
-		_, err = fmt.Fprintf(o.stderr, "exported %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
+		_, err = fmt.Fprintf(o.Stderr, "exported %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
 		return err
 	})
 }
@@ -33,24 +33,21 @@ type restoreCommand struct{}
 // Run creates the schema in an empty database and reads an export from stdin into it. No
 // process may use the database meanwhile.
 func (restoreCommand) Run(ctx context.Context, o outside, role Role) error {
-	s, err := open(ctx, o, role)
-	if err != nil {
+	return withInstallation(ctx, o, role, func(i *Installation) error {
+		if err := i.DB.Migrate(ctx); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		began := time.Now()
+		rows, err := dump.Read(ctx, i.DB, o.stdin, told(o.Stderr))
+		if err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+		if err := i.DB.GatherStatistics(ctx); err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+		_, err = fmt.Fprintf(o.Stderr, "restored %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
 		return err
-	}
-	defer s.close()
-	if err := s.db.Migrate(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	began := time.Now()
-	rows, err := dump.Read(ctx, s.db, o.stdin, told(o.stderr))
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	if err := s.db.GatherStatistics(ctx); err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	_, err = fmt.Fprintf(o.stderr, "restored %d rows in %s\n", rows, time.Since(began).Round(time.Millisecond))
-	return err
+	})
 }
 
 // told returns a function that prints the progress of a table to w.

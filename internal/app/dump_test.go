@@ -50,7 +50,7 @@ func TestExportAndRestore(t *testing.T) {
 			t.Errorf("answers after\n%s\nbefore\n%s", after, before)
 		}
 		var out bytes.Buffer
-		if err := command(t.Context(), []string{"check"}, outside{getenv: env(to), stdout: &out, stderr: io.Discard}, API); err != nil {
+		if err := command(t.Context(), []string{"check"}, outside{Environment: Environment{Getenv: env(to), Stderr: io.Discard}, stdout: &out}, API); err != nil {
 			t.Errorf("%v\n%s", err, &out)
 		}
 		if err := restored(t, to, text); err == nil || !strings.Contains(err.Error(), "not empty") {
@@ -93,7 +93,7 @@ func answers(t *testing.T, settings map[string]string, write bool) string {
 func exported(t *testing.T, settings map[string]string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := command(t.Context(), []string{"export"}, outside{getenv: env(settings), stdout: &out, stderr: io.Discard}, API); err != nil {
+	if err := command(t.Context(), []string{"export"}, outside{Environment: Environment{Getenv: env(settings), Stderr: io.Discard}, stdout: &out}, API); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -101,7 +101,7 @@ func exported(t *testing.T, settings map[string]string) string {
 
 func restored(t *testing.T, settings map[string]string, text string) error {
 	t.Helper()
-	return command(t.Context(), []string{"restore"}, outside{getenv: env(settings), stdin: strings.NewReader(text), stderr: io.Discard}, API)
+	return command(t.Context(), []string{"restore"}, outside{Environment: Environment{Getenv: env(settings), Stderr: io.Discard}, stdin: strings.NewReader(text)}, API)
 }
 
 // compareLines fails the test at the first line in which two exports differ.
@@ -160,7 +160,7 @@ func TestRestoreThatEnds(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			from := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, "sqlite"), "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey, "ALDS_ADMIN_PASSWORD": "right"}
-			if err := Migrate(t.Context(), func(k string) string { return from[k] }, io.Discard, API); err != nil {
+			if err := Migrate(t.Context(), Environment{Getenv: func(k string) string { return from[k] }, Stderr: io.Discard}, API); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.SplitAfter(exported(t, from), "\n")
@@ -180,11 +180,11 @@ func TestRestoreThatEnds(t *testing.T) {
 			}
 			getenv := func(k string) string { return to[k] }
 			for what, do := range map[string]func() error{
-				"start":   func() error { return Run(t.Context(), getenv, io.Discard, API) },
-				"migrate": func() error { return Migrate(t.Context(), getenv, io.Discard, API) },
+				"start":   func() error { return Run(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API) },
+				"migrate": func() error { return Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API) },
 				"restore": func() error { return restored(t, to, strings.Join(lines, "")) },
 				"export": func() error {
-					return command(t.Context(), []string{"export"}, outside{getenv: getenv, stdout: io.Discard, stderr: io.Discard}, API)
+					return command(t.Context(), []string{"export"}, outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: io.Discard}, API)
 				},
 			} {
 				if err := do(); err == nil || !strings.Contains(err.Error(), "has not finished") {

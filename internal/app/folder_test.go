@@ -24,7 +24,7 @@ func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "data")
 			// Without the empty password, env sets adminPassword.
 			settings["ALDS_DATA_DIR"], settings["ALDS_ADMIN_PASSWORD"] = folder, ""
-			err := Run(t.Context(), env(settings), io.Discard, Standalone)
+			err := Run(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, Standalone)
 			if err == nil || !strings.Contains(err.Error(), "ALDS_ADMIN_PASSWORD") || !strings.Contains(err.Error(), "nothing was") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("it says %v", err)
 			}

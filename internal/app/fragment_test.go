@@ -84,7 +84,7 @@ func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			ended := make(chan error, 1)
-			go func() { ended <- Run(ctx, env(settings), log, c.role) }()
+			go func() { ended <- Run(ctx, Environment{Getenv: env(settings), Stderr: log}, c.role) }()
 			select {
 			case <-log.seen:
 				stop()

@@ -39,12 +39,12 @@ type tokenCommands struct {
 // Errors: *kong.ParseError.
 func parse(args []string, o outside, role Role) (*kong.Context, error) {
 	var grammar any = &roleFlags{}
-	if role.http {
+	if role.HTTP {
 		grammar = &apiCommands{}
 	}
 	answered := false
-	parser, err := kong.New(grammar, kong.Name(role.name), kong.Description(role.about+" Settings come from the environment; docs/settings.md lists them."),
-		kong.Writers(o.stdout, o.stderr), kong.Vars{"version": role.name + " " + release.Built().String()}, kong.Exit(func(int) { answered = true }))
+	parser, err := kong.New(grammar, kong.Name(role.Name), kong.Description(role.About+" Settings come from the environment; docs/settings.md lists them."),
+		kong.Writers(o.stdout, o.Stderr), kong.Vars{"version": role.Name + " " + release.Built().String()}, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return nil, err
 	}

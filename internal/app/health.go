@@ -21,7 +21,7 @@ type healthCommand struct{}
 // Run requests /readyz from the process at ALDS_ADMIN_ADDR and prints the answer.
 // Errors: also if the process is not ready.
 func (healthCommand) Run(ctx context.Context, o outside) error {
-	addr, err := config.AdminAddr(o.getenv)
+	addr, err := config.AdminAddr(o.Getenv)
 	if err != nil {
 		return err
 	}

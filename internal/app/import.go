@@ -41,14 +41,14 @@ func (c importCommand) Run(ctx context.Context, o outside) error {
 	if err != nil {
 		return err
 	}
-	service := config.ClientFromEnv(o.getenv)
+	service := config.ClientFromEnv(o.Getenv)
 	if c.URL != "" {
 		service.URL = c.URL
 	}
 	counts, err := importer.Run(ctx, importer.Options{
 		Format: c.Format, File: c.File, URL: service.URL, Token: service.Token.Reveal(), Project: c.Project, Work: c.Work,
 		DryRun: c.DryRun, Update: c.Update, WithoutDates: c.WithoutDates, Batch: c.Batch, Patience: c.Patience,
-		Stdin: o.stdin, Out: o.stdout, Log: o.stderr,
+		Stdin: o.stdin, Out: o.stdout, Log: o.Stderr,
 	}, m)
 	switch {
 	case err == nil, errors.Is(err, importer.ErrProblems):

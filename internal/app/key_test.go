@@ -58,9 +58,9 @@ func (s *keySite) refused(key string) {
 	s.t.Helper()
 	s.settings["ALDS_SECRET_KEY"] = key
 	for _, role := range []Role{API, Worker, Scheduler} {
-		s.refusal(role.name, Run(s.t.Context(), s.getenv, io.Discard, role))
+		s.refusal(role.Name, Run(s.t.Context(), Environment{Getenv: s.getenv, Stderr: io.Discard}, role))
 	}
-	s.refusal("migrate", Migrate(s.t.Context(), s.getenv, io.Discard, API))
+	s.refusal("migrate", Migrate(s.t.Context(), Environment{Getenv: s.getenv, Stderr: io.Discard}, API))
 }
 
 func (s *keySite) refusal(what string, err error) {
@@ -101,7 +101,7 @@ func (s *keySite) knows() (n int) {
 func (s *keySite) migrate(key string) {
 	s.t.Helper()
 	s.settings["ALDS_SECRET_KEY"] = key
-	if err := Migrate(s.t.Context(), s.getenv, io.Discard, API); err != nil {
+	if err := Migrate(s.t.Context(), Environment{Getenv: s.getenv, Stderr: io.Discard}, API); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -165,7 +165,7 @@ func TestAMigrationWithoutTheKey(t *testing.T) {
 			for i := range 4 {
 				settings := maps.Clone(s.withKey([]string{testKey, otherKey}[i%2]))
 				go func() {
-					ended <- Run(ctx, env(settings), sees{`"msg":"started"`, started}, Scheduler)
+					ended <- Run(ctx, Environment{Getenv: env(settings), Stderr: sees{`"msg":"started"`, started}}, Scheduler)
 				}()
 			}
 			for range 2 { // the two roles with the key that was not stored first
@@ -221,7 +221,7 @@ func TestStandaloneRefusesAnotherKeyFile(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "secret.key")); err != nil {
 		t.Fatal(err)
 	}
-	err := Run(t.Context(), func(k string) string { return settings[k] }, io.Discard, Standalone)
+	err := Run(t.Context(), Environment{Getenv: func(k string) string { return settings[k] }, Stderr: io.Discard}, Standalone)
 	if err == nil || !strings.Contains(err.Error(), "the key in "+filepath.Join(dir, "secret.key")+" is not the key") {
 		t.Errorf("with another key file: %v", err)
 	}
@@ -242,7 +242,7 @@ func TestRotateKey(t *testing.T) {
 				t.Helper()
 				var out strings.Builder
 				s.settings["ALDS_SECRET_KEY"] = keys
-				err := command(t.Context(), []string{"rotate-key"}, outside{getenv: s.getenv, stdout: &out, stderr: io.Discard}, API)
+				err := command(t.Context(), []string{"rotate-key"}, outside{Environment: Environment{Getenv: s.getenv, Stderr: io.Discard}, stdout: &out}, API)
 				if out.String() != want {
 					t.Errorf("printed %q, want %q", out.String(), want)
 				}

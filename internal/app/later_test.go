@@ -45,7 +45,7 @@ func TestAcceptedRequestsOfAClosedMember(t *testing.T) {
 		"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": testdb.URL(t, "mysql"), "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 	}
 	getenv := env(settings)
-	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
 	api := start(t, settings, API) // no worker runs yet

@@ -30,7 +30,7 @@ func listenAdmin(role Role, httpAddr, adminAddr string) (net.Listener, error) {
 // listen opens the listener of the interface if the role serves it. It is called when the
 // process can answer; before that, connections are refused.
 func (l *listeners) listen(role Role, addr string) (err error) {
-	if role.http {
+	if role.HTTP {
 		l.http, err = listenOn(addr, "PORT or ALDS_ADDR")
 	}
 	return err

@@ -83,7 +83,7 @@ func newPair(t *testing.T) *pair {
 		}
 	}
 	of := settings()
-	if err := Migrate(t.Context(), env(of), io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), Environment{Getenv: env(of), Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
 	p := &pair{t: t, url: url, redis: redis, a: start(t, of, API), b: start(t, settings(), API)}

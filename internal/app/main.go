@@ -9,16 +9,15 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/alds-dev/alds/internal/access/trail"
 )
 
-// Main runs the roles, or the command in the arguments, and returns the exit status. SIGTERM
+// Main runs the role, or the command in the arguments, and returns the exit status. SIGTERM
 // and SIGINT stop it in order. A second signal ends the process at once.
-func Main(roles ...Role) int {
+func Main(role Role) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -27,17 +26,14 @@ func Main(roles ...Role) int {
 		name, _, _ := strings.Cut(variable, "=")
 		names = append(names, name)
 	}
-	return execute(ctx, os.Args[1:], outside{getenv: os.Getenv, names: names, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, merge(roles))
+	return execute(ctx, os.Args[1:], outside{Environment{Getenv: os.Getenv, Names: names, Stderr: os.Stderr}, os.Stdin, os.Stdout}, role)
 }
 
 // outside has the environment variables and standard streams of a process. Tests replace them.
 type outside struct {
-	getenv func(string) string
-	names  []string // of all environment variables
+	Environment
 	stdin  io.Reader
 	stdout io.Writer
-	stderr io.Writer
-	later  func(time.Duration, func()) // calls a function after a time; nil: time.AfterFunc
 }
 
 // execute runs the command in the arguments, or the role if there are none. It returns the
@@ -52,10 +48,10 @@ func execute(ctx context.Context, args []string, o outside, role Role) int {
 		if selected := wrong.Context.Selected(); selected != nil {
 			node = selected
 		}
-		fmt.Fprintf(o.stderr, "alds: %v; see `%s --help`\n", err, commandPath(node))
+		fmt.Fprintf(o.Stderr, "alds: %v; see `%s --help`\n", err, commandPath(node))
 		return 2
 	}
-	fmt.Fprintf(o.stderr, "alds: %v\n", err)
+	fmt.Fprintf(o.Stderr, "alds: %v\n", err)
 	if errors.Is(err, errStop) {
 		return 3
 	}
@@ -77,7 +73,7 @@ func commandPath(n *kong.Node) string {
 // Errors: *kong.ParseError for wrong arguments; errors of the command or the role.
 func command(ctx context.Context, args []string, o outside, role Role) error {
 	if len(args) == 0 {
-		return run(ctx, o, role)
+		return Run(ctx, o.Environment, role)
 	}
 	chosen, err := parse(args, o, role)
 	if err != nil || chosen == nil {
@@ -85,4 +81,24 @@ func command(ctx context.Context, args []string, o outside, role Role) error {
 	}
 	chosen.BindTo(trail.With(ctx, trail.Origin{Address: trail.CommandLine}), (*context.Context)(nil))
 	return chosen.Run(o, role)
+}
+
+// withInstallation opens the database and calls do.
+func withInstallation(ctx context.Context, o outside, role Role, do func(*Installation) error) error {
+	i, err := Open(ctx, o.Environment, role)
+	if err != nil {
+		return err
+	}
+	defer i.Close()
+	return do(i)
+}
+
+// withDatabase opens the database and calls do if the schema is current.
+func withDatabase(ctx context.Context, o outside, role Role, do func(*Installation) error) error {
+	return withInstallation(ctx, o, role, func(i *Installation) error {
+		if err := i.Ready(ctx); err != nil {
+			return err
+		}
+		return do(i)
+	})
 }

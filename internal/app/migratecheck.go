@@ -17,17 +17,32 @@ import (
 // is 3.
 var errStop = errors.New("stop these processes before `migrate`; they do not work with the migrated database")
 
+// migrateCommand updates the schema, or reports what the update would do.
+type migrateCommand struct {
+	Check bool `help:"Change nothing. Print which migrations would run, and whether running processes continue to work afterwards. The exit status is 0 if they do, and 3 if you must stop them first."`
+}
+
+// Run does the same as Migrate. With --check it only prints a report.
+func (c migrateCommand) Run(ctx context.Context, o outside, role Role) error {
+	return withInstallation(ctx, o, role, func(i *Installation) error {
+		if c.Check {
+			return checkMigration(ctx, i.DB, o.stdout)
+		}
+		return i.Migrate(ctx)
+	})
+}
+
 // checkMigration prints on stdout which migrations `migrate` would run, and whether running
 // processes would continue to work after them. It changes nothing.
 // Errors: errStop; an error for a database that this release does not work with.
-func (s *service) checkMigration(ctx context.Context, stdout io.Writer) error {
-	state, err := s.db.SchemaState(ctx)
+func checkMigration(ctx context.Context, d *db.DB, stdout io.Writer) error {
+	state, err := d.SchemaState(ctx)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	var running []processes.Row
 	if state.Release != "" { // builds without a release number do not list their processes
-		if running, err = processes.List(ctx, s.db, s.db.Dialect); err != nil {
+		if running, err = processes.List(ctx, d, d.Dialect); err != nil {
 			return fmt.Errorf("list the running processes: %w", err)
 		}
 	}

@@ -52,7 +52,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			if err := Migrate(t.Context(), settings, io.Discard, API); err != nil {
+			if err := Migrate(t.Context(), Environment{Getenv: settings, Stderr: io.Discard}, API); err != nil {
 				t.Error(err)
 			}
 		})
@@ -70,7 +70,7 @@ func TestMigrateCheck(t *testing.T) {
 			run := func(args ...string) string {
 				t.Helper()
 				var out, log bytes.Buffer
-				if err := command(t.Context(), args, outside{getenv: env(settings), stdout: &out, stderr: &log}, API); err != nil {
+				if err := command(t.Context(), args, outside{Environment: Environment{Getenv: env(settings), Stderr: &log}, stdout: &out}, API); err != nil {
 					t.Fatal(err)
 				}
 				return out.String() + log.String()

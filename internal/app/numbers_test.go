@@ -20,7 +20,7 @@ func TestErrorsOfServersAreNoDefects(t *testing.T) {
 	settings := map[string]string{
 		"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": testdb.URL(t, "mysql"), "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 	}
-	if err := Migrate(t.Context(), env(settings), io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
 	s := &signals{running: start(t, settings, API)}

@@ -33,8 +33,8 @@ func (c passwordCommand) Validate() error {
 
 // Run sets the password.
 func (c passwordCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
-		mayLogIn, err := s.auth.SetPassword(ctx, c.Member, func() (string, error) { return askPassword(ctx, o.stdin, o.stderr) })
+	return withDatabase(ctx, o, role, func(i *Installation) error {
+		mayLogIn, err := i.Auth.SetPassword(ctx, c.Member, func() (string, error) { return askPassword(ctx, o.stdin, o.Stderr) })
 		if fault.KindOf(err) == fault.Invalid {
 			return errors.New("a password has 1 to 1,024 bytes")
 		}

@@ -24,8 +24,11 @@ type repairCommand struct {
 // executes the statements. Then no other process may use the database.
 // Errors: also if findings remain.
 func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withReady(ctx, o, role, (*service).readyForCheck, func(s *service) error {
-		state, err := s.db.SchemaState(ctx)
+	return withInstallation(ctx, o, role, func(i *Installation) error {
+		if err := readyForCheck(ctx, i); err != nil {
+			return err
+		}
+		state, err := i.DB.SchemaState(ctx)
 		if err != nil {
 			return err
 		}
@@ -33,58 +36,66 @@ func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
 			return fmt.Errorf("repair: release %s has migrated this database: run `repair` of that release",
 				state.Release)
 		}
-		p := &repairPrinter{to: o.stdout}
+		r := &repairer{Installation: i, to: o.stdout}
 		if c.Yes {
-			err = s.repair(ctx, p)
+			err = r.repair(ctx)
 		} else {
-			err = s.planRepair(ctx, p)
+			err = r.plan(ctx)
 		}
-		return errors.Join(err, p.err)
+		return errors.Join(err, r.err)
 	})
 }
 
-// planRepair prints what repair would do.
-func (s *service) planRepair(ctx context.Context, p *repairPrinter) error {
-	found, err := check.Plan(ctx, s.db, s.presentModel)
+// repairer repairs a database. It prints findings and the statements that repair them.
+type repairer struct {
+	*Installation
+	to         io.Writer
+	statements int   // printed so far
+	err        error // first error of the writer
+}
+
+// plan prints what repair would do.
+func (r *repairer) plan(ctx context.Context) error {
+	found, err := check.Plan(ctx, r.DB, r.presentModel)
 	if err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
 	repairable := 0
 	for _, f := range found {
-		p.finding(f)
+		r.finding(f)
 		if len(f.Mends()) > 0 {
 			repairable++
 		}
 	}
 	switch {
 	case len(found) == 0:
-		p.line("the database agrees with itself")
+		r.line("the database agrees with itself")
 		return nil
 	case repairable == 0:
 		return fmt.Errorf("repair: %d findings, none of which can be repaired from other rows", len(found))
 	}
 	return fmt.Errorf("repair: nothing was changed; of %d findings %d can be repaired, by %d statements: stop every process and run `repair --yes`",
-		len(found), repairable, p.statements)
+		len(found), repairable, r.statements)
 }
 
 // repair repairs the rows that can be derived from other rows, and prints each finding that it
 // repairs. Then it prints the findings that remain.
-func (s *service) repair(ctx context.Context, p *repairPrinter) error {
-	if err := s.nobodyRuns(ctx, s.db); err != nil && !db.IsNoTable(err) {
+func (r *repairer) repair(ctx context.Context) error {
+	if err := r.nobodyRuns(ctx, r.DB); err != nil && !db.IsNoTable(err) {
 		return fmt.Errorf("nothing was changed; %w", err)
 	}
 	repaired := 0
 	left, err := check.Repair{
-		Guard: s.nobodyRuns,
+		Guard: r.nobodyRuns,
 		Record: func(ctx context.Context, tx *db.Tx, name string, findings int) error {
 			return trail.Record(ctx, tx, trail.Event{Kind: trail.Repaired, Count: findings, Detail: trail.Detail{Changed: []string{name}}})
 		},
-		Mended: func(f check.Finding) { repaired++; p.finding(f) },
-	}.Do(ctx, s.db, s.presentModel)
+		Mended: func(f check.Finding) { repaired++; r.finding(f) },
+	}.Do(ctx, r.DB, r.presentModel)
 	for _, f := range left {
-		p.finding(f)
+		r.finding(f)
 	}
-	p.line(fmt.Sprintf("%d findings repaired, by %d statements", repaired, p.statements))
+	r.line(fmt.Sprintf("%d findings repaired, by %d statements", repaired, r.statements))
 	if err != nil {
 		return fmt.Errorf("repair: not everything was repaired, and repair may be run again: %w", err)
 	}
@@ -95,8 +106,8 @@ func (s *service) repair(ctx context.Context, p *repairPrinter) error {
 }
 
 // presentModel reads the current model from the database.
-func (s *service) presentModel(ctx context.Context) (*meta.Model, error) {
-	known := catalog.New(s.db, s.model, catalog.Options{Log: s.component("catalog")})
+func (r *repairer) presentModel(ctx context.Context) (*meta.Model, error) {
+	known := catalog.New(r.DB, meta.Default(), catalog.Options{Log: r.Log.With("component", "catalog")})
 	if err := known.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -105,15 +116,15 @@ func (s *service) presentModel(ctx context.Context) (*meta.Model, error) {
 
 // nobodyRuns returns an error if a process of the service runs, or has run within the last
 // minute.
-func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
-	all, err := processes.List(ctx, q, s.db.Dialect)
+func (r *repairer) nobodyRuns(ctx context.Context, q db.Querier) error {
+	all, err := processes.List(ctx, q, r.DB.Dialect)
 	if err != nil {
 		return err
 	}
 	var running []string
-	for _, r := range all {
-		if r.Alive {
-			running = append(running, r.Role+" on "+r.Host)
+	for _, p := range all {
+		if p.Alive {
+			running = append(running, p.Role+" on "+p.Host)
 		}
 	}
 	if len(running) == 0 {
@@ -123,23 +134,16 @@ func (s *service) nobodyRuns(ctx context.Context, q db.Querier) error {
 		"stop them, because nothing may write during a repair", strings.Join(running, ", "))
 }
 
-// repairPrinter prints findings and the statements that repair them.
-type repairPrinter struct {
-	to         io.Writer
-	statements int   // printed so far
-	err        error // first error of the writer
-}
-
-func (p *repairPrinter) line(text string) {
-	if _, err := fmt.Fprintln(p.to, text); err != nil && p.err == nil {
-		p.err = err
+func (r *repairer) line(text string) {
+	if _, err := fmt.Fprintln(r.to, text); err != nil && r.err == nil {
+		r.err = err
 	}
 }
 
-func (p *repairPrinter) finding(f check.Finding) {
-	p.line(f.String())
+func (r *repairer) finding(f check.Finding) {
+	r.line(f.String())
 	for _, s := range f.Mends() {
-		p.statements++
-		p.line("    " + s.String())
+		r.statements++
+		r.line("    " + s.String())
 	}
 }

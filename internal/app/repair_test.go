@@ -17,7 +17,7 @@ func TestRepairCommand(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			url := testdb.URL(t, dialect)
 			getenv := env(map[string]string{"DATABASE_URL": url})
-			if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
+			if err := Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
 				t.Fatal(err)
 			}
 			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
@@ -35,7 +35,7 @@ func TestRepairCommand(t *testing.T) {
 			expect := func(what, wantErr string, wantOut string, args ...string) {
 				t.Helper()
 				var out bytes.Buffer
-				err := command(t.Context(), args, outside{getenv: getenv, stdout: &out, stderr: io.Discard}, API)
+				err := command(t.Context(), args, outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &out}, API)
 				got := ""
 				if err != nil {
 					got = err.Error()

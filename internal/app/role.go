@@ -18,12 +18,13 @@ import (
 
 // Role is the work of a process.
 type Role struct {
-	name       string
-	about      string // a sentence for --help
-	http       bool   // serves the interface
-	works      bool   // fans out changes, delivers events, executes accepted requests
-	schedules  bool   // runs periodic work
-	standalone bool   // uses SQLite and an embedded queue, unless other addresses are set
+	Name  string
+	About string // a sentence for --help
+	HTTP  bool   // serves the interface
+
+	works      bool // fans out changes, delivers events, executes accepted requests
+	schedules  bool // runs periodic work
+	standalone bool // uses SQLite and an embedded queue, unless other addresses are set
 
 	startQueue StartQueue // nil unless standalone
 }
@@ -34,9 +35,9 @@ type StartQueue func() (url string, stop func(), err error)
 
 // The roles that run in separate processes.
 var (
-	API       = Role{name: "api", about: "Without a command, serves the HTTP interface.", http: true}
-	Worker    = Role{name: "worker", about: "Fans changes out to subscriptions, delivers the events and executes accepted requests.", works: true}
-	Scheduler = Role{name: "scheduler", about: "Does the periodic work. You can run several at the same time.", schedules: true}
+	API       = Role{Name: "api", About: "Without a command, serves the HTTP interface.", HTTP: true}
+	Worker    = Role{Name: "worker", About: "Fans changes out to subscriptions, delivers the events and executes accepted requests.", works: true}
+	Scheduler = Role{Name: "scheduler", About: "Does the periodic work. You can run several at the same time.", schedules: true}
 )
 
 // StandaloneWith returns a role that does the work of the three others in one process, on
@@ -44,8 +45,8 @@ var (
 // the queue.
 func StandaloneWith(start StartQueue) Role {
 	return Role{
-		name: "standalone", about: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",
-		http: true, works: true, schedules: true, standalone: true, startQueue: start,
+		Name: "standalone", About: "Without a command, runs alds in one process, on a SQLite file and an embedded queue.",
+		HTTP: true, works: true, schedules: true, standalone: true, startQueue: start,
 	}
 }
 
@@ -56,11 +57,11 @@ func merge(roles []Role) Role {
 	}
 	var all Role
 	for _, r := range roles {
-		if all.name != "" {
-			all.name += "+"
+		if all.Name != "" {
+			all.Name += "+"
 		}
-		all.name += r.name
-		all.http = all.http || r.http
+		all.Name += r.Name
+		all.HTTP = all.HTTP || r.HTTP
 		all.works = all.works || r.works
 		all.schedules = all.schedules || r.schedules
 		all.standalone = all.standalone || r.standalone
@@ -84,21 +85,21 @@ func (s *service) parts(l listeners) []part {
 	parts := []part{{name: "admin", step: stepAdmin, run: s.serveAdmin}}
 	parts = append(parts, part{name: "redis", step: stepQueue, run: s.queue.Watch})
 	parts = append(parts, part{name: "model", step: stepQueue, run: s.catalog.Run})
-	if s.role.http || s.role.works {
+	if s.role.HTTP || s.role.works {
 		parts = append(parts, part{name: "hints", step: stepQueue, run: s.client.Run}, part{name: "audit trail", step: stepQueue, run: s.trail.Run},
 			part{name: "subscriptions", step: stepQueue, run: s.unwatched.Run})
 	}
 	parts = append(parts, part{name: "memory", step: stepAdmin, run: s.returnMemory})
 	parts = append(parts, part{name: "process", step: stepAdmin, run: s.process.Run}, part{name: "backlog", step: stepQueue, run: s.backlog.Run})
-	if s.role.http {
-		parts = append(parts, part{name: "replicas", step: stepQueue, run: s.db.WatchReplicas})
+	if s.role.HTTP {
+		parts = append(parts, part{name: "replicas", step: stepQueue, run: s.DB.WatchReplicas})
 		parts = append(parts, part{name: "checks", run: s.system.Run}, part{name: "api", run: func(ctx context.Context) error { return s.serveAPI(ctx, l.http) }}, part{name: "descriptions", run: s.describeModels})
 	}
 	if s.role.works {
 		parts = append(parts, s.worker()...)
 	}
 	if s.role.schedules {
-		parts = append(parts, part{name: "scheduler", run: s.scheduler().Run}, part{name: "statistics", run: s.db.KeepStatistics})
+		parts = append(parts, part{name: "scheduler", run: s.scheduler().Run}, part{name: "statistics", run: s.DB.KeepStatistics})
 	}
 	return parts
 }
@@ -124,17 +125,17 @@ func (s *service) worker() []part {
 func (s *service) scheduler() *jobs.Scheduler {
 	return jobs.NewScheduler(s.queue, s.component("scheduler"), s.metrics,
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
-		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.db) }},
+		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.DB) }},
 		jobs.Periodic{Name: "blob:sweep", Every: expirePeriod, Run: s.contents.Sweep},
-		jobs.Periodic{Name: "custom:purge", Every: purgePeriod, Run: func(ctx context.Context) error { return asset.Purge(ctx, s.db, s.model) }},
-		jobs.Periodic{Name: "audit:prune", Every: expirePeriod, Run: func(ctx context.Context) error { return trail.Prune(ctx, s.db, s.cfg.AuditKeep) }},
+		jobs.Periodic{Name: "custom:purge", Every: purgePeriod, Run: func(ctx context.Context) error { return asset.Purge(ctx, s.DB, s.model) }},
+		jobs.Periodic{Name: "audit:prune", Every: expirePeriod, Run: func(ctx context.Context) error { return trail.Prune(ctx, s.DB, s.cfg.AuditKeep) }},
 		jobs.Periodic{Name: "version:prune", Every: historyPeriod, Run: s.pruner().Run},
 	)
 }
 
 // pruner returns the periodic work that removes history older than ALDS_VERSION_KEEP.
 func (s *service) pruner() *history.Pruner {
-	return history.New(s.db, history.Options{
+	return history.New(s.DB, history.Options{
 		Keep:     s.cfg.VersionKeep,
 		Model:    func() *meta.Model { return s.present.Load().model },
 		Position: s.feed.AdvanceSome,

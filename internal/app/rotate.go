@@ -15,17 +15,15 @@ type rotateCommand struct{}
 // meanwhile.
 // Errors: a secret that none of the keys can decrypt.
 func (rotateCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
-		if err := s.openBox(); err != nil {
+	return withDatabase(ctx, o, role, func(i *Installation) error {
+		box, err := i.Key(ctx)
+		if err != nil {
 			return err
 		}
-		if s.box == nil {
+		if box == nil {
 			return errors.New("ALDS_SECRET_KEY is not set: set it to the new key and the key before it, separated by a comma")
 		}
-		if err := s.checkKey(ctx); err != nil {
-			return err
-		}
-		n, err := webhook.RotateKey(ctx, s.db, s.box)
+		n, err := webhook.RotateKey(ctx, i.DB, box)
 		if _, printed := fmt.Fprintf(o.stdout, "sealed anew: %d\n", n); printed != nil {
 			return printed
 		}

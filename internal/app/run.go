@@ -14,22 +14,18 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/base/tracing"
-	"github.com/alds-dev/alds/internal/operate/dump"
+	"github.com/alds-dev/alds/internal/store/processes"
 )
 
-// Run builds the service from the settings in getenv and runs the roles until ctx ends. It
-// writes the log and the welcome text to stderr.
-func Run(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
-	return run(ctx, outside{getenv: getenv, stderr: stderr}, merge(roles))
-}
-
-func run(ctx context.Context, o outside, role Role) error {
+// Run builds the service and runs the roles until ctx ends.
+func Run(ctx context.Context, e Environment, roles ...Role) error {
 	ctx = trail.With(ctx, trail.Origin{Address: trail.Server})
-	s, err := load(o, role, config.FromEnv)
+	i, err := load(e, merge(roles), config.FromEnv)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	s := &service{Installation: i, slowest: processes.NewSlowest(nil)}
+	defer s.Close()
 	if err := s.takeFolder(); err != nil {
 		return err
 	}
@@ -47,16 +43,16 @@ func run(ctx context.Context, o outside, role Role) error {
 		if ctx.Err() == nil {
 			return err
 		}
-		s.log.Info("stopped before the start was complete", "err", err)
+		s.Log.Info("stopped before the start was complete", "err", err)
 		return nil
 	}
 	s.admin.SetChecks(s.checks())
-	s.announce(l, o.stderr)
-	ctx, cancel := s.delayed(ctx, o.later)
+	s.announce(l, e.Stderr)
+	ctx, cancel := s.delayed(ctx, e.later)
 	defer cancel()
 	context.AfterFunc(ctx, func() { s.told.Store(time.Now().UnixNano()) })
-	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.log)
-	s.log.Info("stopped")
+	err = runParts(ctx, s.parts(l), s.cfg.ShutdownGrace, s.Log)
+	s.Log.Info("stopped")
 	return err
 }
 
@@ -78,13 +74,13 @@ func (s *service) start(ctx context.Context, l *listeners) error {
 
 // tellEngine logs the kind and mode of the database server, and what they mean for alds.
 func (s *service) tellEngine(ctx context.Context) {
-	switch e, err := s.db.Engine(ctx); {
+	switch e, err := s.DB.Engine(ctx); {
 	case err != nil:
-		s.log.Warn("the kind of database server is unknown", "err", err)
+		s.Log.Warn("the kind of database server is unknown", "err", err)
 	case !e.Writes:
-		s.log.Warn("the database takes no writes", "server", e.Server, "mode", e.Mode, "means", e.Means)
+		s.Log.Warn("the database takes no writes", "server", e.Server, "mode", e.Mode, "means", e.Means)
 	default:
-		s.log.Info("the database", "server", e.Server, "mode", e.Mode, "means", e.Means)
+		s.Log.Info("the database", "server", e.Server, "mode", e.Mode, "means", e.Means)
 	}
 }
 
@@ -92,7 +88,7 @@ func (s *service) tellEngine(ctx context.Context) {
 // serves requests. During the delay the process serves requests but reports that it is not
 // ready, so that load balancers notice before connections are refused.
 func (s *service) delayed(ctx context.Context, after func(time.Duration, func())) (context.Context, context.CancelFunc) {
-	if !s.role.http || s.cfg.ShutdownDelay == 0 {
+	if !s.role.HTTP || s.cfg.ShutdownDelay == 0 {
 		return context.WithCancel(ctx)
 	}
 	if after == nil {
@@ -102,60 +98,10 @@ func (s *service) delayed(ctx context.Context, after func(time.Duration, func())
 	context.AfterFunc(ctx, func() {
 		s.admin.Drain()
 		s.api.Drain()
-		s.log.Info("not ready any more, stopping soon", "delay_s", s.cfg.ShutdownDelay.Seconds())
+		s.Log.Info("not ready any more, stopping soon", "delay_s", s.cfg.ShutdownDelay.Seconds())
 		after(s.cfg.ShutdownDelay, cancel)
 	})
 	return later, cancel
-}
-
-// Migrate updates the schema, and fills a new database with the well-known assets and the
-// administrator's login. A second call changes nothing. The Migrate of an older release that
-// works with the database changes nothing either.
-func Migrate(ctx context.Context, getenv func(string) string, stderr io.Writer, roles ...Role) error {
-	return migrateCommand{}.Run(ctx, outside{getenv: getenv, stderr: stderr}, merge(roles))
-}
-
-// migrateCommand updates the schema, or reports what the update would do.
-type migrateCommand struct {
-	Check bool `help:"Change nothing. Print which migrations would run, and whether running processes continue to work afterwards. The exit status is 0 if they do, and 3 if you must stop them first."`
-}
-
-// Run does the same as Migrate. With --check it only prints a report.
-func (c migrateCommand) Run(ctx context.Context, o outside, role Role) error {
-	s, err := open(ctx, o, role)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if c.Check {
-		return s.checkMigration(ctx, o.stdout)
-	}
-	if err := s.openBox(); err != nil {
-		return err
-	}
-	if err := s.migrate(ctx); err != nil {
-		return err
-	}
-	s.log.Info("schema is up to date")
-	return nil
-}
-
-// withDatabase opens the database and calls do if the schema is current.
-func withDatabase(ctx context.Context, o outside, role Role, do func(*service) error) error {
-	return withReady(ctx, o, role, (*service).ready, do)
-}
-
-// withReady opens the database and calls do if ready returns nil.
-func withReady(ctx context.Context, o outside, role Role, ready func(*service, context.Context) error, do func(*service) error) error {
-	s, err := open(ctx, o, role)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := ready(s, ctx); err != nil {
-		return err
-	}
-	return do(s)
 }
 
 // prepare checks the schema and the key of the database. Only standalone updates the schema.
@@ -163,20 +109,10 @@ func (s *service) prepare(ctx context.Context) error {
 	if s.role.standalone {
 		return s.migrate(ctx)
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.Ready(ctx); err != nil {
 		return err
 	}
 	return s.checkKey(ctx)
-}
-
-func (s *service) ready(ctx context.Context) error {
-	if err := s.db.SchemaIsCurrent(ctx); err != nil {
-		return fmt.Errorf("the database is not ready: %w", err)
-	}
-	if err := dump.Finished(ctx, s.db); err != nil {
-		return fmt.Errorf("the database is not ready: %w", err)
-	}
-	return nil
 }
 
 // refuseDefaultPassword returns an error if other machines can reach the service and the
@@ -187,7 +123,7 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 	}
 	var isDefault bool
 	err := s.retry(ctx, func(ctx context.Context) (err error) {
-		isDefault, err = s.auth.HasPassword(ctx, auth.SystemMember, defaultPassword)
+		isDefault, err = s.Auth.HasPassword(ctx, auth.SystemMember, defaultPassword)
 		return err
 	})
 	if err != nil {
@@ -196,9 +132,9 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 	if !isDefault {
 		return nil
 	}
-	with := API.name
+	with := API.Name
 	if s.role.standalone {
-		with = s.role.name
+		with = s.role.Name
 	}
 	return fmt.Errorf("refusing to listen on %s while the password of %s is %q: set another with `%s password --member %[2]s`, "+
 		"or listen on 127.0.0.1 only (ALDS_ADMIN_PASSWORD is used only for a new database)", strings.Join(exposed, ", "), adminUsername, defaultPassword, with)
@@ -206,11 +142,11 @@ func (s *service) refuseDefaultPassword(ctx context.Context, exposed []string) e
 
 // announce logs the start, and prints the welcome text of standalone.
 func (s *service) announce(l listeners, stderr io.Writer) {
-	attrs := []any{"role", s.role.name, "version", release.Version(), "admin", l.admin.Addr().String()}
+	attrs := []any{"role", s.role.Name, "version", release.Version(), "admin", l.admin.Addr().String()}
 	if l.http != nil {
 		attrs = append(attrs, "listen", l.http.Addr().String(), "base_url", s.public)
 	}
-	s.log.Info("started", append(attrs, slog.Any("uses", s.uses()))...)
+	s.Log.Info("started", append(attrs, slog.Any("uses", s.uses()))...)
 	if s.role.standalone {
 		local := s.cfg
 		local.PublicURL = ""

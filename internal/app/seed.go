@@ -17,41 +17,65 @@ const (
 	defaultPassword = "admin"
 )
 
+// Migrate updates the schema, and fills a new database with the well-known assets and the
+// administrator's login. A second call changes nothing. The Migrate of an older release that
+// works with the database changes nothing either.
+func Migrate(ctx context.Context, e Environment, roles ...Role) error {
+	i, err := Open(ctx, e, merge(roles))
+	if err != nil {
+		return err
+	}
+	defer i.Close()
+	return i.Migrate(ctx)
+}
+
+// Migrate does the same as the function Migrate.
+func (i *Installation) Migrate(ctx context.Context) error {
+	if err := i.openBox(); err != nil {
+		return err
+	}
+	if err := i.migrate(ctx); err != nil {
+		return err
+	}
+	i.Log.Info("schema is up to date")
+	return nil
+}
+
 // migrate updates the schema, fills a new database and checks the key. If a newer release has
 // migrated the database, it only checks the key, so that it changes no row of that release.
-func (s *service) migrate(ctx context.Context) error {
-	if err := s.requirePassword(ctx); err != nil {
+func (i *Installation) migrate(ctx context.Context) error {
+	if err := i.requirePassword(ctx); err != nil {
 		return err
 	}
-	if err := s.db.Migrate(ctx); err != nil {
+	if err := i.DB.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	if err := dump.Finished(ctx, s.db); err != nil {
+	if err := dump.Finished(ctx, i.DB); err != nil {
 		return err
 	}
-	state, err := s.db.SchemaState(ctx)
+	state, err := i.DB.SchemaState(ctx)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	if state.OfNewer() {
-		s.log.Warn("the database is of a newer release, which works with this one: nothing is migrated", "release", release.Number, "database", state.Release)
-		return s.checkKey(ctx)
+		i.Log.Warn("the database is of a newer release, which works with this one: nothing is migrated", "release", release.Number, "database", state.Release)
+		return i.checkKey(ctx)
 	}
-	if err := s.db.Exclusive(ctx, func() error { return s.fill(ctx) }); err != nil {
+	if err := i.DB.Exclusive(ctx, func() error { return i.fill(ctx) }); err != nil {
 		return err
 	}
-	if err := s.noteOtherPassword(ctx); err != nil {
+	if err := i.noteOtherPassword(ctx); err != nil {
 		return err
 	}
-	return s.checkKey(ctx)
+	return i.checkKey(ctx)
 }
 
 // fill inserts the well-known assets and the administrator's login if they are missing.
-func (s *service) fill(ctx context.Context) error {
-	if err := asset.Seed(ctx, s.db, s.model); err != nil {
+func (i *Installation) fill(ctx context.Context) error {
+	if err := asset.Seed(ctx, i.DB, i.model); err != nil {
 		return fmt.Errorf("insert the well-known assets: %w", err)
 	}
-	if err := s.auth.Ensure(ctx, auth.SystemMember, s.cfg.AdminPassword.Reveal()); err != nil {
+	if err := i.Auth.Ensure(ctx, auth.SystemMember, i.cfg.AdminPassword.Reveal()); err != nil {
 		return fmt.Errorf("create the administrator's login: %w", err)
 	}
 	return nil
@@ -59,13 +83,13 @@ func (s *service) fill(ctx context.Context) error {
 
 // noteOtherPassword logs that ALDS_ADMIN_PASSWORD has no effect if the administrator already
 // has another password. It computes a slow hash, so standalone does not call it at each start.
-func (s *service) noteOtherPassword(ctx context.Context) error {
-	if s.role.standalone || s.cfg.AdminPassword.IsZero() {
+func (i *Installation) noteOtherPassword(ctx context.Context) error {
+	if i.role.standalone || i.cfg.AdminPassword.IsZero() {
 		return nil
 	}
-	same, err := s.auth.HasPassword(ctx, auth.SystemMember, s.cfg.AdminPassword.Reveal())
+	same, err := i.Auth.HasPassword(ctx, auth.SystemMember, i.cfg.AdminPassword.Reveal())
 	if err == nil && !same {
-		s.log.Info("ALDS_ADMIN_PASSWORD is not the administrator's password: it is used only for a new database; `api password` sets another")
+		i.Log.Info("ALDS_ADMIN_PASSWORD is not the administrator's password: it is used only for a new database; `api password` sets another")
 	}
 	return err
 }
@@ -73,11 +97,11 @@ func (s *service) noteOtherPassword(ctx context.Context) error {
 // requirePassword returns an error if migrate would create the administrator's login without a
 // password or with the default password. Only a standalone that listens on loopback may do so.
 // It changes nothing.
-func (s *service) requirePassword(ctx context.Context) error {
-	if s.role.standalone && len(exposedOf(s.cfg.Addr, s.cfg.AdminAddr)) == 0 || !s.cfg.AdminPassword.IsZero() && !s.cfg.HasDefaultPassword() {
+func (i *Installation) requirePassword(ctx context.Context) error {
+	if i.role.standalone && len(exposedOf(i.cfg.Addr, i.cfg.AdminAddr)) == 0 || !i.cfg.AdminPassword.IsZero() && !i.cfg.HasDefaultPassword() {
 		return nil
 	}
-	lacks, err := s.auth.LacksPassword(ctx, auth.SystemMember)
+	lacks, err := i.Auth.LacksPassword(ctx, auth.SystemMember)
 	switch {
 	case err != nil && !db.IsNoTable(err):
 		return fmt.Errorf("read the administrator's login: %w", err)

@@ -44,28 +44,28 @@ type engines struct {
 // newEngines builds the first set of engines, with the parts that all sets share. It has the
 // model of the program without custom attributes, so it serves no requests.
 func (s *service) newEngines(m *meta.Model) *engines {
-	e := &engines{model: m, finder: find.New(s.db, m), docs: describe.New(m, fourNumbers(release.Version()))}
+	e := &engines{model: m, finder: find.New(s.DB, m), docs: describe.New(m, fourNumbers(release.Version()))}
 	e.finder.MaxAnswer = int64(s.cfg.MaxAnswer)
 	e.finder.Contents = s.contents
 	e.finder.Slowest = s.slowest
 	e.finder.Register(s.metrics)
-	e.hooks = webhook.New(s.db, m, webhook.Options{
-		Find: e.finder, Present: s.presentHooks, Actors: s.auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
+	e.hooks = webhook.New(s.DB, m, webhook.Options{
+		Find: e.finder, Present: s.presentHooks, Actors: s.Auth, Box: s.box, Public: s.public, MaxEnabled: s.cfg.WebhookMaxEnabled,
 		DisableAfter: s.cfg.WebhookDisableAfter, Retention: s.cfg.WebhookKeep,
 		Log: s.component("webhook"), Metrics: s.metrics,
 	})
-	if !s.role.http && !s.role.works {
+	if !s.role.HTTP && !s.role.works {
 		return e
 	}
-	e.assets = asset.New(s.db, m, s.auth, committed{s.client, s.feed}, s.component("asset"))
+	e.assets = asset.New(s.DB, m, s.Auth, committed{s.client, s.feed}, s.component("asset"))
 	e.assets.Requests.Retention = s.cfg.IdempotencyKeep
 	e.assets.MaxWritten = max(asset.MaxWritten, 2*s.cfg.MaxBody)
-	e.assets.MaxAssets, e.assets.OnScopesHidden, e.assets.OnRolesChanged = s.cfg.MaxAssets, s.auth.ScopesHidden, s.auth.RolesChanged
+	e.assets.MaxAssets, e.assets.OnScopesHidden, e.assets.OnRolesChanged = s.cfg.MaxAssets, s.Auth.ScopesHidden, s.Auth.RolesChanged
 	e.assets.Unwatched = s.unwatched.Generation
-	e.assets.OnModelChanged, e.assets.OnLoginsChanged = s.modelChanged, s.auth.LoginsChanged
+	e.assets.OnModelChanged, e.assets.OnLoginsChanged = s.modelChanged, s.Auth.LoginsChanged
 	e.assets.Contents, e.assets.MaxContent = s.contents, int64(s.cfg.MaxAttachment)
 	e.bulk = bulk.New(e.assets, e.finder)
-	e.bulk.Queries = s.db.Elsewhere()
+	e.bulk.Queries = s.DB.Elsewhere()
 	e.bulk.MaxCommands, e.bulk.MaxAssets, e.bulk.Audit = s.cfg.MaxCommands, s.cfg.MaxAssets, s.trail
 	e.bulk.Register(s.metrics)
 	return e
@@ -87,19 +87,19 @@ func (e *engines) with(p catalog.Present) *engines {
 
 // use makes e the current set. Requests that begin later use it.
 func (s *service) use(e *engines) {
-	if s.role.http {
-		e.feed = feed.New(s.db, e.model, feed.Options{Log: s.feed, Generation: e.generation, Find: e.finder, Actors: s.auth, Public: s.public})
+	if s.role.HTTP {
+		e.feed = feed.New(s.DB, e.model, feed.Options{Log: s.feed, Generation: e.generation, Find: e.finder, Actors: s.Auth, Public: s.public})
 		e.served = &httpapi.Engines{
-			Credentials: s.auth,
+			Credentials: s.Auth,
 			Bulk:        commands{s.async, s, e},
-			Queries:     reader{s.db.Elsewhere(), e.finder.On(s.db.Elsewhere())},
+			Queries:     reader{s.DB.Elsewhere(), e.finder.On(s.DB.Elsewhere())},
 			Writes:      writer{e.rest, s, e},
-			Roles:       roles.New(s.db, e.model, e.finder),
+			Roles:       roles.New(s.DB, e.model, e.finder),
 			Tags:        tagging{e.tags, s, e},
-			Activity:    e.activity(s.db.Elsewhere()),
+			Activity:    e.activity(s.DB.Elsewhere()),
 			Changes:     following{s, e},
 			Webhooks:    subscribing{e.hooks, s},
-			Tokens:      s.auth,
+			Tokens:      s.Auth,
 			Audit:       s.trail,
 			System:      s.system,
 			Metadata:    e.docs,

@@ -29,7 +29,7 @@ func (f *settingFlag) UnmarshalText(text []byte) error {
 
 // Run changes the named settings, all or none of them, and prints all settings.
 func (c settingsCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
+	return withDatabase(ctx, o, role, func(i *Installation) error {
 		to := map[string]string{}
 		for _, f := range c.Set {
 			if _, twice := to[f.name]; twice {
@@ -37,7 +37,7 @@ func (c settingsCommand) Run(ctx context.Context, o outside, role Role) error {
 			}
 			to[f.name] = f.level
 		}
-		t, err := system.SetSettings(ctx, s.db, 0, to)
+		t, err := system.SetSettings(ctx, i.DB, 0, to)
 		if err != nil {
 			return err
 		}

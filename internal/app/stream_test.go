@@ -30,7 +30,7 @@ func TestLargeAnswers(t *testing.T) {
 		settings := map[string]string{
 			"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": url, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 		}
-		if err := Migrate(t.Context(), env(settings), io.Discard, API); err != nil {
+		if err := Migrate(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, API); err != nil {
 			t.Fatal(err)
 		}
 		r := start(t, settings, API)

@@ -19,10 +19,10 @@ func (s *service) buildSystem() {
 	if err != nil {
 		host = "unknown"
 	}
-	s.process = processes.New(s.db, processes.Self{Role: s.role.name, Version: release.Version(), Host: host}, s.slowest, processes.Options{Log: s.component("processes"), Metrics: s.metrics})
-	s.system = system.New(s.db, system.Options{
+	s.process = processes.New(s.DB, processes.Self{Role: s.role.Name, Version: release.Version(), Host: host}, s.slowest, processes.Options{Log: s.component("processes"), Metrics: s.metrics})
+	s.system = system.New(s.DB, system.Options{
 		Version: release.Version(), Commit: release.Built().Commit, CommitDate: release.Built().Date, Process: s.process.ID(), Dashboards: s.cfg.DashboardsURL,
-		Work: s.work, Queue: s.tasks, Check: s.checkDatabase, Changed: s.modelChanged, Log: s.component("system"),
+		Work: s.work, Queue: s.tasks, Check: s.Check, Changed: s.modelChanged, Log: s.component("system"),
 	})
 }
 
@@ -31,10 +31,10 @@ func (s *service) work(ctx context.Context, q db.Querier) (w system.Work, err er
 	if w.WaitingChanges, w.SetAsideChanges, err = webhook.Backlog(ctx, q); err != nil {
 		return w, err
 	}
-	if w.DueDeliveries, w.LaterDeliveries, err = delivery.Backlog(ctx, q, s.db.Dialect); err != nil {
+	if w.DueDeliveries, w.LaterDeliveries, err = delivery.Backlog(ctx, q, s.DB.Dialect); err != nil {
 		return w, err
 	}
-	if w.Paused, w.Resting, err = delivery.Receivers(ctx, q, s.db.Dialect); err != nil {
+	if w.Paused, w.Resting, err = delivery.Receivers(ctx, q, s.DB.Dialect); err != nil {
 		return w, err
 	}
 	w.AcceptedRequests, err = requests.Backlog(ctx, q)

@@ -22,8 +22,8 @@ type createToken struct {
 
 // Run prints a new access token, and nothing else, on stdout.
 func (c createToken) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
-		token, err := s.auth.CreateToken(ctx, c.Member, auth.TokenOptions{Name: c.Name, Expires: c.Expires.at, EndsWithPassword: c.EndsWithPassword})
+	return withDatabase(ctx, o, role, func(i *Installation) error {
+		token, err := i.Auth.CreateToken(ctx, c.Member, auth.TokenOptions{Name: c.Name, Expires: c.Expires.at, EndsWithPassword: c.EndsWithPassword})
 		if err != nil {
 			return err
 		}
@@ -73,8 +73,8 @@ type listTokens struct {
 
 // Run prints a table of access tokens, expired ones included.
 func (c listTokens) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
-		tokens, err := s.auth.Tokens(ctx, c.Member)
+	return withDatabase(ctx, o, role, func(i *Installation) error {
+		tokens, err := i.Auth.Tokens(ctx, c.Member)
 		if err != nil {
 			return err
 		}
@@ -141,8 +141,8 @@ type revokeToken struct {
 
 // Run revokes the token. It prints whether the token had been revoked before.
 func (c revokeToken) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(s *service) error {
-		revoked, err := s.auth.RevokeToken(ctx, c.ID)
+	return withDatabase(ctx, o, role, func(i *Installation) error {
+		revoked, err := i.Auth.RevokeToken(ctx, c.ID)
 		if err != nil {
 			return err
 		}

@@ -65,12 +65,12 @@ ID  MEMBER       NAME     CREATED            EXPIRES            LAST USED       
 func TestTokenCommands(t *testing.T) {
 	settings := map[string]string{"DATABASE_URL": testdb.URL(t, "mysql")}
 	getenv := env(settings)
-	if err := Migrate(t.Context(), getenv, io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
 	run := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := command(t.Context(), append([]string{"token"}, args...), outside{getenv: getenv, stdout: &out, stderr: io.Discard}, API)
+		err := command(t.Context(), append([]string{"token"}, args...), outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &out}, API)
 		return out.String(), err
 	}
 	made, err := run("create", "--member", "Admin", "--name", "nightly", "--expires", "720h", "--ends-with-password")

@@ -29,7 +29,7 @@ func (s *service) openTracer(ctx context.Context) (err error) {
 	}
 	log := s.component("tracing")
 	var logged atomic.Int64 // UTC nanoseconds
-	s.tracer, err = tracing.Open(ctx, s.role.name, release.Version(), func(err error) {
+	s.tracer, err = tracing.Open(ctx, s.role.Name, release.Version(), func(err error) {
 		now, last := time.Now().UnixNano(), logged.Load()
 		if now-last > int64(logTracesEvery) && logged.CompareAndSwap(last, now) {
 			log.Warn("traces were not sent", "err", err)

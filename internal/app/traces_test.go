@@ -32,7 +32,7 @@ func TestWithoutAnEndpointNothingRunsForTraces(t *testing.T) {
 // TestTracesAreFlushedWithinTheGrace checks the rest of the grace period, which is the time for
 // sending the last traces.
 func TestTracesAreFlushedWithinTheGrace(t *testing.T) {
-	s := &service{cfg: config.Config{ShutdownGrace: time.Hour}}
+	s := &service{Installation: &Installation{cfg: config.Config{ShutdownGrace: time.Hour}}}
 	if got := s.restOfGrace(); got <= 0 {
 		t.Errorf("%s before it was told to end", got)
 	}

@@ -19,11 +19,11 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	settings := map[string]string{
 		"ALDS_ADDR": "127.0.0.1:0", "DATABASE_URL": address, "REDIS_URL": testdb.Redis(t), "ALDS_SECRET_KEY": testKey,
 	}
-	if err := Migrate(t.Context(), env(settings), io.Discard, API); err != nil {
+	if err := Migrate(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
 	var token bytes.Buffer
-	if err := command(t.Context(), []string{"token", "create", "--member", "admin", "--name", "test"}, outside{getenv: env(settings), stdout: &token, stderr: io.Discard}, API); err != nil {
+	if err := command(t.Context(), []string{"token", "create", "--member", "admin", "--name", "test"}, outside{Environment: Environment{Getenv: env(settings), Stderr: io.Discard}, stdout: &token}, API); err != nil {
 		t.Fatal(err)
 	}
 	r := start(t, settings, API)

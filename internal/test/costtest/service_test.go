@@ -40,7 +40,9 @@ func serve(addr string) error {
 	failed := make(chan error, 1)
 	go func() { failed <- tellCounts(addr) }()
 	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, os.Getenv, os.Stderr, app.StandaloneWith(embedded.Start)) }()
+	go func() {
+		ended <- app.Run(ctx, app.Environment{Getenv: os.Getenv, Stderr: os.Stderr}, app.StandaloneWith(embedded.Start))
+	}()
 	select {
 	case err := <-failed:
 		return err

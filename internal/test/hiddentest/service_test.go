@@ -39,21 +39,21 @@ type service struct {
 	http  http.Client
 }
 
-// settings returns the settings of the service for a database.
-func settings(t *testing.T, url, addr string) func(string) string {
+// environment returns the settings of the service for a database.
+func environment(t *testing.T, url, addr string, log io.Writer) app.Environment {
 	env := map[string]string{
 		"ALDS_ADDR": addr, "ALDS_ADMIN_PASSWORD": adminPassword, "ALDS_DATA_DIR": t.TempDir(),
 		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=", "DATABASE_URL": url,
 	}
-	return func(name string) string { return env[name] }
+	return app.Environment{Getenv: func(name string) string { return env[name] }, Stderr: log}
 }
 
 // start creates a database, fills it and runs the service on it until the test ends.
 func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *service {
 	t.Helper()
 	url, addr, log := testdb.URL(t, dialect), testproc.FreeAddr(t), &testproc.Log{}
-	getenv := settings(t, url, addr)
-	if err := app.Migrate(t.Context(), getenv, log, app.StandaloneWith(embedded.Start)); err != nil {
+	env := environment(t, url, addr, log)
+	if err := app.Migrate(t.Context(), env, app.StandaloneWith(embedded.Start)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})
@@ -65,7 +65,7 @@ func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *s
 	fill(t, s)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- app.Run(ctx, getenv, log, app.StandaloneWith(embedded.Start)) }()
+	go func() { ended <- app.Run(ctx, env, app.StandaloneWith(embedded.Start)) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -3,7 +3,6 @@ package testproc
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"strings"
@@ -43,9 +42,9 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	if settings["DATABASE_URL"] == "" {
 		settings["DATABASE_URL"] = newDatabase(t, dialect)
 	}
-	getenv := func(name string) string { return settings[name] }
 	log := &Log{}
-	if err := migrate(t.Context(), settings, log, roles...); err != nil {
+	environment := app.Environment{Getenv: func(name string) string { return settings[name] }, Stderr: log}
+	if err := migrate(t.Context(), settings, environment, roles...); err != nil {
 		t.Fatalf("migrate: %v", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -53,7 +52,7 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	ended := make(chan error, 1)
 	go func() {
 		defer over()
-		ended <- app.Run(ctx, getenv, log, roles...)
+		ended <- app.Run(ctx, environment, roles...)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -89,10 +88,8 @@ var migrated struct {
 
 // migrate does the same as the command migrate. A new SQLite file becomes a copy of an earlier file with
 // the same settings, if there is one.
-func migrate(ctx context.Context, settings map[string]string, log io.Writer, roles ...app.Role) error {
-	do := func() error {
-		return app.Migrate(ctx, func(name string) string { return settings[name] }, log, roles...)
-	}
+func migrate(ctx context.Context, settings map[string]string, e app.Environment, roles ...app.Role) error {
+	do := func() error { return app.Migrate(ctx, e, roles...) }
 	file, isFile := strings.CutPrefix(settings["DATABASE_URL"], "sqlite:")
 	if _, err := os.Stat(file); !isFile || err == nil {
 		return do()
