@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/app/command"
 )
 
-func main() { os.Exit(app.Main(app.Scheduler)) }
+func main() { os.Exit(command.Main(app.Scheduler)) }

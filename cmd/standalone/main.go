@@ -5,7 +5,8 @@ import (
 	"os"
 
 	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/app/command"
 	"github.com/alds-dev/alds/internal/app/embedded"
 )
 
-func main() { os.Exit(app.Main(app.StandaloneWith(embedded.Start))) }
+func main() { os.Exit(command.Main(app.StandaloneWith(embedded.Start))) }

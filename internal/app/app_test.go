@@ -162,6 +162,21 @@ func startIn(t *testing.T, e Environment, roles ...Role) *running {
 	return r
 }
 
+// newToken creates an access token of the administrator.
+func newToken(t *testing.T, settings map[string]string) string {
+	t.Helper()
+	i, err := Open(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, API)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	token, err := i.Auth.CreateToken(t.Context(), "admin", auth.TokenOptions{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
 // do sends a request as admin and decodes the answer into out.
 func (r *running) do(method, path, body string, out any) {
 	r.t.Helper()
@@ -333,16 +348,13 @@ func TestThreeProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var token bytes.Buffer
-	if err := command(ctx, []string{"token", "create", "--member", "admin", "--name", "test"}, outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &token}, API); err != nil {
-		t.Fatal(err)
-	}
+	token := newToken(t, settings)
 	api := start(t, settings, API)
 	start(t, settings, Worker)
 	start(t, settings, Scheduler)
 	round(t, api)
 	req, _ := http.NewRequest(http.MethodGet, api.base+"/rest-1.v1/Data/Member?where=IsSelf=true&sel=Username", nil)
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token.String()))
+	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Accept", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

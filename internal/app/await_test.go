@@ -153,20 +153,6 @@ func TestADatabaseThatGoesAwayWhileARoleStartsIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestCommandsDoNotWaitForTheDatabase(t *testing.T) {
-	settings := map[string]string{
-		"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey,
-	}
-	for _, args := range [][]string{{"migrate"}, {"check"}, {"token", "create", "--member", "admin", "--name", "x"}} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		err := command(ctx, args, outside{Environment: Environment{Getenv: env(settings), Stderr: io.Discard}, stdout: io.Discard}, API)
-		if err == nil || !strings.Contains(err.Error(), "open the database") || strings.Contains(err.Error(), "hush") || ctx.Err() != nil {
-			t.Errorf("%v: %v", args, err)
-		}
-		cancel()
-	}
-}
-
 func TestPausesVaryALittle(t *testing.T) {
 	for range 1000 {
 		if d := withJitter(time.Second); d < 800*time.Millisecond || d > 1200*time.Millisecond {

@@ -29,7 +29,7 @@ func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 			if url := settings["DATABASE_URL"]; url != "" {
-				if n := tables(t, url); n != 0 {
+				if n := testdb.CountTables(t, url); n != 0 {
 					t.Errorf("%d tables are there", n)
 				}
 				return
@@ -47,12 +47,10 @@ func TestTwoStandalonesInOneFolder(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}
 	r := start(t, settings, Standalone)
-	commandCase{
-		line: "standalone", status: 1, absent: "WARN",
-		stderr: "alds: another standalone runs in the folder " + settings["ALDS_DATA_DIR"] + ": stop it, or choose another folder by ALDS_DATA_DIR and another port by PORT\n",
-	}.run(t, settings)
-	// Commands work while the process runs.
-	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings)
+	err := Run(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, Standalone)
+	if err == nil || !strings.Contains(err.Error(), "another standalone runs in the folder "+settings["ALDS_DATA_DIR"]) {
+		t.Errorf("it says %v", err)
+	}
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}

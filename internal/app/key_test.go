@@ -13,6 +13,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/secret"
 	"github.com/alds-dev/alds/internal/app/embedded"
+	"github.com/alds-dev/alds/internal/events/webhook"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
@@ -238,13 +239,20 @@ func TestRotateKey(t *testing.T) {
 			s.migrate(testKey)
 			s.seal(fmt.Sprintf("%036d", 1), testKey)
 			s.seal(fmt.Sprintf("%036d", 2), testKey)
-			rotate := func(keys, want string) error {
+			rotate := func(keys string, want int) error {
 				t.Helper()
-				var out strings.Builder
-				s.settings["ALDS_SECRET_KEY"] = keys
-				err := command(t.Context(), []string{"rotate-key"}, outside{Environment: Environment{Getenv: s.getenv, Stderr: io.Discard}, stdout: &out}, API)
-				if out.String() != want {
-					t.Errorf("printed %q, want %q", out.String(), want)
+				i, err := Open(t.Context(), Environment{Getenv: env(s.withKey(keys)), Stderr: io.Discard}, API)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer i.Close()
+				box, err := i.Key(t.Context())
+				if err != nil {
+					return err
+				}
+				n, err := webhook.RotateKey(t.Context(), i.DB, box)
+				if n != want {
+					t.Errorf("%d secrets were sealed anew, want %d", n, want)
 				}
 				return err
 			}
@@ -255,7 +263,7 @@ func TestRotateKey(t *testing.T) {
 			}
 			s.seal(fmt.Sprintf("%036d", 3), otherKey)
 			// The first run encrypts two headers and the check value of the key.
-			for _, want := range []string{"sealed anew: 3\n", "sealed anew: 0\n"} {
+			for _, want := range []int{3, 0} {
 				if err := rotate(otherKey+","+testKey, want); err != nil {
 					t.Fatal(err)
 				}
@@ -265,7 +273,7 @@ func TestRotateKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.seal(fmt.Sprintf("%036d", 4), strings.Repeat("C", 43)+"=")
-			if err := rotate(testKey+","+otherKey, "sealed anew: 3\n"); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("subscription %036d", 4)) {
+			if err := rotate(testKey+","+otherKey, 3); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("subscription %036d", 4)) {
 				t.Errorf("a secret that no key opens: %v", err)
 			}
 			s.refused(testKey) // the check value was not replaced, since a secret was not decrypted

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"strconv"
@@ -22,10 +21,7 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	if err := Migrate(t.Context(), Environment{Getenv: env(settings), Stderr: io.Discard}, API); err != nil {
 		t.Fatal(err)
 	}
-	var token bytes.Buffer
-	if err := command(t.Context(), []string{"token", "create", "--member", "admin", "--name", "test"}, outside{Environment: Environment{Getenv: env(settings), Stderr: io.Discard}, stdout: &token}, API); err != nil {
-		t.Fatal(err)
-	}
+	token := newToken(t, settings)
 	r := start(t, settings, API)
 	send := func(path, body string) {
 		t.Helper()
@@ -33,7 +29,7 @@ func TestRoundTripsOfRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token.String()))
+		req.Header.Set("Authorization", "Bearer "+token)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)

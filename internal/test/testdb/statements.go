@@ -23,6 +23,20 @@ func Count(t testing.TB, d *db.DB, query string, args ...any) (n int) {
 	return n
 }
 
+// CountTables returns the number of tables in the database with a URL.
+func CountTables(t testing.TB, url string) int {
+	t.Helper()
+	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	if d.Dialect.Name == "mysql" {
+		return Count(t, d, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	}
+	return Count(t, d, "SELECT COUNT(*) FROM sqlite_master")
+}
+
 // Tick waits until the clock of the database has moved on by more than a microsecond.
 func Tick(t testing.TB, d *db.DB) {
 	t.Helper()

@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/app"
 )
 
 // createToken creates an access token.
@@ -21,8 +22,8 @@ type createToken struct {
 }
 
 // Run prints a new access token, and nothing else, on stdout.
-func (c createToken) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (c createToken) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		token, err := i.Auth.CreateToken(ctx, c.Member, auth.TokenOptions{Name: c.Name, Expires: c.Expires.at, EndsWithPassword: c.EndsWithPassword})
 		if err != nil {
 			return err
@@ -72,8 +73,8 @@ type listTokens struct {
 }
 
 // Run prints a table of access tokens, expired ones included.
-func (c listTokens) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (c listTokens) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		tokens, err := i.Auth.Tokens(ctx, c.Member)
 		if err != nil {
 			return err
@@ -140,8 +141,8 @@ type revokeToken struct {
 }
 
 // Run revokes the token. It prints whether the token had been revoked before.
-func (c revokeToken) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (c revokeToken) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		revoked, err := i.Auth.RevokeToken(ctx, c.ID)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/processes"
@@ -22,9 +23,9 @@ type migrateCommand struct {
 	Check bool `help:"Change nothing. Print which migrations would run, and whether running processes continue to work afterwards. The exit status is 0 if they do, and 3 if you must stop them first."`
 }
 
-// Run does the same as Migrate. With --check it only prints a report.
-func (c migrateCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withInstallation(ctx, o, role, func(i *Installation) error {
+// Run does the same as app.Migrate. With --check it only prints a report.
+func (c migrateCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withInstallation(ctx, o, role, func(i *app.Installation) error {
 		if c.Check {
 			return checkMigration(ctx, i.DB, o.stdout)
 		}

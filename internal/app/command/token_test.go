@@ -1,8 +1,7 @@
-package app
+package command
 
 import (
 	"bytes"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
-	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestExpiry(t *testing.T) {
@@ -63,15 +61,9 @@ ID  MEMBER       NAME     CREATED            EXPIRES            LAST USED       
 }
 
 func TestTokenCommands(t *testing.T) {
-	settings := map[string]string{"DATABASE_URL": testdb.URL(t, "mysql")}
-	getenv := env(settings)
-	if err := Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
-		t.Fatal(err)
-	}
+	settings := migrated(t, "mysql")
 	run := func(args ...string) (string, error) {
-		var out bytes.Buffer
-		err := command(t.Context(), append([]string{"token"}, args...), outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &out}, API)
-		return out.String(), err
+		return output(t, settings, append([]string{"token"}, args...)...)
 	}
 	made, err := run("create", "--member", "Admin", "--name", "nightly", "--expires", "720h", "--ends-with-password")
 	if err != nil || !regexp.MustCompile(`^1\.[\w+/=]{44}\n$`).MatchString(made) {

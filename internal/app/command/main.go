@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/app"
 )
 
 // Main runs the role, or the command in the arguments, and returns the exit status. SIGTERM
 // and SIGINT stop it in order. A second signal ends the process at once.
-func Main(role Role) int {
+func Main(role app.Role) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -26,20 +27,20 @@ func Main(role Role) int {
 		name, _, _ := strings.Cut(variable, "=")
 		names = append(names, name)
 	}
-	return execute(ctx, os.Args[1:], outside{Environment{Getenv: os.Getenv, Names: names, Stderr: os.Stderr}, os.Stdin, os.Stdout}, role)
+	return execute(ctx, os.Args[1:], outside{app.Environment{Getenv: os.Getenv, Names: names, Stderr: os.Stderr}, os.Stdin, os.Stdout}, role)
 }
 
 // outside has the environment variables and standard streams of a process. Tests replace them.
 type outside struct {
-	Environment
+	app.Environment
 	stdin  io.Reader
 	stdout io.Writer
 }
 
 // execute runs the command in the arguments, or the role if there are none. It returns the
 // exit status: 0 for success, 2 for wrong arguments, 3 for errStop, 1 for any other error.
-func execute(ctx context.Context, args []string, o outside, role Role) int {
-	err := command(ctx, args, o, role)
+func execute(ctx context.Context, args []string, o outside, role app.Role) int {
+	err := run(ctx, args, o, role)
 	if err == nil {
 		return 0
 	}
@@ -69,11 +70,11 @@ func commandPath(n *kong.Node) string {
 	return commandPath(n.Parent) + " " + n.Name
 }
 
-// command runs the command in the arguments, or the role if there are none.
+// run runs the command in the arguments, or the role if there are none.
 // Errors: *kong.ParseError for wrong arguments; errors of the command or the role.
-func command(ctx context.Context, args []string, o outside, role Role) error {
+func run(ctx context.Context, args []string, o outside, role app.Role) error {
 	if len(args) == 0 {
-		return Run(ctx, o.Environment, role)
+		return app.Run(ctx, o.Environment, role)
 	}
 	chosen, err := parse(args, o, role)
 	if err != nil || chosen == nil {
@@ -84,8 +85,8 @@ func command(ctx context.Context, args []string, o outside, role Role) error {
 }
 
 // withInstallation opens the database and calls do.
-func withInstallation(ctx context.Context, o outside, role Role, do func(*Installation) error) error {
-	i, err := Open(ctx, o.Environment, role)
+func withInstallation(ctx context.Context, o outside, role app.Role, do func(*app.Installation) error) error {
+	i, err := app.Open(ctx, o.Environment, role)
 	if err != nil {
 		return err
 	}
@@ -94,8 +95,8 @@ func withInstallation(ctx context.Context, o outside, role Role, do func(*Instal
 }
 
 // withDatabase opens the database and calls do if the schema is current.
-func withDatabase(ctx context.Context, o outside, role Role, do func(*Installation) error) error {
-	return withInstallation(ctx, o, role, func(i *Installation) error {
+func withDatabase(ctx context.Context, o outside, role app.Role, do func(*app.Installation) error) error {
+	return withInstallation(ctx, o, role, func(i *app.Installation) error {
 		if err := i.Ready(ctx); err != nil {
 			return err
 		}

@@ -1,10 +1,11 @@
-package app
+package command
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
@@ -14,8 +15,8 @@ type rotateCommand struct{}
 // Run encrypts all stored secrets with the first key of ALDS_SECRET_KEY. The service may run
 // meanwhile.
 // Errors: a secret that none of the keys can decrypt.
-func (rotateCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (rotateCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		box, err := i.Key(ctx)
 		if err != nil {
 			return err

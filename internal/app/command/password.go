@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
@@ -32,8 +33,8 @@ func (c passwordCommand) Validate() error {
 }
 
 // Run sets the password.
-func (c passwordCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (c passwordCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		mayLogIn, err := i.Auth.SetPassword(ctx, c.Member, func() (string, error) { return askPassword(ctx, o.stdin, o.Stderr) })
 		if fault.KindOf(err) == fault.Invalid {
 			return errors.New("a password has 1 to 1,024 bytes")

@@ -1,8 +1,9 @@
-package app
+package command
 
 import (
 	"github.com/alecthomas/kong"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
 )
 
@@ -37,7 +38,7 @@ type tokenCommands struct {
 // parse returns the command in the arguments, ready to run. If the arguments ask for help or
 // the version, it prints that and returns nil.
 // Errors: *kong.ParseError.
-func parse(args []string, o outside, role Role) (*kong.Context, error) {
+func parse(args []string, o outside, role app.Role) (*kong.Context, error) {
 	var grammar any = &roleFlags{}
 	if role.HTTP {
 		grammar = &apiCommands{}

@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/operate/dump"
 )
@@ -15,8 +16,8 @@ type exportCommand struct{}
 
 // Run writes all data as JSON lines to stdout, and its progress to stderr. The service may run
 // meanwhile.
-func (exportCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (exportCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		began := time.Now()
 		rows, err := dump.Write(ctx, i.DB, o.stdout, release.Version(), told(o.Stderr))
 		if err != nil {
@@ -32,8 +33,8 @@ type restoreCommand struct{}
 
 // Run creates the schema in an empty database and reads an export from stdin into it. No
 // process may use the database meanwhile.
-func (restoreCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withInstallation(ctx, o, role, func(i *Installation) error {
+func (restoreCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withInstallation(ctx, o, role, func(i *app.Installation) error {
 		if err := i.DB.Migrate(ctx); err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}

@@ -1,12 +1,9 @@
-package app
+package command
 
 import (
-	"bytes"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -15,34 +12,23 @@ import (
 func TestRepairCommand(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
-			url := testdb.URL(t, dialect)
-			getenv := env(map[string]string{"DATABASE_URL": url})
-			if err := Migrate(t.Context(), Environment{Getenv: getenv, Stderr: io.Discard}, API); err != nil {
-				t.Fatal(err)
-			}
-			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = d.Close() }()
+			settings := migrated(t, dialect)
+			d := open(t, settings)
 			exec := func(statement string) {
 				t.Helper()
-				if _, err := d.Exec(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				testdb.Exec(t, d, statement)
 			}
 			var said string // output of the last command
 			expect := func(what, wantErr string, wantOut string, args ...string) {
 				t.Helper()
-				var out bytes.Buffer
-				err := command(t.Context(), args, outside{Environment: Environment{Getenv: getenv, Stderr: io.Discard}, stdout: &out}, API)
+				out, err := output(t, settings, args...)
 				got := ""
 				if err != nil {
 					got = err.Error()
 				}
-				said = out.String()
-				if (got == "") != (wantErr == "") || !strings.Contains(got, wantErr) || !strings.Contains(out.String(), wantOut) {
-					t.Errorf("%s: %q\n%s\nwant %q and %q", what, got, out.String(), wantErr, wantOut)
+				said = out
+				if (got == "") != (wantErr == "") || !strings.Contains(got, wantErr) || !strings.Contains(out, wantOut) {
+					t.Errorf("%s: %q\n%s\nwant %q and %q", what, got, out, wantErr, wantOut)
 				}
 			}
 			name := func() (name string, events int) {

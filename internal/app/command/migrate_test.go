@@ -1,13 +1,12 @@
-package app
+package command
 
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/processes"
@@ -45,60 +44,40 @@ func TestMigrationReport(t *testing.T) {
 	}
 }
 
-// TestMigrateAtOnce checks that migrate succeeds on several machines that run it at the same time
-// on a new database.
-func TestMigrateAtOnce(t *testing.T) {
-	settings := env(map[string]string{"DATABASE_URL": testdb.EmptyURL(t, "mysql")})
-	var all sync.WaitGroup
-	for range 3 {
-		all.Go(func() {
-			if err := Migrate(t.Context(), Environment{Getenv: settings, Stderr: io.Discard}, API); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-}
-
 // TestMigrateCheck checks that migrate --check changes nothing, on an empty and on a current
 // database. It also checks that migrate does not change a database of a newer release.
 func TestMigrateCheck(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
-			url := testdb.EmptyURL(t, dialect)
-			settings := map[string]string{"DATABASE_URL": url}
-			run := func(args ...string) string {
+			settings := map[string]string{"DATABASE_URL": testdb.EmptyURL(t, dialect), "ALDS_ADMIN_PASSWORD": "first"}
+			migrate := func(args ...string) string {
 				t.Helper()
 				var out, log bytes.Buffer
-				if err := command(t.Context(), args, outside{Environment: Environment{Getenv: env(settings), Stderr: &log}, stdout: &out}, API); err != nil {
+				e := quiet(settings)
+				e.Stderr = &log
+				if err := run(t.Context(), append([]string{"migrate"}, args...), outside{e, nil, &out}, app.API); err != nil {
 					t.Fatal(err)
 				}
 				return out.String() + log.String()
 			}
-			d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = d.Close() })
-			if got := run("migrate", "--check"); !strings.Contains(got, "0001_schema_migration, works with 0.2.0 and later") {
+			d := open(t, settings)
+			if got := migrate("--check"); !strings.Contains(got, "0001_schema_migration, works with 0.2.0 and later") {
 				t.Error(got)
 			}
 			if s, err := d.SchemaState(t.Context()); err != nil || !s.Empty {
 				t.Errorf("%+v, %v", s, err)
 			}
-			run("migrate")
-			if got := run("migrate", "--check"); got != "this is "+release.Number+"; the database was migrated by "+release.Number+"\nno migration is missing\n" {
+			migrate()
+			if got := migrate("--check"); got != "this is "+release.Number+"; the database was migrated by "+release.Number+"\nno migration is missing\n" {
 				t.Error(got)
 			}
 			for _, change := range []string{
 				"UPDATE sequence SET value = value + 1 WHERE name IN ('release', 'metadata')",
 				"UPDATE asset SET name = 'Of the next release' WHERE id = -5001",
 			} {
-				if _, err := d.Exec(t.Context(), change); err != nil {
-					t.Fatal(err)
-				}
+				testdb.Exec(t, d, change)
 			}
-			if got := run("migrate"); !strings.Contains(got, "nothing is migrated") {
+			if got := migrate(); !strings.Contains(got, "nothing is migrated") {
 				t.Error(got)
 			}
 			var name string

@@ -1,10 +1,11 @@
-package app
+package command
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/operate/system"
 )
@@ -28,8 +29,8 @@ func (f *settingFlag) UnmarshalText(text []byte) error {
 }
 
 // Run changes the named settings, all or none of them, and prints all settings.
-func (c settingsCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withDatabase(ctx, o, role, func(i *Installation) error {
+func (c settingsCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		to := map[string]string{}
 		for _, f := range c.Set {
 			if _, twice := to[f.name]; twice {

@@ -1,15 +1,65 @@
-package app
+package command
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/app"
+	"github.com/alds-dev/alds/internal/app/embedded"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
+	"github.com/alds-dev/alds/internal/test/testproc"
 )
+
+func TestMain(m *testing.M) {
+	auth.ForTests()
+	testdb.Main(m)
+}
+
+// testKey is a key for stored secrets, the same as that of testproc.Serve.
+const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+// quiet returns an environment with these settings, whose log is discarded.
+func quiet(settings map[string]string) app.Environment {
+	return app.Environment{Getenv: func(name string) string { return settings[name] }, Stderr: io.Discard}
+}
+
+// output runs a command of api and returns what it prints.
+func output(t *testing.T, settings map[string]string, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := run(t.Context(), args, outside{quiet(settings), strings.NewReader(""), &out}, app.API)
+	return out.String(), err
+}
+
+// migrated returns the settings for a new database with the current schema.
+func migrated(t *testing.T, dialect string) map[string]string {
+	t.Helper()
+	settings := map[string]string{"DATABASE_URL": testdb.URL(t, dialect), "ALDS_ADMIN_PASSWORD": "first"}
+	if err := app.Migrate(t.Context(), quiet(settings), app.API); err != nil {
+		t.Fatal(err)
+	}
+	return settings
+}
+
+// open opens the database of these settings until the test ends.
+func open(t *testing.T, settings map[string]string) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), settings["DATABASE_URL"], db.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
 
 // commandCase is a command line and its expected results.
 type commandCase struct {
@@ -22,7 +72,7 @@ type commandCase struct {
 	absent string // text that neither output contains
 }
 
-var binaries = map[string]Role{"api": API, "worker": Worker, "scheduler": Scheduler, "standalone": Standalone}
+var binaries = map[string]app.Role{"api": app.API, "worker": app.Worker, "scheduler": app.Scheduler, "standalone": app.StandaloneWith(embedded.Start)}
 
 // run runs a command line, with settings in addition to those of the case.
 func (c commandCase) run(t *testing.T, settings map[string]string) {
@@ -41,7 +91,7 @@ func (c commandCase) run(t *testing.T, settings map[string]string) {
 	}
 	var stdout, stderr bytes.Buffer
 	status := execute(t.Context(), args[1:], outside{
-		Environment{Getenv: func(name string) string { return env[name] }, Names: slices.Collect(maps.Keys(env)), Stderr: &stderr},
+		app.Environment{Getenv: func(name string) string { return env[name] }, Names: slices.Collect(maps.Keys(env)), Stderr: &stderr},
 		strings.NewReader(c.stdin), &stdout,
 	}, binaries[args[0]])
 	if status != c.status || !hasInOrder(stdout.String(), c.stdout) || !hasInOrder(stderr.String(), c.stderr) ||
@@ -197,7 +247,7 @@ func TestCommandsOnADatabase(t *testing.T) {
 			} {
 				c.run(t, settings)
 			}
-			if n := tables(t, settings["DATABASE_URL"]); n != 0 {
+			if n := testdb.CountTables(t, settings["DATABASE_URL"]); n != 0 {
 				t.Errorf("%d tables after a migration that was refused", n)
 			}
 			for _, c := range []commandCase{
@@ -234,20 +284,29 @@ func TestCommandsOnADatabase(t *testing.T) {
 	}
 }
 
-// tables counts the tables of a database.
-func tables(t *testing.T, url string) (n int) {
-	t.Helper()
-	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 2})
-	if err != nil {
-		t.Fatal(err)
+func TestCommandsDoNotWaitForTheDatabase(t *testing.T) {
+	settings := map[string]string{
+		"DATABASE_URL": "mysql://root:hush@127.0.0.1:1/x", "REDIS_URL": "redis://127.0.0.1:1", "ALDS_SECRET_KEY": testKey, "ALDS_ADMIN_PASSWORD": "first",
 	}
-	defer d.Close()
-	query := "SELECT COUNT(*) FROM sqlite_master"
-	if d.Dialect.Name == "mysql" {
-		query = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	for _, args := range [][]string{{"migrate"}, {"check"}, {"token", "create", "--member", "admin", "--name", "x"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := run(ctx, args, outside{quiet(settings), nil, io.Discard}, app.API)
+		if err == nil || !strings.Contains(err.Error(), "open the database") || strings.Contains(err.Error(), "hush") || ctx.Err() != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+		cancel()
 	}
-	if err := d.QueryRow(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
+}
+
+// TestCommandsWhileStandaloneRuns checks that a second standalone in a folder is refused, and that
+// commands work there.
+func TestCommandsWhileStandaloneRuns(t *testing.T) {
+	folder := t.TempDir()
+	testproc.Serve(t, "sqlite", map[string]string{"ALDS_DATA_DIR": folder, "DATABASE_URL": "sqlite:" + filepath.Join(folder, "alds.db")})
+	settings := map[string]string{"ALDS_DATA_DIR": folder, "ALDS_ADDR": "127.0.0.1:0"}
+	commandCase{
+		line: "standalone", status: 1, absent: "WARN",
+		stderr: "alds: another standalone runs in the folder " + folder + ": stop it, or choose another folder by ALDS_DATA_DIR and another port by PORT\n",
+	}.run(t, settings)
+	commandCase{line: "standalone password --member admin", stdin: "second", stdout: "is set"}.run(t, settings)
 }

@@ -1,9 +1,10 @@
-package app
+package command
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/operate/check"
 )
 
@@ -13,8 +14,8 @@ type checkCommand struct{}
 // Run reads the whole database in one snapshot and prints a line on stdout for each
 // inconsistency. It changes nothing, and the service may run meanwhile.
 // Errors: also if it finds any.
-func (checkCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withInstallation(ctx, o, role, func(i *Installation) error {
+func (checkCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withInstallation(ctx, o, role, func(i *app.Installation) error {
 		if err := readyForCheck(ctx, i); err != nil {
 			return err
 		}
@@ -35,9 +36,9 @@ func (checkCommand) Run(ctx context.Context, o outside, role Role) error {
 	})
 }
 
-// readyForCheck is like Ready, except that tables may be missing, since check and repair report
-// them.
-func readyForCheck(ctx context.Context, i *Installation) error {
+// readyForCheck is like Installation.Ready, except that tables may be missing, since check and
+// repair report them.
+func readyForCheck(ctx context.Context, i *app.Installation) error {
 	if err := i.DB.SchemaIsCurrent(ctx); err == nil {
 		if missing, err := check.Schema(ctx, i.DB); err != nil || len(missing) > 0 {
 			return err

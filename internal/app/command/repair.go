@@ -1,4 +1,4 @@
-package app
+package command
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/access/trail"
+	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/operate/check"
@@ -23,8 +24,8 @@ type repairCommand struct {
 // Run prints the findings of check, and the statements that would repair them. With --yes it
 // executes the statements. Then no other process may use the database.
 // Errors: also if findings remain.
-func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
-	return withInstallation(ctx, o, role, func(i *Installation) error {
+func (c repairCommand) Run(ctx context.Context, o outside, role app.Role) error {
+	return withInstallation(ctx, o, role, func(i *app.Installation) error {
 		if err := readyForCheck(ctx, i); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (c repairCommand) Run(ctx context.Context, o outside, role Role) error {
 
 // repairer repairs a database. It prints findings and the statements that repair them.
 type repairer struct {
-	*Installation
+	*app.Installation
 	to         io.Writer
 	statements int   // printed so far
 	err        error // first error of the writer
