@@ -1,6 +1,8 @@
 package archtest
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -72,26 +74,33 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// TestSettingsTable checks that docs/settings.md has the groups and rows of config.SettingGroups.
+var update = flag.Bool("update", false, "rewrite the sections of docs/settings.md")
+
+// TestSettingsTable compares the sections of docs/settings.md with config.SettingGroups.
 func TestSettingsTable(t *testing.T) {
-	var rows, want []string
-	for line := range strings.Lines(string(read(t, "docs/settings.md"))) {
-		if strings.HasPrefix(line, "| `") || strings.HasPrefix(line, "## ") {
-			rows = append(rows, strings.TrimSpace(line))
-		}
-	}
+	const file = "docs/settings.md"
+	got := string(read(t, file))
+	var want strings.Builder
+	introduction, _, _ := strings.Cut(got, "\n## ")
+	want.WriteString(introduction)
 	for _, g := range config.SettingGroups() {
-		want = append(want, "## "+g.Title)
+		fmt.Fprintf(&want, "\n## %s\n\n| Setting | Default | Meaning |\n|---|---|---|\n", g.Title)
 		for _, s := range g.Settings {
 			def := s.Default
 			if def != "" {
 				def = "`" + def + "`"
 			}
-			want = append(want, strings.Join([]string{"| `" + s.Name + "`", def, s.Meaning + " |"}, " | "))
+			fmt.Fprintf(&want, "| `%s` | %s | %s |\n", s.Name, def, s.Meaning)
 		}
 	}
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Errorf("docs/settings.md differs from config.SettingGroups (-settings +document):\n%s", diff)
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, file), []byte(want.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want.String(), got); diff != "" {
+		t.Errorf("%s differs from config.SettingGroups (-settings +document); run this test with -update:\n%s", file, diff)
 	}
 }
 

@@ -196,6 +196,7 @@ var contributingRows = []row{
 	{begins: "make on-server", not: ".ci/run does this"},
 	{begins: "go test", not: suite},
 	{begins: "go run ./dashboards", after: `git diff --exit-code dashboards`},
+	{begins: "go test", after: `git diff --exit-code docs/settings.md`},
 	{begins: "go test", not: suite},
 	{begins: "make longest", prints: `internal/`},
 }
