@@ -82,7 +82,7 @@ func eval[T any](b *tab, script string) T {
 	return send(b, fmt.Sprintf("evaluate %.80s", script), chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// location returns the URL of the tab, or a text if the page does not answer.
+// location returns the URL of the tab for a message, or a text if the page does not answer soon.
 func (b *tab) location() string {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 	defer cancel()
@@ -94,7 +94,10 @@ func (b *tab) location() string {
 }
 
 // path returns the URL of the tab without the site.
-func (b *tab) path() string { return strings.TrimPrefix(b.location(), b.site) }
+func (b *tab) path() string {
+	b.t.Helper()
+	return strings.TrimPrefix(send(b, "read the location", chromedp.Location()), b.site)
+}
 
 // waitAt waits until the tab is at a path. A search while typing passes through other URLs first.
 func (b *tab) waitAt(path string) {
