@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
 // unit is the unit of work of a batch: the data that it has read, and its changes.
@@ -191,6 +192,13 @@ func (c *changes) addNumber(w *row) {
 	if tr.order >= 0 && w.cur.slots[tr.order] == nil {
 		w.cur.slots[tr.order] = c.nextRank(w.typ)
 	}
+}
+
+// nextRank reserves a rank after all others in the rank space of a type.
+func (c *changes) nextRank(t *meta.Type) ranked {
+	name := rank.Sequence(t)
+	c.ranks[name]++
+	return ranked{name, c.ranks[name]}
 }
 
 // dateChanges sets the moments of the edges and roles that the current command changed, and of its

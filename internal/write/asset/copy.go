@@ -29,7 +29,7 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 	if !ok {
 		return nil, UnknownType(typ)
 	}
-	id, err := c.s.e.ids.next(ctx, c.s.e.db, c.s.tx, 1)
+	id, err := c.s.e.ids.Next(ctx, c.s.e.db, c.s.tx, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/write/asset/sequence"
 )
 
 // The types of definitions that administrators write.
@@ -221,10 +222,10 @@ func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 		return err
 	}
 	code := int64(d.s.e.model.FreeColumn(there, a.Type, a.Kind)) // for a scalar: the number of its column
-	sequence := ""
+	codes := "" // the sequence of the code of a relation
 	if relation {
-		sequence = "custom relation"
-		if code, err = d.nextCode(ctx, sequence); err != nil {
+		codes = "custom relation"
+		if code, err = d.nextCode(ctx, codes); err != nil {
 			return err
 		}
 	}
@@ -232,15 +233,15 @@ func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 	if err := d.s.e.model.CheckAttribute(there, a); err != nil {
 		return err
 	}
-	return d.giveCode(ctx, w, sequence, code)
+	return d.giveCode(ctx, w, codes, code)
 }
 
 // nextCode returns the next code of a type or a relation. It does not reserve it, because
 // lockDefinitions makes other writers of definitions wait.
 // Errors: *meta.MisfitError if the codes are used up.
-func (d *definitions) nextCode(ctx context.Context, sequence string) (int64, error) {
+func (d *definitions) nextCode(ctx context.Context, codes string) (int64, error) {
 	var code int64
-	err := d.s.tx.QueryRow(ctx, `SELECT value + 1 FROM sequence WHERE name = ?`, sequence).Scan(&code)
+	err := d.s.tx.QueryRow(ctx, `SELECT value + 1 FROM sequence WHERE name = ?`, codes).Scan(&code)
 	if err == nil && code > math.MaxInt16 {
 		err = &meta.MisfitError{Member: "Name", Reason: "the codes are used up"}
 	}
@@ -249,11 +250,11 @@ func (d *definitions) nextCode(ctx context.Context, sequence string) (int64, err
 
 // giveCode stores the code of a new definition. This is the code of a type, the code of the links
 // of a relation, or the number of the column of a scalar. If code is 0, the scalar has no column,
-// because its values are in the JSON of the asset, and giveCode stores nothing. If sequence is not
-// empty, giveCode adds 1 to that sequence.
-func (d *definitions) giveCode(ctx context.Context, w *row, sequence string, code int64) error {
-	if sequence != "" {
-		if _, err := advanceSequence(ctx, d.s.tx, sequence, 1); err != nil {
+// because its values are in the JSON of the asset, and giveCode stores nothing. If codes is not
+// empty, giveCode adds 1 to the sequence with that name.
+func (d *definitions) giveCode(ctx context.Context, w *row, codes string, code int64) error {
+	if codes != "" {
+		if _, err := sequence.Advance(ctx, d.s.tx, codes, 1); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 	"github.com/alds-dev/alds/internal/store/blob"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/sequence"
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
@@ -73,9 +74,9 @@ type Engine struct {
 	creds      Credentials
 	listener   CommitListener
 	log        *slog.Logger
-	ids        *block // of asset ids
-	audits     *block // of audit ids
-	allocator  *allocator
+	ids        *sequence.Block // of asset ids
+	audits     *sequence.Block // of audit ids
+	allocator  *sequence.Allocator
 	finder     *find.Finder // evaluates filters of operations, and finds the assets that an actor sees
 }
 
@@ -88,9 +89,9 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log
 
 		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m),
 		creds: creds, listener: changes, log: log,
-		ids:       &block{sequence: "id", size: 1000},
-		audits:    &block{sequence: "audit", size: 100},
-		allocator: &allocator{db: d},
+		ids:       sequence.NewBlock("id", 1000),
+		audits:    sequence.NewBlock("audit", 100),
+		allocator: sequence.New(d),
 		finder:    find.New(d, m),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
 // layout is the model in the form that the write engine uses: the columns, and the rules of
@@ -136,7 +137,7 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 		if tr := l.types[t]; tr != nil {
 			l.index(t, tr)
 			if tr.order >= 0 {
-				l.ranked[rankSequence(t)] = append(l.ranked[rankSequence(t)], int64(t.Code))
+				l.ranked[rank.Sequence(t)] = append(l.ranked[rank.Sequence(t)], int64(t.Code))
 			}
 			if a, ok := t.Attr(t.PartOf.Relation); ok {
 				l.parts = append(l.parts, partRule{t, a, t.PartOf.Ops})

@@ -1,8 +1,12 @@
 package asset
 
 import (
+	"strconv"
+
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
+	"github.com/alds-dev/alds/internal/write/asset/sequence"
 )
 
 // A batch allocates its moments, Numbers and ranks only when it is written, because other
@@ -17,9 +21,9 @@ type moment int64
 const forever = moment(db.Forever)
 
 // in returns the allocated moment, or m itself if m is not a placeholder.
-func (m moment) in(got allocation) moment {
+func (m moment) in(got sequence.Allocation) moment {
 	if m < 0 {
-		return moment(got.moment) - m - 1
+		return moment(got.Moment) - m - 1
 	}
 	return m
 }
@@ -32,7 +36,7 @@ const batchTime instant = -1
 
 // pending is a placeholder in a slot. in returns the allocated value.
 type pending interface {
-	in(got allocation) any
+	in(got sequence.Allocation) any
 }
 
 // numbered is the placeholder for a Number.
@@ -41,6 +45,26 @@ type numbered struct {
 	nth int64 // position among the new Numbers of the type in this batch; the first is 0
 }
 
-func (n numbered) in(got allocation) any {
-	return numberText(n.typ.NumberPrefix, got.first[numberSequence(n.typ)]+n.nth)
+func (n numbered) in(got sequence.Allocation) any {
+	return numberText(n.typ.NumberPrefix, got.First[numberSequence(n.typ)]+n.nth)
 }
+
+// numberSequence returns the name of the sequence of a type's Numbers.
+func numberSequence(t *meta.Type) string { return "number:" + t.Name }
+
+// numberText returns the text of a Number: the prefix and at least five digits.
+func numberText(prefix string, n int64) string {
+	b := append(make([]byte, 0, len(prefix)+8), prefix...)
+	for limit := int64(10000); limit > n && limit > 1; limit /= 10 {
+		b = append(b, '0')
+	}
+	return string(strconv.AppendInt(b, n, 10))
+}
+
+// ranked is the placeholder for a new rank, which is after all others in its rank space.
+type ranked struct {
+	sequence string
+	nth      int64 // position among the new ranks of the sequence in this batch; the first is 1
+}
+
+func (r ranked) in(got sequence.Allocation) any { return rank.Nth(got.First[r.sequence], r.nth) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
 // prefetch collects what a batch needs to lock and read before its first command is checked.
@@ -77,7 +78,7 @@ func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 // commands.
 func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err error) {
 	if p.creates > 0 {
-		if x.nextID, err = x.s.e.ids.next(ctx, x.s.e.db, x.s.tx, p.creates); err != nil {
+		if x.nextID, err = x.s.e.ids.Next(ctx, x.s.e.db, x.s.tx, p.creates); err != nil {
 			return err
 		}
 	}
@@ -153,7 +154,7 @@ func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Cha
 		p.addEdges(edgeCode(a), t, id)
 	}
 	if a.Kind == meta.Rank {
-		p.trees[rankSequence(t)] = true
+		p.trees[rank.Sequence(t)] = true
 	}
 	if p.s.e.bindsTracking() {
 		p.collectTracked(t, a, ch, id, existing)

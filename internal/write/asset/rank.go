@@ -2,11 +2,13 @@ package asset
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
 // ranker changes the ranks of assets.
@@ -22,7 +24,7 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	if a.Place.Kind != meta.InColumn {
 		return invalid(a)
 	}
-	if err := k.loaded.lockTrees(ctx, map[string]bool{rankSequence(w.typ): true}); err != nil {
+	if err := k.loaded.lockTrees(ctx, map[string]bool{rank.Sequence(w.typ): true}); err != nil {
 		return err
 	}
 
@@ -37,13 +39,13 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	}
 
 	written, ok := ch.single()
-	rank, _ := value.Parse(a.Kind, false, written.Text)
+	number, _ := value.Parse(a.Kind, false, written.Text)
 	switch {
 	case !ok || ch.Find != nil:
 		return invalid(a)
 	case written.isEmpty() && w.creating():
 		return nil // a new asset without a rank gets the last one
-	case own != 0 && rank == own:
+	case own != 0 && number == own:
 		return nil // the client sends back the rank that it has read
 	}
 
@@ -67,7 +69,7 @@ func parseRelativeRank(v Value) (at int64, after, ok bool) {
 	}
 	last := len(v.Text) - 1
 	at, err := strconv.ParseInt(v.Text[:last], 10, 64)
-	return at, v.Text[last] == '+', err == nil && at >= 1 && at <= MaxRank
+	return at, v.Text[last] == '+', err == nil && at >= 1 && at <= rank.Max
 }
 
 // rankNeighbour resolves and locks the asset next to which w is ranked.
@@ -88,39 +90,47 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 	return neighbour, err
 }
 
-// placeRank moves an asset just before or after the rank at. It does not matter whether an asset
-// has that rank. placeRank changes nothing if the asset to move is already at that place.
+// placeRank moves an asset just before or after the rank at. It changes nothing if the asset to move
+// is already at that place.
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
-	s, err := newRankSpace(ctx, k.changes, w, a.Place.Slot)
+	slot, layout := a.Place.Slot, k.s.e.layout
+	space, err := rank.Read(ctx, k.s.tx, rank.Of{
+		ID: w.id, Type: w.typ, Types: layout.ranked[rank.Sequence(w.typ)], Column: layout.slots[slot].Name,
+	})
 	if err != nil {
 		return err
 	}
-	lower, upper, err := s.neighbourRanks(ctx, at, after)
-	if err != nil {
-		return err
-	}
-	if own, ok := w.cur.slots[s.slot].(int64); ok && lower < own && (own < upper || upper == 0) {
-		return nil
-	}
-
-	last := upper == 0
-	if last {
-		if s.appendable {
-			w.setSlot(s.slot, k.changes.nextRank(w.typ))
-			return nil
-		}
-		upper = min(ceiling(lower), MaxRank+1)
-	}
-	if rank, ok := between(lower, upper); ok {
-		w.setSlot(s.slot, rank)
-		return nil
-	}
-	if done, err := s.rebalance(ctx, lower, upper); done || err != nil {
-		return err
-	}
-	if !last {
+	own, _ := w.cur.slots[slot].(int64)
+	place, err := space.Place(ctx, own, at, after)
+	switch {
+	case errors.Is(err, rank.ErrFull):
 		return invalid(a)
+	case err != nil || place.Stays:
+		return err
+	case place.Last:
+		w.setSlot(slot, k.changes.nextRank(w.typ))
+		return nil
 	}
-	w.setSlot(s.slot, k.changes.nextRank(w.typ))
+	return k.setRanks(ctx, w, slot, place)
+}
+
+// setRanks sets the rank of an asset, and the ranks of the neighbours that make room for it.
+func (k *ranker) setRanks(ctx context.Context, w *row, slot int, place rank.Place) error {
+	ids := make([]int64, len(place.Others))
+	for i, other := range place.Others {
+		ids[i] = other.ID
+	}
+	if len(ids) > 0 {
+		if err := k.loaded.loadRows(ctx, ids); err != nil {
+			return err
+		}
+	}
+	w.setSlot(slot, place.Rank)
+	for _, other := range place.Others {
+		if neighbour := k.loaded.rows[other.ID]; neighbour != nil {
+			k.changes.touch(neighbour)
+			neighbour.setSlot(slot, other.Rank)
+		}
+	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		s = &Session{e: e, tx: tx, who: who, req: req, trace: trace, aliases: map[string]*Handle{}}
 		var err error
-		if s.audit, err = e.audits.next(ctx, e.db, tx, 1); err != nil {
+		if s.audit, err = e.audits.Next(ctx, e.db, tx, 1); err != nil {
 			return err
 		}
 		if err := fn(s); err != nil {
@@ -148,7 +148,7 @@ func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string
 // newMarker returns an unused id for an audit.
 func (e *Engine) newMarker(ctx context.Context) (id int64, err error) {
 	err = e.db.Small(ctx, func(tx *db.Tx) (err error) {
-		id, err = e.audits.next(ctx, e.db, tx, 1)
+		id, err = e.audits.Next(ctx, e.db, tx, 1)
 		return err
 	})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/access/trail"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
+	"github.com/alds-dev/alds/internal/write/asset/sequence"
 )
 
 // writer writes the changes of a batch. It modifies them only to replace placeholders and to set
@@ -19,7 +21,7 @@ type writer struct {
 	later          db.Execer // sends statements together with the next statement of tx, without results
 	layout         *layout
 	changes        *changes
-	got            allocation
+	got            sequence.Allocation
 	at, audit, who any           // instant, audit and member of the batch; boxed once for all rows
 	events         []trail.Event // for the audit trail
 }
@@ -63,8 +65,8 @@ func (w *writer) stampVersions() {
 // stamp stores the instant of the moments of the batch, in the same transaction as the moments. A
 // query as of an instant uses the row to find its moment.
 func (w *writer) stamp(ctx context.Context) error {
-	last := w.got.moment + w.changes.moments - 1
-	_, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.at)
+	last := w.got.Moment + w.changes.moments - 1
+	_, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.At)
 	if err != nil {
 		return fmt.Errorf("stamp moments: %w", err)
 	}
@@ -253,7 +255,7 @@ func (u unit) write(ctx context.Context) error {
 	}
 	w := &writer{
 		s: u.s, tx: u.s.tx, later: u.s.tx.Later(), layout: u.s.e.layout, changes: c,
-		got: got, at: got.at, audit: u.s.audit, who: u.s.who.Member,
+		got: got, at: got.At, audit: u.s.audit, who: u.s.who.Member,
 	}
 	w.stampVersions()
 	steps := []func(context.Context) error{
@@ -267,27 +269,27 @@ func (u unit) write(ctx context.Context) error {
 	}
 
 	if u.s.first == 0 {
-		u.s.first = got.moment
+		u.s.first = got.Moment
 	}
-	u.s.last = got.moment + c.moments - 1
+	u.s.last = got.Moment + c.moments - 1
 	return nil
 }
 
 // allocate allocates the moments, Numbers and ranks that the changes need.
 // Errors: fault.Invalid if a rank space has no ranks left.
-func (u unit) allocate(ctx context.Context) (allocation, error) {
+func (u unit) allocate(ctx context.Context) (sequence.Allocation, error) {
 	others := make(map[string]int64, len(u.changes.numbers)+len(u.changes.ranks))
-	n := demand{moments: u.changes.moments, ranked: u.s.e.layout.ranked, others: others}
+	n := sequence.Demand{Moments: u.changes.moments, Ranked: u.s.e.layout.ranked, Others: others}
 	for t, count := range u.changes.numbers {
-		n.others[numberSequence(t)] = count
+		others[numberSequence(t)] = count
 	}
-	for sequence, count := range u.changes.ranks {
-		n.others[sequence] = count * rankStep
+	for name, count := range u.changes.ranks {
+		others[name] = count * rank.Step
 	}
-	got, err := u.s.e.allocator.allocate(ctx, u.s.tx, n)
-	for sequence, count := range u.changes.ranks {
-		if err == nil && rankAt(got.first[sequence]-1+count*rankStep) > MaxRank {
-			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", sequence)
+	got, err := u.s.e.allocator.Allocate(ctx, u.s.tx, n)
+	for name, count := range u.changes.ranks {
+		if err == nil && rank.Nth(got.First[name], count) > rank.Max {
+			err = fault.Invalidf(fault.NoPlace, "the ranks are used up, %s", name)
 		}
 	}
 	return got, err

@@ -1,4 +1,4 @@
-package asset
+package sequence
 
 import (
 	"context"
@@ -6,106 +6,45 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/fault"
-	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
-// block allocates ids of a sequence, from a range that the process has reserved.
-type block struct {
-	sequence string
-	size     int64 // the least number of ids to reserve at once
-	mu       sync.Mutex
-	first    int64 // the first id that is left in the range
-	end      int64 // the end of the range, exclusive
-}
-
-// next returns the first of n consecutive ids. If too few are left, it reserves a range. If
-// Dialect.SmallInside is false, it reserves the range in tx, and a rollback of tx discards the
-// range.
-func (b *block) next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.end-b.first < n {
-		var err error
-		if d.Dialect.SmallInside {
-			err = d.Small(ctx, func(tx *db.Tx) error { return b.reserve(ctx, tx, n) })
-		} else if err = b.reserve(ctx, tx, n); err == nil {
-			tx.OnUndo(b.giveUp)
-		}
-		if err != nil {
-			b.first, b.end = 0, 0
-			return 0, fmt.Errorf("allocate %s: %w", b.sequence, err)
-		}
-	}
-	first := b.first
-	b.first += n
-	return first, nil
-}
-
-// reserve reserves a range of at least n ids.
-func (b *block) reserve(ctx context.Context, tx *db.Tx, n int64) error {
-	size := max(b.size, n)
-	first, err := advanceSequence(ctx, tx, b.sequence, size)
-	b.first, b.end = first, first+size
-	return err
-}
-
-// giveUp discards the range after its reservation was rolled back.
-func (b *block) giveUp() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.first, b.end = 0, 0
-}
-
-// advanceSequence adds n to a sequence and returns the first of the n new values.
-// Errors: fault.NotFound if the sequence does not exist.
-func advanceSequence(ctx context.Context, tx *db.Tx, name string, n int64) (int64, error) {
-	const update = `UPDATE sequence SET value = value + ? WHERE name = ?`
-	var value int64
-	if tx.Dialect().Returning {
-		err := tx.QueryRow(ctx, update+` RETURNING value`, n, name).Scan(&value)
-		return value - n + 1, err
-	}
-	if _, err := tx.Exec(ctx, update, n, name); err != nil {
-		return 0, err
-	}
-	err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, name).Scan(&value)
-	return value - n + 1, err
-}
-
-// demand contains how many values a batch needs from each sequence. A batch allocates them
+// Demand contains how many values a batch needs from each sequence. A batch allocates them
 // after it has locked its assets.
-type demand struct {
-	moments int64              // number of moments
-	others  map[string]int64   // by sequence of Numbers or ranks: how much to add to it
-	ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
+type Demand struct {
+	Moments int64              // number of moments
+	Others  map[string]int64   // by sequence of Numbers or ranks: how much to add to it
+	Ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
 }
 
-// allocation contains the first value of each sequence of a demand, and the time of the
+// Allocation contains the first value of each sequence of a Demand, and the time of the
 // moments.
-type allocation struct {
-	moment int64            // the first moment
-	at     int64            // UTC microseconds, in whole milliseconds, which ChangeDate prints without loss
-	first  map[string]int64 // by sequence
+type Allocation struct {
+	Moment int64            // the first moment
+	At     int64            // UTC microseconds, in whole milliseconds, which ChangeDate prints without loss
+	First  map[string]int64 // by sequence
 }
 
-// allocator allocates for concurrent batches of this process in one short transaction.
+// Allocator allocates for concurrent batches of this process in one short transaction.
 // Batches that arrive while it runs wait and share the next transaction.
-type allocator struct {
+type Allocator struct {
 	db      *db.DB
 	mu      sync.Mutex
 	running bool
 	waiting []*waiter
 }
 
+// New returns an allocator for a database.
+func New(d *db.DB) *Allocator { return &Allocator{db: d} }
+
 type waiter struct {
-	demand demand
-	got    allocation
+	demand Demand
+	got    Allocation
 	err    error
 	done   chan struct{}
 }
@@ -114,9 +53,9 @@ type waiter struct {
 // caller, because other callers share it.
 const allocateTimeout = 15 * time.Second
 
-// allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it uses tx;
+// Allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it uses tx;
 // otherwise a transaction that concurrent batches share.
-func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocation, error) {
+func (k *Allocator) Allocate(ctx context.Context, tx *db.Tx, n Demand) (Allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
 		err := k.advanceAll(ctx, tx, []*waiter{t})
@@ -135,12 +74,12 @@ func (k *allocator) allocate(ctx context.Context, tx *db.Tx, n demand) (allocati
 	case <-t.done:
 		return t.got, t.err
 	case <-ctx.Done(): // the values for this waiter stay unused
-		return allocation{}, db.Fault(ctx.Err())
+		return Allocation{}, db.Fault(ctx.Err())
 	}
 }
 
 // serve allocates for the waiters until none is left.
-func (k *allocator) serve(ctx context.Context) {
+func (k *Allocator) serve(ctx context.Context) {
 	for {
 		k.mu.Lock()
 		batch := k.waiting
@@ -155,7 +94,7 @@ func (k *allocator) serve(ctx context.Context) {
 	}
 }
 
-func (k *allocator) once(ctx context.Context, batch []*waiter) {
+func (k *Allocator) once(ctx context.Context, batch []*waiter) {
 	ctx, cancel := context.WithTimeout(ctx, allocateTimeout)
 	defer cancel()
 	err := k.advanceAll(ctx, nil, batch)
@@ -179,7 +118,7 @@ func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []st
 			continue
 		}
 		var err error
-		if values[i], err = firstRankValue(ctx, tx, types); err != nil {
+		if values[i], err = rank.FirstValue(ctx, tx, types); err != nil {
 			return err
 		}
 	}
@@ -200,25 +139,22 @@ func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []st
 // sequence of Numbers.
 func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
 	for _, t := range batch {
-		if t.demand.others[sequence] == 0 {
+		if t.demand.Others[sequence] == 0 {
 			continue
 		}
-		if types, ok = t.demand.ranked[sequence]; ok {
+		if types, ok = t.demand.Ranked[sequence]; ok {
 			return types, true
 		}
 	}
 	return nil, false
 }
 
-// numberSequence returns the name of the sequence of a type's Numbers.
-func numberSequence(t *meta.Type) string { return "number:" + t.Name }
-
 // sequencesOf returns the names of the sequences that the waiters need in addition to the
 // moments, sorted. by contains how much to add to each.
 func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	by = map[string]int64{}
 	for _, t := range batch {
-		for name, n := range t.demand.others {
+		for name, n := range t.demand.Others {
 			by[name] += n
 		}
 	}
@@ -226,10 +162,10 @@ func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 }
 
 // advanceAll moves each sequence once for all waiters, and creates missing sequences.
-func (k *allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
+func (k *Allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
-		moments += t.demand.moments
+		moments += t.demand.Moments
 	}
 	names, by := sequencesOf(batch)
 	last, at, err := k.move(ctx, tx, moments, names, by)
@@ -249,7 +185,7 @@ func (k *allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) 
 }
 
 // begin creates sequences and moves them. It returns their last values.
-func (k *allocator) begin(
+func (k *Allocator) begin(
 	ctx context.Context, tx *db.Tx, batch []*waiter, names []string, by map[string]int64,
 ) (last map[string]int64, err error) {
 	if tx != nil {
@@ -271,13 +207,13 @@ const momentSequence = "moment"
 // not 0. It returns the last value of each moved sequence, and the time of the moments. If
 // tx is nil, it sends all statements to the server at once, as a separate transaction. The
 // row of the moments, which all writers need, is then not locked during a round trip.
-func (k *allocator) move(
+func (k *Allocator) move(
 	ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64,
 ) (last map[string]int64, at int64, err error) {
 	last = make(map[string]int64, len(names)+1)
 	if tx != nil {
 		for _, name := range names {
-			first, err := advanceSequence(ctx, tx, name, by[name])
+			first, err := Advance(ctx, tx, name, by[name])
 			if fault.KindOf(err) == fault.NotFound {
 				continue
 			}
@@ -361,23 +297,14 @@ func unpackMoment(packed int64, now time.Time) (last, at int64) {
 // handOut sets the allocation of each waiter. last contains the last value of each sequence.
 func handOut(batch []*waiter, last map[string]int64, at int64) {
 	for _, t := range slices.Backward(batch) {
-		t.got = allocation{
-			moment: last[momentSequence] - t.demand.moments + 1, at: at,
-			first: make(map[string]int64, len(t.demand.others)),
+		t.got = Allocation{
+			Moment: last[momentSequence] - t.demand.Moments + 1, At: at,
+			First: make(map[string]int64, len(t.demand.Others)),
 		}
-		last[momentSequence] -= t.demand.moments
-		for name, n := range t.demand.others {
+		last[momentSequence] -= t.demand.Moments
+		for name, n := range t.demand.Others {
 			last[name] -= n
-			t.got.first[name] = last[name] + 1
+			t.got.First[name] = last[name] + 1
 		}
 	}
-}
-
-// numberText returns the text of a Number: the prefix and at least five digits.
-func numberText(prefix string, n int64) string {
-	b := append(make([]byte, 0, len(prefix)+8), prefix...)
-	for limit := int64(10000); limit > n && limit > 1; limit /= 10 {
-		b = append(b, '0')
-	}
-	return string(strconv.AppendInt(b, n, 10))
 }

@@ -1,0 +1,39 @@
+package rank
+
+import "testing"
+
+// The sequence never reaches a rank twice, and continues above every rank in use, in both halves.
+func TestSequenceContinuesAboveRanksInUse(t *testing.T) {
+	for _, used := range []int64{1, Step, Step + 1, begin, half - 1, half, half + 1, half + 2*upperStep - 1, Max - 2*upperStep} {
+		first := valueAbove(used) + 1 // as the sequence is advanced from its initial value
+		before := used
+		for n := int64(1); n <= 2; n++ {
+			rank := Nth(first, n)
+			if rank <= before || !isSequences(rank) {
+				t.Errorf("rank %d after %d is %d, which follows %d", n, used, rank, before)
+			}
+			before = rank
+		}
+	}
+}
+
+// A rank between two others is never a rank of the sequence, and there is none if they are too near.
+func TestBetween(t *testing.T) {
+	for _, c := range []struct {
+		lower, upper, want int64
+		ok                 bool
+	}{
+		{0, begin, begin - Step + 1, true},
+		{0, 2 * Step, Step + 1, true},
+		{begin, begin + Step, begin + Step/2, true},
+		{begin, begin + 2, begin + 1, true},
+		{begin, begin + 1, 0, false},
+		{begin - 1, begin + 1, 0, false},
+		{half, half + upperStep, half + 2, true},
+		{0, 1, 0, false},
+	} {
+		if got, ok := between(c.lower, c.upper); got != c.want || ok != c.ok {
+			t.Errorf("between %d and %d: %d, %v instead of %d, %v", c.lower, c.upper, got, ok, c.want, c.ok)
+		}
+	}
+}
