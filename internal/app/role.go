@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/operate/admin"
 	"github.com/alds-dev/alds/internal/query/history"
-	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/purge"
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
@@ -127,7 +127,7 @@ func (s *service) scheduler() *jobs.Scheduler {
 		jobs.Periodic{Name: "webhook:prune", Every: prunePeriod, Run: s.hooks.Prune},
 		jobs.Periodic{Name: "bulk:forget", Every: expirePeriod, Run: func(ctx context.Context) error { return requests.DeleteExpired(ctx, s.DB) }},
 		jobs.Periodic{Name: "blob:sweep", Every: expirePeriod, Run: s.contents.Sweep},
-		jobs.Periodic{Name: "custom:purge", Every: purgePeriod, Run: func(ctx context.Context) error { return asset.Purge(ctx, s.DB, s.model) }},
+		jobs.Periodic{Name: "custom:purge", Every: purgePeriod, Run: func(ctx context.Context) error { return purge.Run(ctx, s.DB, s.model) }},
 		jobs.Periodic{Name: "audit:prune", Every: expirePeriod, Run: func(ctx context.Context) error { return trail.Prune(ctx, s.DB, s.cfg.AuditKeep) }},
 		jobs.Periodic{Name: "version:prune", Every: historyPeriod, Run: s.pruner().Run},
 	)

@@ -222,7 +222,7 @@ func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 		return err
 	}
 	code := int64(d.s.e.model.FreeColumn(there, a.Type, a.Kind)) // for a scalar: the number of its column
-	codes := "" // the sequence of the code of a relation
+	codes := ""
 	if relation {
 		codes = "custom relation"
 		if code, err = d.nextCode(ctx, codes); err != nil {
@@ -259,7 +259,7 @@ func (d *definitions) giveCode(ctx context.Context, w *row, codes string, code i
 		}
 	}
 	if code > 0 {
-		w.cur.attrs.set(codeKey, code)
+		w.cur.attrs.Set(codeKey, code)
 	}
 	return nil
 }

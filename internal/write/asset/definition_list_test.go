@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/purge"
 )
 
 // DeleteWithData of a list requires the number of its values, and no attribute may refer to the
@@ -59,14 +60,12 @@ func TestDeleteListWithData(t *testing.T) {
 		if n := w.number(left); n != 122 || w.number(links) == 0 {
 			t.Errorf("%d versions before the purge", n)
 		}
-		if err := asset.PurgeOnce(t.Context(), w.d, model); err != nil { // as if interrupted after one step
-			t.Fatal(err)
-		}
+		w.purgeUntilLess(left)
 		if n := w.number(left); n != 20 {
 			t.Errorf("%d versions after the first step", n)
 		}
 		now.agrees()
-		if err := asset.Purge(t.Context(), w.d, model); err != nil {
+		if err := purge.Run(t.Context(), w.d, model); err != nil {
 			t.Fatal(err)
 		}
 		if n := w.number(left) + w.number(links) + w.number(`SELECT COUNT(*) FROM definition_purge`); n != 0 {
@@ -100,7 +99,7 @@ func TestDeleteWithDataOfARetiredList(t *testing.T) {
 			now.must(operate(definition, "DeleteWithData", "Assets", "1"))
 			now = now.growing()
 		}
-		if err := asset.Purge(t.Context(), w.d, model); err != nil {
+		if err := purge.Run(t.Context(), w.d, model); err != nil {
 			t.Fatal(err)
 		}
 		if n := w.number(`SELECT COUNT(custom_text_1) FROM asset_version`) + w.number(`SELECT COUNT(*) FROM asset_link WHERE relation >= 10000`); n != 0 {

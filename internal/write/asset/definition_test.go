@@ -1,6 +1,8 @@
 package asset_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,7 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/operate/check"
+	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/purge"
 )
 
 // growing returns the harness with an engine of the current model.
@@ -54,6 +58,24 @@ func (w *harness) number(query string, args ...any) (n int) {
 	return n
 }
 
+var errInterrupted = errors.New("interrupted")
+
+// purgeUntilLess runs a purge that is interrupted after the first step that reduces the number which a
+// query returns.
+func (w *harness) purgeUntilLess(query string) {
+	w.t.Helper()
+	before := w.number(query)
+	ctx := db.WithGuard(w.t.Context(), func(context.Context) error {
+		if w.number(query) < before { // an earlier step has committed
+			return errInterrupted
+		}
+		return nil
+	})
+	if err := purge.Run(ctx, w.d, model); !errors.Is(err, errInterrupted) {
+		w.t.Fatalf("not interrupted: %v", err)
+	}
+}
+
 // A purge removes a value and its folded form, even if only one of them is in the row of a version.
 // The other one is then in asset_text. A long value of another attribute moves it there.
 func TestDeleteWithDataThatLiesApart(t *testing.T) {
@@ -68,7 +90,7 @@ func TestDeleteWithDataThatLiesApart(t *testing.T) {
 		for _, definition := range []string{short, long} {
 			now.must(operate(definition, "DeleteWithData", "Assets", "2"))
 			now = now.growing()
-			if err := asset.Purge(t.Context(), w.d, model); err != nil {
+			if err := purge.Run(t.Context(), w.d, model); err != nil {
 				t.Fatal(err)
 			}
 			now.agrees()
@@ -127,12 +149,10 @@ func TestDeleteWithData(t *testing.T) {
 			if w.number(c.left) == 0 {
 				t.Errorf("%s has no values before the purge", c.name)
 			}
-			if err := asset.PurgeOnce(t.Context(), w.d, model); err != nil { // as if interrupted after one step
-				t.Fatal(err)
-			}
+			w.purgeUntilLess(c.left)
 			now.agrees()
 			now.must(update(made[3], "Reference", "changed "+c.count+c.definition))
-			if err := asset.Purge(t.Context(), w.d, model); err != nil {
+			if err := purge.Run(t.Context(), w.d, model); err != nil {
 				t.Fatal(err)
 			}
 			if n := w.number(c.left) + w.number(`SELECT COUNT(*) FROM definition_purge`); n != 0 {

@@ -5,22 +5,11 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/model/meta"
-	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // FindOutcome calls findOutcome, for the test of a commit whose answer was lost.
 func (e *Engine) FindOutcome(ctx context.Context, request string, lost error) error {
 	return e.findOutcome(ctx, auth.System, request, lost)
-}
-
-// PurgeOnce runs only the next step of the last purge.
-func PurgeOnce(ctx context.Context, d *db.DB, base *meta.Model) error {
-	all, err := purges(ctx, d, base)
-	if err == nil {
-		_, err = all[len(all)-1].once(ctx)
-	}
-	return err
 }
 
 // ContextDefault is a row of contextDefaults, for the test of docs/contexts.md.

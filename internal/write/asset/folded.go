@@ -1,11 +1,10 @@
 package asset
 
 import (
-	"strings"
-
 	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // maxFolded limits the bytes of the folded forms of all texts of an asset, because they are
@@ -31,26 +30,20 @@ func (l *layout) isPlain(st *state) bool {
 		}
 	}
 	for _, x := range st.attrs {
-		if !x.isPlain() {
+		if !x.IsPlain() {
 			return false
 		}
 	}
 	return true
 }
 
-// isPlain reports whether a value is not a text, or is a text whose folded form is its lower
-// case. A text with NUL is not plain; its JSON has an escape, which folding.IsPlain accepts.
-func (x attrValue) isPlain() bool {
-	return folding.IsPlain(x.json) && !strings.Contains(x.json, `\u0000`)
-}
-
 // folded returns the folded forms of the texts that are not plain. The key is the name of the
 // column, or the key in attrs.
-func (l *layout) folded(st *state) attrs {
-	var all attrs
+func (l *layout) folded(st *state) stored.Attrs {
+	var all stored.Attrs
 	keep := func(key, text string) {
 		if !folding.IsPlain(text) {
-			all = append(all, attrValue{key, value.JSON(folding.Of(text))})
+			all = append(all, stored.Value{Key: key, JSON: value.JSON(folding.Of(text))})
 		}
 	}
 	for slot, v := range st.slots {
@@ -59,9 +52,9 @@ func (l *layout) folded(st *state) attrs {
 		}
 	}
 	for _, x := range st.attrs {
-		if !x.isPlain() {
-			text, _ := value.FromJSON(meta.Text, x.json).(string)
-			keep(x.key, text)
+		if !x.IsPlain() {
+			text, _ := value.FromJSON(meta.Text, x.JSON).(string)
+			keep(x.Key, text)
 		}
 	}
 	return all
@@ -69,11 +62,11 @@ func (l *layout) folded(st *state) attrs {
 
 // fits reports whether the folded forms of a state can be stored.
 func (l *layout) fits(st *state) bool {
-	size := st.attrs.size()
+	size := st.attrs.Size()
 	for slot, v := range st.slots {
 		if text, ok := v.(string); ok && l.isText(slot) {
 			size += len(text)
 		}
 	}
-	return size <= maxFolded/4 || l.folded(st).size() <= maxFolded
+	return size <= maxFolded/4 || l.folded(st).Size() <= maxFolded
 }

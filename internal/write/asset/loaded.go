@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // reference is an asset that the batch refers to but does not write.
@@ -262,7 +263,7 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 		st.slots[i] = value.FromColumn(layout.slots[i].Kind, st.slots[i])
 	}
 	var err error
-	if st.attrs, err = parseAttrs(textOf(attrs)); err != nil {
+	if st.attrs, err = stored.Parse(textOf(attrs)); err != nil {
 		return nil, fmt.Errorf("asset %d: %w", w.id, err)
 	}
 	t, ok := l.s.e.model.TypeByCode(typ)

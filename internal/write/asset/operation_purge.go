@@ -2,17 +2,16 @@ package asset
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/meta"
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/purge"
 )
 
 // deleteWithData marks the data of a definition for removal; Effect.To deletes the definition
-// itself. Purge removes the data after the commit, when no attribute or list of the model
+// itself. Package purge removes the data after the commit, when no attribute or list of the model
 // refers to it. The argument Assets must be the number of assets that have a value, or of the
 // values of the list. So no caller deletes more than expected.
 func (o *operations) deleteWithData(ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error) {
@@ -43,11 +42,7 @@ func (o *operations) deleteWithData(ctx context.Context, w *row, op *meta.Op, ar
 	if deleted, ok := w.typ.Attr("IsDataDeleted"); ok {
 		w.set(deleted, true)
 	}
-	_, err = o.s.tx.Exec(ctx, `INSERT INTO definition_purge (definition_id, done_id) VALUES (?, ?)`, w.id, noID)
-	if err != nil {
-		return nil, fmt.Errorf("store the purge: %w", err)
-	}
-	return nil, nil
+	return nil, purge.Add(ctx, o.s.tx, w.id)
 }
 
 // countValues returns the number of assets, including deleted ones, that have a value of the
@@ -60,15 +55,7 @@ func (o *operations) countValues(ctx context.Context, w *row) (n int64, err erro
 	if !ok { // this request has created the definition
 		return 0, nil
 	}
-	if a.Place.Kind == meta.InLinks {
-		query := `SELECT COUNT(DISTINCT from_id) FROM asset_link WHERE relation = ? AND until_moment = ?`
-		err = o.s.tx.QueryRow(ctx, query, a.Place.Code, db.Forever).Scan(&n)
-		return n, err
-	}
-	in, codes := db.InArgs(typeCodes(o.s.e.model, a.On))
-	query := `SELECT COUNT(*) FROM asset WHERE type IN ` + in + ` AND ` + storedExpr(o.s.e.db.Dialect, a) + ` IS NOT NULL`
-	err = o.s.tx.QueryRow(ctx, query, codes...).Scan(&n)
-	return n, err
+	return purge.Count(ctx, o.s.tx, o.s.e.model, a)
 }
 
 // countListed returns the number of values of a list, including deleted ones. The number does
@@ -113,25 +100,4 @@ func (o *operations) checkUnused(ctx context.Context, w *row) error {
 		}
 	}
 	return nil
-}
-
-// storedExpr returns the SQL expression of the stored value of a scalar. It is NULL if the
-// asset has no value.
-func storedExpr(d *db.Dialect, a *meta.Attr) string {
-	if a.Place.Kind == meta.InColumn {
-		return a.Place.Column
-	}
-	return d.JSONText("attrs", a.Place.Column)
-}
-
-// typeCodes returns the codes of t and its subtypes, except abstract types. It includes
-// retired lists.
-func typeCodes(m *meta.Model, t *meta.Type) []int64 {
-	var codes []int64
-	for _, other := range m.Types {
-		if other.IsA(t) && !other.Abstract {
-			codes = append(codes, int64(other.Code))
-		}
-	}
-	return codes
 }

@@ -126,7 +126,7 @@ func (s *state) textSize() int64 {
 		}
 	}
 	for _, x := range s.attrs {
-		n += len(x.json)
+		n += len(x.JSON)
 	}
 	return int64(n)
 }

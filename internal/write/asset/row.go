@@ -6,6 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // noID means that there is no id. It is not 0, because 0 is the id of Scope:0.
@@ -23,7 +24,7 @@ type state struct {
 	changedAt     instant
 	changedBy     int64
 	slots         []any // by meta.Place.Slot; nil is null; pending until the batch is written
-	attrs         attrs
+	attrs         stored.Attrs
 	hashes        hashes
 	linked        bool // links or values began or ended with this version
 	until         moment
@@ -132,10 +133,10 @@ func (w *row) set(a *meta.Attr, v any) {
 	case meta.InColumn:
 		w.setSlot(a.Place.Slot, v)
 	case meta.InAttrs:
-		if a.Kind == meta.Boolean && !w.creating() && value.OrUnset(a, w.cur.attrs.get(a)) == value.OrUnset(a, v) {
+		if a.Kind == meta.Boolean && !w.creating() && value.OrUnset(a, w.cur.attrs.Get(a)) == value.OrUnset(a, v) {
 			return
 		}
-		if w.cur.attrs.set(a.Place.Column, v) {
+		if w.cur.attrs.Set(a.Place.Column, v) {
 			w.dirty = true
 		}
 	}
@@ -163,7 +164,7 @@ func (w *row) get(a *meta.Attr) any {
 			return w.cur.slots[a.Place.Slot]
 		}
 	case meta.InAttrs:
-		return w.cur.attrs.get(a)
+		return w.cur.attrs.Get(a)
 	}
 	return nil
 }

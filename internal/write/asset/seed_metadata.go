@@ -257,7 +257,7 @@ func (r *metadataRow) refill(w *row) {
 func (w *row) clear(a *meta.Attr) {
 	if a.Place.Kind == meta.InColumn {
 		w.setSlot(a.Place.Slot, nil)
-	} else if w.cur.attrs.set(a.Place.Column, nil) {
+	} else if w.cur.attrs.Set(a.Place.Column, nil) {
 		w.dirty = true
 	}
 }

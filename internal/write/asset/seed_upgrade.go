@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // completedComment is the ChangeComment of attributes that an upgrade fills.
@@ -89,11 +90,11 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 		}
 	}
 	live := map[int64]bool{}
-	lacks := func(id int64, has attrs) {
+	lacks := func(id int64, has stored.Attrs) {
 		live[id] = true
 		c := all[id]
 		c.Changes = slices.DeleteFunc(c.Changes, func(ch Change) bool {
-			return slices.ContainsFunc(has, func(x attrValue) bool { return x.key == ch.Name })
+			return has.Has(ch.Name)
 		})
 	}
 
@@ -130,7 +131,7 @@ func completingUpdate(in meta.Instance) *Command {
 // attrsOf calls fn with the id and the JSON object of every row of some assets. middle is the SQL
 // between "SELECT id, " and the list of ids. It has the expression of the object, the table, and
 // the condition up to IN.
-func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, attrs)) error {
+func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, stored.Attrs)) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -141,7 +142,7 @@ func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock st
 		if err := scan.Scan(&id, &text); err != nil {
 			return err
 		}
-		has, err := parseAttrs(textOf(text))
+		has, err := stored.Parse(textOf(text))
 		if err == nil {
 			fn(id, has)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // hashes are the hashes of the long texts of a state, in the order of db.LongTexts. A text with a
@@ -28,12 +29,12 @@ func (l *layout) longText(st *state, index int) (text string) {
 			text, _ = st.slots[l.description].(string)
 		}
 	case inAttrs:
-		if st.attrs.size() > db.MaxInline {
-			text, _ = st.attrs.text().(string)
+		if st.attrs.Size() > db.MaxInline {
+			text, _ = st.attrs.Text().(string)
 		}
 	case inFolded:
 		if !l.isPlain(st) {
-			text, _ = l.folded(st).text().(string)
+			text, _ = l.folded(st).Text().(string)
 		}
 	}
 	return text
@@ -61,14 +62,14 @@ func (l *layout) sameText(st, other *state, index int) bool {
 // one if the asset had the text before the batch and still has it at the end of the batch. A text
 // that is new in the batch gets no hash, and stays in the rows of its versions.
 func (l *layout) hash(v *version) {
-	stored, latest := v.row.stored, v.row.latest
+	was, latest := v.row.stored, v.row.latest
 	for which := range v.hashes {
 		v.hashes[which] = nil
 		switch {
-		case stored == nil || !l.sameText(v.state, stored, which):
-		case stored.hashes[which] != nil:
-			v.hashes[which] = stored.hashes[which]
-		case l.sameText(latest.state, stored, which):
+		case was == nil || !l.sameText(v.state, was, which):
+		case was.hashes[which] != nil:
+			v.hashes[which] = was.hashes[which]
+		case l.sameText(latest.state, was, which):
 			if text := l.longText(v.state, which); len(text) > db.MaxInline {
 				v.hashes[which] = db.TextHash(text)
 			}
@@ -101,7 +102,7 @@ func (w *writer) texts(ctx context.Context) error {
 			}
 		}
 	}
-	if err := storeTexts(ctx, w.later, documents); err != nil {
+	if err := stored.InsertTexts(ctx, w.later, documents); err != nil {
 		return fmt.Errorf("insert texts: %w", err)
 	}
 	for which, rows := range moved {
@@ -124,10 +125,7 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 	}
 	for in, args := range db.InChunks(ids) {
 		if which == inDescription {
-			query := `INSERT INTO asset_text (asset_id, hash, text)` +
-				` SELECT id, ` + hash + `, ` + text + ` FROM asset WHERE id IN ` + in
-			_, err := w.later.Exec(ctx, query+d.Upsert(textKey, nil), args...)
-			if err != nil {
+			if err := stored.CopyTexts(ctx, w.later, d, text, in, args); err != nil {
 				return err
 			}
 		}
@@ -144,70 +142,4 @@ func (w *writer) move(ctx context.Context, which int, rows []*row) error {
 		}
 	}
 	return nil
-}
-
-// textKey is the key of asset_text.
-var textKey = []string{"asset_id", "hash"}
-
-// storeTexts inserts rows into asset_text, except rows that exist.
-func storeTexts(ctx context.Context, to db.Execer, rows [][]any) error {
-	columns := append(slices.Clip(textKey), "text")
-	return db.UpsertN(ctx, to, "asset_text", columns, textKey, nil, len(rows), func(i int) []any { return rows[i] })
-}
-
-// rewriteTexts changes the documents of some assets that asset_text stores for one column. The
-// versions then refer to the new document, or contain it if it is short enough. The caller has
-// locked the assets, and changes documents that are in rows itself.
-func rewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, change func(attrs) attrs) error {
-	hash := db.HashColumn(column)
-	in, args := db.InArgs(ids)
-	type stored struct {
-		asset int64
-		hash  []byte
-	}
-	query := `SELECT x.asset_id, x.hash FROM asset_text x WHERE x.asset_id IN ` + in +
-		` AND EXISTS (SELECT 1 FROM asset_version v WHERE v.id = x.asset_id AND v.` + hash + ` = x.hash)`
-	all, err := db.Collect(ctx, tx, query, args, func(row db.Scanner) (s stored, err error) {
-		return s, row.Scan(&s.asset, &s.hash)
-	})
-	if err != nil {
-		return err
-	}
-
-	for _, s := range all { // one document at a time, because each may have 15 MiB
-		var document string
-		query := `SELECT text FROM asset_text WHERE asset_id = ? AND hash = ?`
-		if err := tx.QueryRow(ctx, query, s.asset, s.hash).Scan(&document); err != nil {
-			return err
-		}
-		old, err := parseAttrs(document)
-		if err != nil {
-			return err
-		}
-		as := change(old)
-		if len(as) == len(old) {
-			continue
-		}
-
-		text, _ := as.text().(string)
-		if text == "" {
-			text = "{}" // JSON_REMOVE in the database also leaves an empty object
-		}
-		inline, apart := any(text), any(nil)
-		if len(text) > db.MaxInline {
-			inline, apart = nil, db.TextHash(text)
-			if err := storeTexts(ctx, tx, [][]any{{s.asset, apart, text}}); err != nil {
-				return err
-			}
-		}
-		update := `UPDATE asset_version SET ` + column + ` = ?, ` + hash + ` = ? WHERE id = ? AND ` + hash + ` = ?`
-		if _, err := tx.Exec(ctx, update, inline, apart, s.asset, s.hash); err != nil {
-			return err
-		}
-		update = `UPDATE asset SET ` + hash + ` = ? WHERE id = ? AND ` + hash + ` = ?`
-		if _, err := tx.Exec(ctx, update, apart, s.asset, s.hash); err != nil {
-			return err
-		}
-	}
-	return db.RemoveTexts(ctx, tx, ids)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset/rank"
 	"github.com/alds-dev/alds/internal/write/asset/sequence"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // writer writes the changes of a batch. It modifies them only to replace placeholders and to set
@@ -104,11 +105,11 @@ func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion 
 }
 
 // textUnless returns the text of a JSON document; nil if it is in asset_text (apart).
-func textUnless(apart bool, as attrs) any {
+func textUnless(apart bool, as stored.Attrs) any {
 	if apart {
 		return nil
 	}
-	return as.text()
+	return as.Text()
 }
 
 // inserts inserts the rows of the assets that the batch has made.
@@ -189,7 +190,7 @@ const (
 func (w *writer) areSent() bool {
 	isLong := func(v *version) bool {
 		return v.hashes[inDescription] == nil && len(w.layout.longText(v.state, inDescription)) > shortText ||
-			v.hashes[inAttrs] == nil && v.attrs.size() > shortText
+			v.hashes[inAttrs] == nil && v.attrs.Size() > shortText
 	}
 	return !w.layout.prepares && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, isLong)
 }

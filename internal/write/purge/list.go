@@ -1,4 +1,4 @@
-package asset
+package purge
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package asset
+package purge
 
 import (
 	"context"
@@ -10,16 +10,29 @@ import (
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
-// purgeAssets is the largest number of assets from which one transaction removes values.
-const purgeAssets = 100
+// stepAssets is the largest number of assets from which one transaction removes values.
+const stepAssets = 100
 
-// Purge removes the data of custom attributes and lists that were deleted with their data: the
+// none is less than the id of every asset.
+const none int64 = -1 << 62
+
+// Add records that the data of a definition is to be removed. definition is the stored id.
+func Add(ctx context.Context, tx *db.Tx, definition int64) error {
+	_, err := tx.Exec(ctx, `INSERT INTO definition_purge (definition_id, done_id) VALUES (?, ?)`, definition, none)
+	if err != nil {
+		return fmt.Errorf("store the purge: %w", err)
+	}
+	return nil
+}
+
+// Run removes the data of custom attributes and lists that were deleted with their data: the
 // values of assets and of their versions, and links. The model does not contain these
-// attributes and lists any more, so clients cannot see the data while Purge runs. If it stops,
+// attributes and lists any more, so clients cannot see the data while Run runs. If it stops,
 // the next call, in any process, continues at the same place.
-func Purge(ctx context.Context, d *db.DB, base *meta.Model) error {
+func Run(ctx context.Context, d *db.DB, base *meta.Model) error {
 	all, err := purges(ctx, d, base)
 	for _, p := range all {
 		if err := p.run(ctx); err != nil {
@@ -144,7 +157,7 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 	}
 
 	for _, column := range []string{"attrs", "folded"} {
-		if err := rewriteTexts(ctx, tx, column, ids, p.without); err != nil {
+		if err := stored.RewriteTexts(ctx, tx, column, ids, p.without); err != nil {
 			return false, err
 		}
 	}
@@ -152,23 +165,23 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 }
 
 // without returns a copy of a JSON document without the key of the attribute.
-func (p *attributePurge) without(as attrs) attrs {
-	return slices.DeleteFunc(slices.Clone(as), func(x attrValue) bool { return x.key == p.attr.Place.Column })
+func (p *attributePurge) without(as stored.Attrs) stored.Attrs {
+	return as.Without(p.attr.Place.Column)
 }
 
-// nextAssets returns the ids of the next assets of some types, at most purgeAssets. The ids are
+// nextAssets returns the ids of the next assets of some types, at most stepAssets. The ids are
 // greater than done. They are in ascending order, because writers lock assets in that order.
 func nextAssets(ctx context.Context, tx *db.Tx, types []int64, done int64) ([]int64, error) {
 	in, args := db.InArgs(types)
 	query := `SELECT id FROM asset WHERE type IN ` + in + ` AND id > ? ORDER BY id LIMIT ?`
-	return db.Column[int64](ctx, tx, query, append(args, done, purgeAssets)...)
+	return db.Column[int64](ctx, tx, query, append(args, done, stepAssets)...)
 }
 
 // purged stores the last of the ids as the progress of a purge. It reports whether there may
 // be more.
 func purged(ctx context.Context, tx *db.Tx, definition int64, ids []int64) (more bool, err error) {
 	_, err = tx.Exec(ctx, `UPDATE definition_purge SET done_id = ? WHERE definition_id = ?`, ids[len(ids)-1], definition)
-	return len(ids) == purgeAssets, err
+	return len(ids) == stepAssets, err
 }
 
 // cleared returns what an UPDATE sets to remove the value of the attribute, with the arguments
@@ -186,7 +199,7 @@ func (p *attributePurge) cleared() (set string, values []any) {
 func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 	for _, code := range p.types {
 		query := `SELECT DISTINCT from_id FROM asset_link WHERE relation = ? AND from_type = ? ORDER BY from_id LIMIT ?`
-		ids, err := db.Column[int64](ctx, tx, query, p.attr.Place.Code, code, purgeAssets)
+		ids, err := db.Column[int64](ctx, tx, query, p.attr.Place.Code, code, stepAssets)
 		if err != nil {
 			return false, err
 		}
