@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/operate/dump"
 	"github.com/alds-dev/alds/internal/store/db"
-	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // The administrator's login in a new database.
@@ -72,7 +72,7 @@ func (i *Installation) migrate(ctx context.Context) error {
 
 // fill inserts the well-known assets and the administrator's login if they are missing.
 func (i *Installation) fill(ctx context.Context) error {
-	if err := asset.Seed(ctx, i.DB, i.model); err != nil {
+	if err := seed.Run(ctx, i.DB, i.model); err != nil {
 		return fmt.Errorf("insert the well-known assets: %w", err)
 	}
 	if err := i.Auth.Ensure(ctx, auth.SystemMember, i.cfg.AdminPassword.Reveal()); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // TestWritesBesideSubscriptions enables and disables subscriptions while other goroutines write.
@@ -102,7 +103,7 @@ func (w *watched) Committed(audit int64, _ string, waits bool) { w.told.Store(au
 func newWatched(t *testing.T, d *db.DB) *watched {
 	t.Helper()
 	m := meta.Default()
-	if err := asset.Seed(t.Context(), d, m); err != nil {
+	if err := seed.Run(t.Context(), d, m); err != nil {
 		t.Fatal(err)
 	}
 	box, err := secret.New([]byte(strings.Repeat("k", 32)))

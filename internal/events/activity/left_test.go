@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // TestWhatLeftIsReadInParts reads the stream of a project that many large assets have left. A small
@@ -73,7 +74,7 @@ func TestWhatLeftIsReadInParts(t *testing.T) {
 func leaving(t *testing.T, d *db.DB, stories, size int) (s *activity.Service, project string) {
 	t.Helper()
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	finder := find.New(d, model)

@@ -15,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 func TestPatience(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		model := meta.Default()
-		if err := asset.Seed(t.Context(), d, model); err != nil {
+		if err := seed.Run(t.Context(), d, model); err != nil {
 			t.Fatal(err)
 		}
 		finder := find.New(d, model)

@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // writeLarge writes stories and returns the moments of their versions. sizes are the sizes of
@@ -21,7 +22,7 @@ import (
 func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	t.Helper()
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	writer := rest.New(asset.New(d, model, nil, nil, nil), find.New(d, model))

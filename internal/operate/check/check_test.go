@@ -17,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -66,7 +67,7 @@ var history = []string{
 
 func build(t *testing.T, d *db.DB) {
 	t.Helper()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	e := bulk.New(asset.New(d, model, logins{}, nil, nil), find.New(d, model))

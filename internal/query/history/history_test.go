@@ -25,6 +25,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +51,7 @@ type site struct {
 
 func each(t *testing.T, test func(s *site)) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		if err := asset.Seed(t.Context(), d, model); err != nil {
+		if err := seed.Run(t.Context(), d, model); err != nil {
 			t.Fatal(err)
 		}
 		s := &site{T: t, d: d, contents: blob.New(d, blob.Options{Grace: time.Microsecond}), log: feed.NewLog(d, nil), finder: find.New(d, model)}

@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // server is one database with its engines.
@@ -27,7 +28,7 @@ type server struct {
 
 func serve(t *testing.T, d *db.DB, m *meta.Model) *server {
 	t.Helper()
-	if err := asset.Seed(t.Context(), d, meta.Default()); err != nil {
+	if err := seed.Run(t.Context(), d, meta.Default()); err != nil {
 		t.Fatal(err)
 	}
 	s := &server{name: d.Dialect.Name, d: d, assets: asset.New(d, meta.Default(), nil, nil, nil)}

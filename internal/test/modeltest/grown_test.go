@@ -16,6 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // customTables lists the attributes that an administrator adds, in the form of tables: one of
@@ -64,7 +65,7 @@ func (s sequence) grown() bool { return len(s) > 0 && s[0].grown }
 func setUp(t *testing.T, dialect string, grown bool) (*database, *bulk.Engine) {
 	t.Helper()
 	b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
-	if err := asset.Seed(t.Context(), b.d, model); err != nil {
+	if err := seed.Run(t.Context(), b.d, model); err != nil {
 		t.Fatal(err)
 	}
 	logins, err := auth.New(b.d, model, auth.Options{})

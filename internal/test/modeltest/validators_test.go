@@ -19,6 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // prepared creates an asset of every type that other types need, and several stories and tasks.
@@ -102,7 +103,7 @@ type validation struct {
 }
 
 func newValidation(t *testing.T, d *db.DB) *validation {
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	v := &validation{T: t, d: d, assets: asset.New(d, model, usernames{}, nil, nil), finder: find.New(d, model)}

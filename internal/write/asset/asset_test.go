@@ -17,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestMain(m *testing.M) {
@@ -74,7 +75,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 
 func newHarness(t testing.TB, d *db.DB) *harness {
 	t.Helper()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Exec(t.Context(), `INSERT INTO credential (member_id, username, folded, version, disabled)`+

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/seed"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -113,7 +113,7 @@ func TestRanksOfWellKnownAssetsStay(t *testing.T) {
 		w.old(false)
 		w.migrateRanks()
 		w.expect(want, `SELECT id, order_key FROM asset WHERE id BETWEEN 0 AND 1000 AND order_key IS NOT NULL ORDER BY id`)
-		if err := asset.Seed(t.Context(), w.d, model); err != nil {
+		if err := seed.Run(t.Context(), w.d, model); err != nil {
 			t.Error(err)
 		}
 	})

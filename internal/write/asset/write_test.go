@@ -10,21 +10,6 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-func TestSeedTwiceChangesNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *harness) {
-		before := w.rows(`SELECT id, type, moment FROM asset ORDER BY id`)
-		if err := asset.Seed(t.Context(), w.d, model); err != nil {
-			t.Fatal(err)
-		}
-		if after := w.rows(`SELECT id, type, moment FROM asset ORDER BY id`); after != before || strings.Count(before, "\n") != len(model.Instances)+len(model.Rows()) {
-			t.Errorf("%d instances, before:\n%s after:\n%s", len(model.Instances), before, after)
-		}
-		w.expect("0 0 0 on 0\n", `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure`)
-		w.expect("0 20 -999 1 0 on\n", `SELECT scope_id, member_id, role_id, is_owner, since_moment, until_moment FROM scope_member`)
-		w.expect("0 20 0 on\n", `SELECT from_id, to_id, since_moment, until_moment FROM asset_link WHERE relation = 34`)
-	})
-}
-
 func TestCreateWritesRowVersionAndLinks(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		got := w.must(

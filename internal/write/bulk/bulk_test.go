@@ -22,6 +22,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 var update = flag.Bool("update", false, "rewrite the responses of the cases")
@@ -58,7 +59,7 @@ func another(t *testing.T, d *db.DB) *db.DB {
 func engine(t testing.TB, d *db.DB) *bulk.Engine {
 	t.Helper()
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	return bulk.New(asset.New(d, model, nil, nil, nil), find.New(d, model))

@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestLimits(t *testing.T) {
@@ -53,7 +54,7 @@ func TestLimits(t *testing.T) {
 func TestReach(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		assets := asset.New(d, meta.Default(), nil, nil, nil)
-		if err := asset.Seed(t.Context(), d, meta.Default()); err != nil {
+		if err := seed.Run(t.Context(), d, meta.Default()); err != nil {
 			t.Fatal(err)
 		}
 		e := bulk.New(assets, find.New(d, meta.Default()))

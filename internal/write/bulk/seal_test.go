@@ -17,6 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/bulk"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 // vault is a fake of asset.Credentials. It counts the sealed passwords and remembers the stored
@@ -61,7 +62,7 @@ func (v *vault) Set(_ context.Context, _ *db.Tx, member int64, _, sealed *string
 func TestOldPasswordsAreNotShown(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	e := bulk.New(asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil, nil), find.New(d, model))
@@ -87,7 +88,7 @@ func TestOldPasswordsAreNotShown(t *testing.T) {
 func TestHashesOfPasswordsAreSlow(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	assets := asset.New(d, model, &vault{d: d, stored: map[int64]string{}}, nil, nil)
@@ -125,7 +126,7 @@ func TestHashesOfPasswordsAreSlow(t *testing.T) {
 func TestFewPasswordsAreHashedForMembers(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{`{"from":"Member:20","update":{"Password":"x"}}`, `{"AssetType":"Member","Name":"N","Nickname":"N","DefaultRole":"Role:4","Username":"n","Password":"x"}`, `{"from":"Member:20","update":{"Password":{"add":["x"],"remove":[]}}}`} {
@@ -145,7 +146,7 @@ func TestFewPasswordsAreHashedForMembers(t *testing.T) {
 func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	v := &vault{d: d, stored: map[int64]string{}}

@@ -13,6 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/rest"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -22,7 +23,7 @@ var form = encode.Form{Base: "/alds/rest-1.v1/Data"}
 func engine(t *testing.T, d *db.DB) *rest.Engine {
 	t.Helper()
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	return rest.New(asset.New(d, model, nil, nil, nil), find.New(d, model))

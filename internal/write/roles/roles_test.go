@@ -18,6 +18,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/roles"
+	"github.com/alds-dev/alds/internal/write/seed"
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
@@ -32,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T, d *db.DB) *world {
 	t.Helper()
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{t: t, e: asset.New(d, model, nil, nil, nil), Service: roles.New(d, model, find.New(d, model))}

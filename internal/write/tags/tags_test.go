@@ -15,6 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/seed"
 	"github.com/alds-dev/alds/internal/write/tags"
 )
 
@@ -30,7 +31,7 @@ type world struct {
 func newWorld(t *testing.T, d *db.DB) *world {
 	t.Helper()
 	model := meta.Default()
-	if err := asset.Seed(t.Context(), d, model); err != nil {
+	if err := seed.Run(t.Context(), d, model); err != nil {
 		t.Fatal(err)
 	}
 	e := asset.New(d, model, nil, nil, nil)

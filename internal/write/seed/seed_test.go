@@ -1,4 +1,4 @@
-package asset_test
+package seed_test
 
 import (
 	"slices"
@@ -10,8 +10,23 @@ import (
 	"github.com/alds-dev/alds/internal/operate/check"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
-	"github.com/alds-dev/alds/internal/write/asset"
 )
+
+// A second run changes nothing.
+func TestSeedTwiceChangesNothing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		w := newHarness(t, d)
+		w.seed(model)
+		before := w.rows(`SELECT id, type, moment FROM asset ORDER BY id`)
+		w.seed(model)
+		if after := w.rows(`SELECT id, type, moment FROM asset ORDER BY id`); after != before || strings.Count(before, "\n") != len(model.Instances)+len(model.Rows()) {
+			t.Errorf("%d instances, before:\n%s after:\n%s", len(model.Instances), before, after)
+		}
+		w.expect("0 0 0 on 0\n", `SELECT ancestor_id, descendant_id, since_moment, until_moment, depth FROM scope_closure`)
+		w.expect("0 20 -999 1 0 on\n", `SELECT scope_id, member_id, role_id, is_owner, since_moment, until_moment FROM scope_member`)
+		w.expect("0 20 0 on\n", `SELECT from_id, to_id, since_moment, until_moment FROM asset_link WHERE relation = 34`)
+	})
+}
 
 // earlier returns the model of an earlier release, whose lists had fewer values: without the
 // well-known assets with ids from 213 to 1000, and without values of RollupState.
@@ -28,24 +43,20 @@ func earlier() *meta.Model {
 // changed or deleted.
 func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		if err := asset.Seed(t.Context(), d, earlier()); err != nil {
-			t.Fatal(err)
-		}
-		w := &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
+		w := newHarness(t, d)
+		w.seed(earlier())
 		w.must(
 			update("StoryStatus:133", "Name", "Backlog"),
 			update("StoryStatus:134", "RollupState", "128"),
 			update("TaskStatus:123", "RollupState", "64"),
-			create("EpicStatus", "@1", "Name", " done"),
-			create("DefectType", "@2", "Name", "code"),
-			create("ScopeStatus", "@3", "Name", "Ours"),
+			create("EpicStatus", "Name", " done"),
+			create("DefectType", "Name", "code"),
+			create("ScopeStatus", "Name", "Ours"),
 		)
 		w.must(update("TaskStatus:123", "RollupState", ""), operate("TaskStatus:126", "Delete"), operate("DefectType:1002", "Delete"),
 			operate("RequestStatus:170", "Inactivate"))
 		for range 2 {
-			if err := asset.Seed(t.Context(), d, model); err != nil {
-				t.Fatal(err)
-			}
+			w.seed(model)
 		}
 		names := func(typ string) string {
 			t.Helper()
@@ -102,12 +113,10 @@ func TestValuesThatProgramsExpect(t *testing.T) {
 		"an earlier database": {[]*meta.Model{earlier, model, model}, before},
 	} {
 		testdb.Each(t, func(t *testing.T, d *db.DB) {
+			w := newHarness(t, d)
 			for _, m := range c.models {
-				if err := asset.Seed(t.Context(), d, m); err != nil {
-					t.Fatal(err)
-				}
+				w.seed(m)
 			}
-			w := &harness{t: t, d: d}
 			for typ, want := range c.want {
 				found, _ := model.Type(typ)
 				if got := w.rows(`SELECT id, name FROM asset WHERE type = ? ORDER BY order_key`, found.Code); got != strings.Join(want, "\n")+"\n" {

@@ -1,4 +1,4 @@
-package asset
+package seed
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset"
 	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
@@ -20,8 +21,8 @@ const completedComment = "Set by an upgrade: the attribute had never had a value
 
 // withoutName removes the list values whose name already exists in their list, even as a deleted
 // value. An administrator may have added the value, or deleted it on purpose.
-func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]meta.Instance, error) {
-	list, ok := x.s.e.model.Type("List")
+func withoutName(ctx context.Context, tx *db.Tx, m *meta.Model, missing []meta.Instance) ([]meta.Instance, error) {
+	list, ok := m.Type("List")
 	if !ok {
 		return missing, nil
 	}
@@ -36,7 +37,7 @@ func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]
 	}
 	codes, args := db.InArgs(slices.Sorted(maps.Keys(names)))
 	query := `SELECT type, name FROM asset WHERE name IS NOT NULL AND type IN ` + codes
-	err := db.Each(ctx, x.s.tx, query, args, func(scan db.Scanner) error {
+	err := db.Each(ctx, tx, query, args, func(scan db.Scanner) error {
 		var code int
 		var name string
 		err := scan.Scan(&code, &name)
@@ -52,8 +53,9 @@ func (x *executor) withoutName(ctx context.Context, missing []meta.Instance) ([]
 
 // completeInstances sets the attributes of well-known assets that no version of them has. These
 // attributes were added to the model after the database was made.
-func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
-	var lacking []*Command
+func completeInstances(ctx context.Context, e *asset.Engine) error {
+	d, m := e.DB(), e.Model()
+	var lacking []*asset.Command
 	err := d.Read(ctx, func(tx *db.Tx) (err error) {
 		lacking, err = incomplete(ctx, tx, m, "")
 		return err
@@ -61,8 +63,8 @@ func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 	if err != nil || len(lacking) == 0 {
 		return err
 	}
-	e := New(d, m, nil, nil, nil)
-	return e.Write(ctx, auth.System, Request{ID: uuid.NewString(), Comment: completedComment}, func(s *Session) error {
+	req := asset.Request{ID: uuid.NewString(), Comment: completedComment}
+	return e.Write(ctx, auth.System, req, func(s *asset.Session) error {
 		lacking, err := incomplete(ctx, s.Tx(), m, d.Dialect.ForUpdate)
 		if err != nil {
 			return err
@@ -80,8 +82,8 @@ func completeInstances(ctx context.Context, d *db.DB, m *meta.Model) error {
 // incomplete returns the updates that complete the well-known assets. It checks only attributes
 // in the JSON object, because attributes in columns are as old as the assets. lock is empty or
 // Dialect.ForUpdate.
-func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*Command, error) {
-	all, ids := map[int64]*Command{}, []int64(nil)
+func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*asset.Command, error) {
+	all, ids := map[int64]*asset.Command{}, []int64(nil)
 	for _, in := range m.Instances {
 		id := in.Type.Stored(in.ID)
 		if c := completingUpdate(in); len(c.Changes) > 0 {
@@ -93,7 +95,7 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 	lacks := func(id int64, has stored.Attrs) {
 		live[id] = true
 		c := all[id]
-		c.Changes = slices.DeleteFunc(c.Changes, func(ch Change) bool {
+		c.Changes = slices.DeleteFunc(c.Changes, func(ch asset.Change) bool {
 			return has.Has(ch.Name)
 		})
 	}
@@ -107,7 +109,7 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 	if err := attrsOf(ctx, tx, ofVersions, ids, "", lacks); err != nil {
 		return nil, err
 	}
-	var commands []*Command
+	var commands []*asset.Command
 	for _, id := range ids {
 		if left(id) {
 			commands = append(commands, all[id])
@@ -118,11 +120,12 @@ func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*
 
 // completingUpdate returns an update that sets all attributes of an instance that are stored in
 // its JSON object.
-func completingUpdate(in meta.Instance) *Command {
-	c := &Command{Verb: Update, Target: Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
+func completingUpdate(in meta.Instance) *asset.Command {
+	c := &asset.Command{Verb: asset.Update, Target: asset.Ref{OID: oid.OID{Type: in.Type.Name, ID: in.ID}}}
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {
 		if a, ok := in.Type.Attr(name); ok && a.Place.Kind == meta.InAttrs {
-			c.Changes = append(c.Changes, Change{Name: name, Set: []Value{{Kind: Text, Text: in.Attrs[name]}}})
+			value := asset.Value{Kind: asset.Text, Text: in.Attrs[name]}
+			c.Changes = append(c.Changes, asset.Change{Name: name, Set: []asset.Value{value}})
 		}
 	}
 	return c
@@ -138,11 +141,14 @@ func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock st
 	in, args := db.InArgs(ids)
 	return db.Each(ctx, tx, `SELECT id, `+middle+in+` ORDER BY id`+lock, args, func(scan db.Scanner) error {
 		var id int64
-		var text any
+		var text *string
 		if err := scan.Scan(&id, &text); err != nil {
 			return err
 		}
-		has, err := stored.Parse(textOf(text))
+		if text == nil {
+			text = new(string)
+		}
+		has, err := stored.Parse(*text)
 		if err == nil {
 			fn(id, has)
 		}

@@ -1,4 +1,4 @@
-package asset_test
+package seed_test
 
 import (
 	"slices"
@@ -9,7 +9,6 @@ import (
 	"github.com/alds-dev/alds/internal/operate/check"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
-	"github.com/alds-dev/alds/internal/write/asset"
 )
 
 // otherModel returns the model without Story.Benefits and Story.QuickClose, and with Story.Value
@@ -28,13 +27,11 @@ func otherModel() *meta.Model {
 // rows stay. Rows of what the new model does not have get the state deleted, but still exist.
 func TestMetadataFollowsTheModel(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		w := &harness{t: t, d: d, e: asset.New(d, model, logins{}, nil, nil)}
+		w := newHarness(t, d)
 		state := func(m *meta.Model, rows, later, deleted string) string {
 			t.Helper()
 			for range 2 {
-				if err := asset.Seed(t.Context(), d, m); err != nil {
-					t.Fatal(err)
-				}
+				w.seed(m)
 			}
 			w.expect(rows, `SELECT COUNT(*) FROM asset WHERE id <= -5001`)
 			w.expect(later, `SELECT COUNT(*) FROM asset_version WHERE id <= -5001 AND moment > 0`)
