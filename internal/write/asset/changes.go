@@ -177,7 +177,7 @@ func (c *changes) addVersion(w *row) {
 		c.closings = append(c.closings, closing{w, st.moment})
 		c.changed = append(c.changed, w)
 	}
-	c.bytes += st.textSize()
+	c.bytes += st.TextSize()
 	w.latest = &version{row: w, state: st}
 	c.versions = append(c.versions, w.latest)
 }
@@ -186,11 +186,11 @@ func (c *changes) addVersion(w *row) {
 func (c *changes) addNumber(w *row) {
 	tr := c.s.e.layout.types[w.typ]
 	if tr.number >= 0 {
-		w.cur.slots[tr.number] = numbered{w.typ, c.numbers[w.typ]}
+		w.cur.Slots[tr.number] = numbered{w.typ, c.numbers[w.typ]}
 		c.numbers[w.typ]++
 	}
-	if tr.order >= 0 && w.cur.slots[tr.order] == nil {
-		w.cur.slots[tr.order] = c.nextRank(w.typ)
+	if tr.order >= 0 && w.cur.Slots[tr.order] == nil {
+		w.cur.Slots[tr.order] = c.nextRank(w.typ)
 	}
 }
 
@@ -230,7 +230,8 @@ func (c *changes) dateChanges() {
 
 // newRow adds a new asset without values.
 func (c *changes) newRow(t *meta.Type, id int64) *row {
-	st := &state{code: meta.StateActive, until: forever, slots: make([]any, len(c.s.e.layout.slots))}
+	st := c.s.e.layout.newState()
+	st.code = meta.StateActive
 	w := &row{id: id, typ: t, cur: st, isNew: true, draft: draft{before: st, dirty: true}}
 	c.loaded.rows[id], c.loaded.edgeSets[id] = w, &edgeSet{typ: t.Code, isNew: true}
 	c.touched = append(c.touched, w)

@@ -259,7 +259,7 @@ func (d *definitions) giveCode(ctx context.Context, w *row, codes string, code i
 		}
 	}
 	if code > 0 {
-		w.cur.attrs.Set(codeKey, code)
+		w.cur.Attrs.Set(codeKey, code)
 	}
 	return nil
 }

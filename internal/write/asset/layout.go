@@ -8,19 +8,15 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/write/asset/rank"
+	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
 // layout is the model in the form that the write engine uses: the columns, and the rules of
 // each type. It never changes.
 type layout struct {
-	prepares       bool          // true for SQLite: statements for a few assets are prepared
-	columns        []string      // of asset: fixedColumns, slots, attrs
-	copied         string        // the columns that versions copy from asset, separated by commas
-	copying        string        // the expressions that copy these columns, in the same order
-	slots          []meta.Column // the columns that store attributes
-	scope          int           // slot of scope_id; -1 if the model does not have it
-	description    int           // slot of description; -1 if the model does not have it
-	copiedSlots    []int         // slots that any type copies from another asset
+	*stored.Columns
+	scope          int   // slot of scope_id; -1 if the model does not have it
+	copiedSlots    []int // slots that any type copies from another asset
 	types          map[*meta.Type]*typeRules
 	dependentRules []dependentRule
 	ranked         map[string][]int64 // by sequence of ranks: the codes of the types that share it
@@ -78,19 +74,6 @@ type relationOf struct {
 	name string
 }
 
-var fixedColumns = []string{
-	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
-}
-
-// changingColumns are the fixed columns that every change writes. Some changes also write
-// state.
-var changingColumns = []string{"moment", "audit_id", "changed_at", "changed_by"}
-
-// keyColumns are the columns in the indexes of asset, except fixedColumns.
-var keyColumns = []string{
-	"number", "scope_id", "parent_id", "super_id", "timebox_id", "team_id", "status_id", "order_key",
-}
-
 // newLayout makes the layout of a model for a database. At generation 0, m may not be the
 // current model. The layout then has all columns, so that a change keeps the values in
 // columns that no attribute of m uses.
@@ -100,24 +83,11 @@ func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 		columns = m.AllColumns()
 	}
 	l := &layout{
-		prepares: d.IsAlone, slots: columns, scope: -1, description: -1, types: map[*meta.Type]*typeRules{},
+		Columns: stored.NewColumns(columns, d), types: map[*meta.Type]*typeRules{},
 		ranked: map[string][]int64{}, ranks: map[string]bool{}, decideSeen: map[string]bool{},
 		mustBeEmpty: map[relationOf]bool{},
 	}
-	l.columns = append(l.columns, fixedColumns...)
-	for i, c := range columns {
-		l.columns = append(l.columns, c.Name)
-		switch c.Name {
-		case "scope_id":
-			l.scope = i
-		case "description":
-			l.description = i
-		}
-	}
-	l.columns = append(l.columns, "attrs")
-	copied := slices.Concat(l.columns, []string{"folded"}, db.HashColumns())
-	l.copied, l.copying = strings.Join(copied, ", "), db.ForVersion(copied)
-
+	l.scope = slices.IndexFunc(columns, func(c meta.Column) bool { return c.Name == "scope_id" })
 	l.members, l.defaultRole = attrOf(m, "Scope", "Members"), attrOf(m, "Member", "DefaultRole")
 	l.loginDisabled = attrOf(m, "Member", "IsLoginDisabled")
 	l.role, _ = m.Type("Role")
@@ -212,11 +182,11 @@ func (l *layout) index(t *meta.Type, tr *typeRules) {
 func (l *layout) rulesOf(m *meta.Model, t *meta.Type) *typeRules {
 	tr := &typeRules{code: int64(t.Code), order: -1, number: -1}
 	for _, a := range t.Attrs {
-		stored := isStored(a)
-		if a.Required && stored {
+		has := isStored(a)
+		if a.Required && has {
 			tr.required = append(tr.required, a)
 		}
-		if a.Default != "" && stored {
+		if a.Default != "" && has {
 			tr.defaults = append(tr.defaults, a)
 		}
 		if a.Kind == meta.Rank && a.Place.Kind == meta.InColumn {

@@ -42,7 +42,7 @@ func (t target) isDeleted() bool {
 // slot returns the value of a slot in layout.copiedSlots.
 func (t target) slot(l *layout, slot int) any {
 	if t.row != nil {
-		return t.row.cur.slots[slot]
+		return t.row.cur.Slots[slot]
 	}
 	return t.reference.copied[slices.Index(l.copiedSlots, slot)]
 }
@@ -159,7 +159,7 @@ func (l *loaded) lockHolder(ctx context.Context, id int64) error {
 func (l *loaded) loadReferences(ctx context.Context, ids []int64) error {
 	columns := `id, type, state, ` + isHidden(l.s.Who())
 	for _, slot := range l.s.e.layout.copiedSlots {
-		columns += ", " + l.s.e.layout.slots[slot].Name
+		columns += ", " + l.s.e.layout.Slots[slot].Name
 	}
 	for _, id := range ids {
 		l.missing[id] = true
@@ -187,7 +187,7 @@ func (l *loaded) scanReference(scan db.Scanner) error {
 		return err
 	}
 	for i, slot := range l.s.e.layout.copiedSlots {
-		a.copied[i] = value.FromColumn(l.s.e.layout.slots[slot].Kind, a.copied[i])
+		a.copied[i] = value.FromColumn(l.s.e.layout.Slots[slot].Kind, a.copied[i])
 	}
 	t, ok := l.s.e.model.TypeByCode(typ)
 	if !ok {
@@ -234,36 +234,36 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 // selectRows returns the SELECT whose rows scanRow reads. It ends in "WHERE id", and the caller
 // appends the condition for the id.
 func (l *loaded) selectRows() string {
-	columns := slices.Concat(l.s.e.layout.columns, db.HashColumns(), []string{isHidden(l.s.Who())})
+	columns := slices.Concat(l.s.e.layout.All(), db.HashColumns(), []string{isHidden(l.s.Who())})
 	return `SELECT ` + strings.Join(columns, ", ") + ` FROM asset WHERE id`
 }
 
 // scanRow reads an asset with all its columns.
 func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 	layout := l.s.e.layout
-	w, st := &row{}, &state{until: forever, slots: make([]any, len(layout.slots))}
+	w, st := &row{}, layout.newState()
 	var typ int
 	var attrs any
-	into := make([]any, 0, len(layout.columns)+len(st.hashes)+1)
+	into := make([]any, 0, len(layout.All())+len(st.Hashes)+1)
 	into = append(into, &w.id, &typ, &st.code, &st.moment, &st.audit, &st.createdMoment, &st.createdAt, &st.createdBy,
 		&st.changedAt, &st.changedBy)
-	for i := range st.slots {
-		into = append(into, &st.slots[i])
+	for i := range st.Slots {
+		into = append(into, &st.Slots[i])
 	}
 	into = append(into, &attrs)
-	for i := range st.hashes {
-		into = append(into, &st.hashes[i])
+	for i := range st.Hashes {
+		into = append(into, &st.Hashes[i])
 	}
 	into = append(into, &w.hidden)
 	if err := scan.Scan(into...); err != nil {
 		return nil, err
 	}
 
-	for i := range st.slots {
-		st.slots[i] = value.FromColumn(layout.slots[i].Kind, st.slots[i])
+	for i := range st.Slots {
+		st.Slots[i] = value.FromColumn(layout.Slots[i].Kind, st.Slots[i])
 	}
 	var err error
-	if st.attrs, err = stored.Parse(textOf(attrs)); err != nil {
+	if st.Attrs, err = stored.Parse(textOf(attrs)); err != nil {
 		return nil, fmt.Errorf("asset %d: %w", w.id, err)
 	}
 	t, ok := l.s.e.model.TypeByCode(typ)
@@ -279,7 +279,7 @@ func (l *loaded) scanRow(scan db.Scanner) (*row, error) {
 // Errors: errSplit if the batch has read too much text and can be split; fault.Invalid with
 // ErrReach, which ends the request.
 func (l *loaded) count(st *state) error {
-	l.bytes += st.textSize()
+	l.bytes += st.TextSize()
 	l.s.read++
 	switch most := l.s.e.MaxAssets; {
 	case most > 0 && l.s.read > maxReadByAsset*most:
@@ -301,7 +301,7 @@ func (l *loaded) read(ctx context.Context, t target) (*row, error) {
 	if w := l.reads[t.id]; w != nil {
 		return w, nil
 	}
-	w := &row{id: t.id, typ: t.typ, cur: &state{slots: make([]any, len(l.s.e.layout.slots))}}
+	w := &row{id: t.id, typ: t.typ, cur: l.s.e.layout.newState()}
 	err := db.Each(ctx, l.s.tx, l.selectRows()+` = ?`, []any{t.id}, func(scan db.Scanner) (err error) {
 		w, err = l.scanRow(scan)
 		return err

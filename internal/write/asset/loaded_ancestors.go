@@ -49,7 +49,7 @@ func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error
 		return up, nil
 	}
 	var up *int64
-	err := l.s.tx.QueryRow(ctx, `SELECT `+l.s.e.layout.slots[slot].Name+` FROM asset WHERE id = ?`, id).Scan(&up)
+	err := l.s.tx.QueryRow(ctx, `SELECT `+l.s.e.layout.Slots[slot].Name+` FROM asset WHERE id = ?`, id).Scan(&up)
 	if err != nil {
 		return 0, err
 	}

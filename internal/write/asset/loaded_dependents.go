@@ -103,7 +103,7 @@ func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, e
 	in, args := db.InArgs(ids)
 	var all []dependency
 	for slot, codes := range types {
-		name := l.s.e.layout.slots[slot].Name
+		name := l.s.e.layout.Slots[slot].Name
 		typeIn, typeArgs := db.InArgs(codes)
 		query := `SELECT ` + name + `, id FROM asset WHERE ` + name + ` IN ` + in + ` AND type IN ` + typeIn + ` ORDER BY id`
 		found, err := l.dependencies(ctx, query, slices.Concat(args, typeArgs)...)

@@ -34,7 +34,7 @@ func (u unit) propagate(ctx context.Context) error {
 // copy.
 func (u unit) sourceChanged(w *row) bool {
 	for _, slot := range u.s.e.layout.copiedSlots {
-		if w.cur.slots[slot] != w.before.slots[slot] {
+		if w.cur.Slots[slot] != w.before.Slots[slot] {
 			return true
 		}
 	}
@@ -53,9 +53,9 @@ func (u unit) updateDependent(ctx context.Context, w, dependent *row) error {
 			continue
 		}
 		for _, slot := range rule.slots {
-			if dependent.cur.slots[slot] != w.cur.slots[slot] {
+			if dependent.cur.Slots[slot] != w.cur.Slots[slot] {
 				u.changes.touch(dependent)
-				dependent.setSlot(slot, w.cur.slots[slot])
+				dependent.setSlot(slot, w.cur.Slots[slot])
 			}
 		}
 	}

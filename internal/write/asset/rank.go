@@ -28,13 +28,13 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 		return err
 	}
 
-	own, _ := w.cur.slots[a.Place.Slot].(int64)
+	own, _ := w.cur.Slots[a.Place.Slot].(int64)
 	if ch.Neighbour != nil {
 		neighbour, err := k.rankNeighbour(ctx, w, a, *ch.Neighbour)
 		if err != nil || neighbour == w {
 			return err
 		}
-		at, _ := neighbour.cur.slots[a.Place.Slot].(int64)
+		at, _ := neighbour.cur.Slots[a.Place.Slot].(int64)
 		return k.placeRank(ctx, w, a, at, ch.After)
 	}
 
@@ -95,12 +95,12 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
 	slot, layout := a.Place.Slot, k.s.e.layout
 	space, err := rank.Read(ctx, k.s.tx, rank.Of{
-		ID: w.id, Type: w.typ, Types: layout.ranked[rank.Sequence(w.typ)], Column: layout.slots[slot].Name,
+		ID: w.id, Type: w.typ, Types: layout.ranked[rank.Sequence(w.typ)], Column: layout.Slots[slot].Name,
 	})
 	if err != nil {
 		return err
 	}
-	own, _ := w.cur.slots[slot].(int64)
+	own, _ := w.cur.Slots[slot].(int64)
 	place, err := space.Place(ctx, own, at, after)
 	switch {
 	case errors.Is(err, rank.ErrFull):

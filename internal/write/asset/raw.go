@@ -57,7 +57,7 @@ func isSingle(a *meta.Attr) bool {
 func (w *row) clear(a *meta.Attr) {
 	if a.Place.Kind == meta.InColumn {
 		w.setSlot(a.Place.Slot, nil)
-	} else if w.cur.attrs.Set(a.Place.Column, nil) {
+	} else if w.cur.Attrs.Set(a.Place.Column, nil) {
 		w.dirty = true
 	}
 }

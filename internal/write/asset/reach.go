@@ -116,17 +116,3 @@ func (l *loaded) mayReach(assets int) error {
 		return TooManyAssets(most)
 	}
 }
-
-// textSize returns the size of the texts of a state in bytes.
-func (s *state) textSize() int64 {
-	n := 0
-	for _, v := range s.slots {
-		if text, ok := v.(string); ok {
-			n += len(text)
-		}
-	}
-	for _, x := range s.attrs {
-		n += len(x.JSON)
-	}
-	return int64(n)
-}

@@ -1,8 +1,6 @@
 package asset
 
 import (
-	"slices"
-
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/model/value"
@@ -23,12 +21,15 @@ type state struct {
 	createdBy     int64
 	changedAt     instant
 	changedBy     int64
-	slots         []any // by meta.Place.Slot; nil is null; pending until the batch is written
-	attrs         stored.Attrs
-	hashes        hashes
+	stored.Values      // pending in Slots until the batch is written
 	linked        bool // links or values began or ended with this version
 	until         moment
 	partOp        string // of a part: the operation on its owner that changed it last, in this request
+}
+
+// newState returns a state without values.
+func (l *layout) newState() *state {
+	return &state{until: forever, Values: stored.Values{Slots: make([]any, len(l.Slots))}}
 }
 
 // row is an asset that is loaded for change, or made in this batch.
@@ -94,23 +95,13 @@ type version struct {
 // changed in place.
 func (s *state) clone() *state {
 	c := *s
-	c.slots = append([]any(nil), s.slots...)
+	c.Values = s.Values.Clone()
 	c.linked, c.until = false, forever
 	return &c
 }
 
 // same reports whether two states have the same AssetState and the same values, without links.
-func (s *state) same(as *state) bool {
-	if s.code != as.code || len(s.attrs) != len(as.attrs) || !slices.Equal(s.slots, as.slots) {
-		return false
-	}
-	for _, x := range s.attrs {
-		if !slices.Contains(as.attrs, x) {
-			return false
-		}
-	}
-	return true
-}
+func (s *state) same(as *state) bool { return s.code == as.code && s.Same(&as.Values) }
 
 // refOr returns the id in the slot of a relation; noID if there is none.
 func (s *state) refOr(slot int) int64 {
@@ -122,7 +113,7 @@ func (s *state) refOr(slot int) int64 {
 
 // ref returns the id in the slot of a relation; false if there is none.
 func (s *state) ref(slot int) (int64, bool) {
-	id, ok := s.slots[slot].(int64)
+	id, ok := s.Slots[slot].(int64)
 	return id, ok
 }
 
@@ -133,18 +124,18 @@ func (w *row) set(a *meta.Attr, v any) {
 	case meta.InColumn:
 		w.setSlot(a.Place.Slot, v)
 	case meta.InAttrs:
-		if a.Kind == meta.Boolean && !w.creating() && value.OrUnset(a, w.cur.attrs.Get(a)) == value.OrUnset(a, v) {
+		if a.Kind == meta.Boolean && !w.creating() && value.OrUnset(a, w.cur.Attrs.Get(a)) == value.OrUnset(a, v) {
 			return
 		}
-		if w.cur.attrs.Set(a.Place.Column, v) {
+		if w.cur.Attrs.Set(a.Place.Column, v) {
 			w.dirty = true
 		}
 	}
 }
 
 func (w *row) setSlot(slot int, v any) {
-	if w.cur.slots[slot] != v {
-		w.cur.slots[slot] = v
+	if w.cur.Slots[slot] != v {
+		w.cur.Slots[slot] = v
 		w.dirty = true
 	}
 }
@@ -157,17 +148,7 @@ func (w *row) setState(code int) {
 }
 
 // get returns the stored value of an attribute in a column or in attrs; nil if it has none.
-func (w *row) get(a *meta.Attr) any {
-	switch a.Place.Kind {
-	case meta.InColumn:
-		if a.Place.Slot >= 0 {
-			return w.cur.slots[a.Place.Slot]
-		}
-	case meta.InAttrs:
-		return w.cur.attrs.Get(a)
-	}
-	return nil
-}
+func (w *row) get(a *meta.Attr) any { return w.cur.Get(a) }
 
 // deletion describes the last deletion of an asset.
 type deletion struct {

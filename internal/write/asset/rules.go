@@ -108,7 +108,7 @@ func checkPeriod(w *row, tr *typeRules) error {
 		return nil
 	}
 	for _, a := range [...]*meta.Attr{tr.begin, tr.end} {
-		if w.creating() || w.cur.slots[a.Place.Slot] != w.before.slots[a.Place.Slot] {
+		if w.creating() || w.cur.Slots[a.Place.Slot] != w.before.Slots[a.Place.Slot] {
 			return invalid(tr.end)
 		}
 	}

@@ -42,7 +42,7 @@ func (set *setter) storeRef(ctx context.Context, w *row, a *meta.Attr, t *target
 		if t != nil {
 			boxed = t.boxed
 		}
-		if w.cur.slots[a.Place.Slot] == boxed {
+		if w.cur.Slots[a.Place.Slot] == boxed {
 			return false, nil
 		}
 		w.setSlot(a.Place.Slot, boxed)
@@ -112,7 +112,7 @@ func (set *setter) isMember(ctx context.Context, w *row, a *meta.Attr, t target)
 		return false, err
 	}
 	back, ok := other.typ.Attr(a.Back.Name)
-	return ok && other.cur.slots[back.Place.Slot] == any(w.id), nil
+	return ok && other.cur.Slots[back.Place.Slot] == any(w.id), nil
 }
 
 // addMember makes t a member of a to-many relation of w.

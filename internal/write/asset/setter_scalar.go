@@ -33,10 +33,10 @@ func (set *setter) setScalar(w *row, a *meta.Attr, ch *Change) error {
 // Errors: fault.Invalid if the texts of the asset get too large.
 func (set *setter) storeScalar(w *row, a *meta.Attr, v any) error {
 	w.set(a, v)
-	if a.Place.Kind == meta.InAttrs && v != nil && w.cur.attrs.Size() > maxColumn {
+	if a.Place.Kind == meta.InAttrs && v != nil && w.cur.Attrs.Size() > maxColumn {
 		return tooLong(a)
 	}
-	if _, isText := v.(string); isText && !set.s.e.layout.fits(w.cur) {
+	if _, isText := v.(string); isText && !set.s.e.layout.Fits(&w.cur.Values) {
 		return tooLong(a)
 	}
 	if tr := set.s.e.layout.types[w.typ]; tr.username == a && w.dirty {

@@ -45,7 +45,7 @@ func writesEffort(w *row, a *meta.Attr, ch *Change) bool {
 	switch {
 	case a.Name == "ToDo" || a.Name == "DetailEstimate" || w.typ.Name == actual && a.Name == "Value":
 		now := w.get(a)
-		return now != nil && (w.creating() || w.before == nil || now != w.before.slots[a.Place.Slot])
+		return now != nil && (w.creating() || w.before == nil || now != w.before.Slots[a.Place.Slot])
 	case w.typ.Name == actual && a.Name == "Workitem":
 		return true
 	case a.Multi && a.Back != nil && a.Back.Name == "Workitem" && a.Related != nil && a.Related.Name == actual:
@@ -93,7 +93,7 @@ func (p *prefetch) loadTracked(ctx context.Context, l *loaded) error {
 		}
 	}
 	for in, args := range db.InChunks(unread) {
-		query := `SELECT id, ` + l.s.e.layout.slots[slot].Name + ` FROM asset WHERE id IN ` + in
+		query := `SELECT id, ` + l.s.e.layout.Slots[slot].Name + ` FROM asset WHERE id IN ` + in
 		err := db.Each(ctx, l.s.tx, query, args, func(scan db.Scanner) error {
 			var id int64
 			var up *int64

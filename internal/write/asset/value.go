@@ -18,6 +18,10 @@ const maxColumn = 15 << 20
 // maxMulti is how many characters one value of a multi-value scalar may have.
 const maxMulti = 400
 
+// maxKey limits the bytes of the folded form of one value of a multi-value scalar, because it
+// is part of a key.
+const maxKey = 2400
+
 // ValueOf returns the scalar in a node of a request. If the node is not a boolean, a number or a
 // string, it returns the zero Value, which is null.
 func ValueOf(n *document.Node) Value {

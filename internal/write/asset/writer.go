@@ -56,8 +56,8 @@ func (w *writer) stampVersions() {
 			if slot < 0 {
 				continue
 			}
-			if p, ok := v.slots[slot].(pending); ok {
-				v.slots[slot] = p.in(w.got)
+			if p, ok := v.Slots[slot].(pending); ok {
+				v.Slots[slot] = p.in(w.got)
 			}
 		}
 	}
@@ -74,51 +74,21 @@ func (w *writer) stamp(ctx context.Context) error {
 	return nil
 }
 
-// row appends the values of a set of columns to args, for a row of asset.
-func (w *writer) row(args []any, sh columnSet, a *row, st *state) []any {
-	return w.columns(args, sh, a, st, false)
-}
-
-// columns does the same as row, but also for a row of asset_version (isVersion). There it omits
-// texts that have a hash, because these texts are in asset_text.
-func (w *writer) columns(args []any, sh columnSet, a *row, st *state, isVersion bool) []any {
-	apart := func(which int) bool { return isVersion && st.hashes[which] != nil }
+// columns appends the values of the fixed columns and of a set to args, for a row of asset or of
+// asset_version.
+func (w *writer) columns(args []any, set stored.Set, a *row, st *state, isVersion bool) []any {
 	args = append(args, a.id, w.layout.types[a.typ].code, int64(st.code), int64(st.moment), w.audit, int64(st.createdMoment),
 		w.instant(st.createdAt), w.member(st.createdBy), w.instant(st.changedAt), w.member(st.changedBy))
-	for _, slot := range sh.slots {
-		v := st.slots[slot]
-		if slot == w.layout.description && apart(inDescription) {
-			v = nil
-		}
-		args = append(args, v)
-	}
-	if sh.attrs {
-		args = append(args, textUnless(apart(inAttrs), st.attrs))
-	}
-	if sh.folded {
-		args = append(args, textUnless(apart(inFolded), w.layout.folded(st)))
-	}
-	for _, which := range sh.hashes {
-		args = append(args, st.hashes[which])
-	}
-	return args
-}
-
-// textUnless returns the text of a JSON document; nil if it is in asset_text (apart).
-func textUnless(apart bool, as stored.Attrs) any {
-	if apart {
-		return nil
-	}
-	return as.Text()
+	return w.layout.Append(args, set, &st.Values, isVersion)
 }
 
 // inserts inserts the rows of the assets that the batch has made.
 func (w *writer) inserts(ctx context.Context) error {
 	rows := w.changes.made
-	sh := w.layout.columnsFilled(len(rows), func(i int) *state { return rows[i].cur })
+	set := w.layout.Filled(len(rows), func(i int) *stored.Values { return &rows[i].cur.Values })
 	var args []any
-	err := db.InsertN(ctx, w.later, "asset", w.layout.columnsOf(sh, fixedColumns), len(rows), func(i int) []any {
-		args = w.row(args[:0], sh, rows[i], rows[i].cur)
+	err := db.InsertN(ctx, w.later, "asset", w.layout.Names(set), len(rows), func(i int) []any {
+		args = w.columns(args[:0], set, rows[i], rows[i].cur, false)
 		return args
 	})
 	if err != nil {
@@ -131,14 +101,16 @@ func (w *writer) inserts(ctx context.Context) error {
 // at least one of the assets has changed.
 func (w *writer) updates(ctx context.Context) error {
 	rows := w.changes.changed
-	sh := w.layout.columnsChanged(rows)
-	columns, update := w.layout.columnsOf(sh, fixedColumns), w.layout.columnsOf(sh, changingColumns)
+	set := w.layout.Changed(len(rows), func(i int) (now, was *stored.Values) {
+		return &rows[i].cur.Values, &rows[i].stored.Values
+	})
+	columns, update := w.layout.Names(set), w.layout.Changing(set)
 	if slices.ContainsFunc(rows, func(a *row) bool { return a.cur.code != a.stored.code }) {
 		update = append(update, "state")
 	}
 	var args []any
-	err := db.UpsertN(ctx, w.later, "asset", columns, fixedColumns[:1], update, len(rows), func(i int) []any {
-		args = w.row(args[:0], sh, rows[i], rows[i].cur)
+	err := db.UpsertN(ctx, w.later, "asset", columns, []string{"id"}, update, len(rows), func(i int) []any {
+		args = w.columns(args[:0], set, rows[i], rows[i].cur, false)
 		return args
 	})
 	if err != nil {
@@ -188,11 +160,8 @@ const (
 
 // areSent reports whether all versions of the batch are sent to the database as values.
 func (w *writer) areSent() bool {
-	isLong := func(v *version) bool {
-		return v.hashes[inDescription] == nil && len(w.layout.longText(v.state, inDescription)) > shortText ||
-			v.hashes[inAttrs] == nil && v.attrs.Size() > shortText
-	}
-	return !w.layout.prepares && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, isLong)
+	isLong := func(v *version) bool { return w.layout.HasLong(&v.Values, shortText) }
+	return !w.layout.Prepared() && len(w.changes.versions) <= fewVersions && !slices.ContainsFunc(w.changes.versions, isLong)
 }
 
 // versions inserts a version for every change. If areSent is true, it sends all versions as
@@ -217,11 +186,11 @@ func (w *writer) versions(ctx context.Context) error {
 		}
 	}
 
-	sh := w.layout.columnsFilled(len(sent), func(i int) *state { return sent[i].state })
-	columns := append(w.layout.columnsOf(sh, fixedColumns), "until_moment", "linked")
+	set := w.layout.Filled(len(sent), func(i int) *stored.Values { return &sent[i].Values })
+	columns := append(w.layout.Names(set), "until_moment", "linked")
 	var args []any
 	err := db.InsertN(ctx, w.later, "asset_version", columns, len(sent), func(i int) []any {
-		args = append(w.columns(args[:0], sh, sent[i].row, sent[i].state, true), int64(sent[i].until), linkedOf(sent[i], edges))
+		args = append(w.columns(args[:0], set, sent[i].row, sent[i].state, true), int64(sent[i].until), linkedOf(sent[i], edges))
 		return args
 	})
 	if err != nil {
@@ -232,15 +201,38 @@ func (w *writer) versions(ctx context.Context) error {
 
 // copyVersions copies rows of asset to asset_version, as the current versions.
 func (w *writer) copyVersions(ctx context.Context, ids []int64, linked int64) error {
+	columns, expressions := w.layout.Copied()
 	for in, args := range db.InChunks(ids) {
-		query := `INSERT INTO asset_version (` + w.layout.copied + `, until_moment, linked)` +
-			` SELECT ` + w.layout.copying + `, ?, ? FROM asset WHERE id IN ` + in
+		query := `INSERT INTO asset_version (` + columns + `, until_moment, linked)` +
+			` SELECT ` + expressions + `, ?, ? FROM asset WHERE id IN ` + in
 		_, err := w.later.Exec(ctx, query, append([]any{db.Forever, linked}, args...)...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// hashTexts sets the hashes of the long texts of all versions.
+func (w *writer) hashTexts(context.Context) error {
+	for _, v := range w.changes.versions {
+		var was *stored.Values
+		if v.row.stored != nil {
+			was = &v.row.stored.Values
+		}
+		w.layout.Hash(&v.Values, was, &v.row.latest.Values)
+	}
+	return nil
+}
+
+// texts moves long texts of the changed assets to asset_text.
+func (w *writer) texts(ctx context.Context) error {
+	changed := w.changes.changed
+	assets := make([]stored.Kept, len(changed))
+	for i, a := range changed {
+		assets[i] = stored.Kept{ID: a.id, Moment: int64(a.stored.moment), Was: &a.stored.Values, Now: &a.cur.Values}
+	}
+	return w.layout.MoveTexts(ctx, w.tx, assets)
 }
 
 // write allocates the moments, Numbers and ranks of the batch and writes its

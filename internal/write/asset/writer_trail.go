@@ -90,8 +90,8 @@ func (w *writer) noteLogin(m *row, was *state) {
 		return
 	}
 	var changed []string
-	disabled := m.cur.attrs.Get(a) == true
-	if disabled != (was.attrs.Get(a) == true) {
+	disabled := m.cur.Attrs.Get(a) == true
+	if disabled != (was.Attrs.Get(a) == true) {
 		changed = append(changed, a.Name)
 	}
 	if m.cur.code != was.code {

@@ -3,11 +3,9 @@ package stored
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 )
@@ -55,12 +53,6 @@ func (as Attrs) Get(a *meta.Attr) any {
 		}
 	}
 	return nil
-}
-
-// IsPlain reports whether a value is not a text, or is a text whose folded form is its lower
-// case. A text with NUL is not plain; its JSON has an escape, which folding.IsPlain accepts.
-func (x Value) IsPlain() bool {
-	return folding.IsPlain(x.JSON) && !strings.Contains(x.JSON, `\u0000`)
 }
 
 // Has reports whether there is a value under key.

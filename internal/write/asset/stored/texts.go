@@ -2,6 +2,7 @@ package stored
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/alds-dev/alds/internal/store/db"
@@ -10,21 +11,81 @@ import (
 // textKey has the columns of the key of asset_text.
 var textKey = []string{"asset_id", "hash"}
 
-// InsertTexts inserts rows into asset_text, except rows that exist. A row is the id of the asset, the
+// insertTexts inserts rows into asset_text, except rows that exist. A row is the id of the asset, the
 // hash and the text.
-func InsertTexts(ctx context.Context, to db.Execer, rows [][]any) error {
+func insertTexts(ctx context.Context, to db.Execer, rows [][]any) error {
 	columns := append(slices.Clip(textKey), "text")
 	return db.UpsertN(ctx, to, "asset_text", columns, textKey, nil, len(rows), func(i int) []any { return rows[i] })
 }
 
-// CopyTexts inserts the text in a column of some assets into asset_text, except rows that exist. The
-// hash of the text is in the row of the asset. in has the placeholders for the ids of the assets, and
-// args has the ids.
-func CopyTexts(ctx context.Context, to db.Execer, d *db.Dialect, column, in string, args []any) error {
-	query := `INSERT INTO asset_text (asset_id, hash, text)` +
-		` SELECT id, ` + db.HashColumn(column) + `, ` + column + ` FROM asset WHERE id IN ` + in
-	_, err := to.Exec(ctx, query+d.Upsert(textKey, nil), args...)
-	return err
+// Kept is an asset that a batch has changed, with its values before and after the batch.
+type Kept struct {
+	ID       int64
+	Moment   int64 // of the version that was current before the batch
+	Was, Now *Values
+}
+
+// MoveTexts moves long texts to asset_text. It moves a text out of the version that was current
+// before the batch if the asset still has the text. A text that is already in asset_text stays;
+// nobody removes it while the assets are locked. Descriptions are copied inside the database.
+// JSON documents are sent, because servers print the same document differently.
+func (c *Columns) MoveTexts(ctx context.Context, tx *db.Tx, assets []Kept) error {
+	var moved [len(db.LongTexts)][]Kept
+	var documents [][]any
+	for _, a := range assets {
+		for which, hash := range a.Now.Hashes {
+			if hash == nil || a.Was.Hashes[which] != nil {
+				continue
+			}
+			if moved[which] = append(moved[which], a); which != inDescription {
+				documents = append(documents, []any{a.ID, hash, c.longText(a.Now, which)})
+			}
+		}
+	}
+	if err := insertTexts(ctx, tx.Later(), documents); err != nil {
+		return fmt.Errorf("insert texts: %w", err)
+	}
+	for which, some := range moved {
+		if err := move(ctx, tx, which, some); err != nil {
+			return fmt.Errorf("move texts: %w", err)
+		}
+	}
+	return nil
+}
+
+// move replaces one of the long texts by its hash, in the versions of some assets that were
+// current before the batch. If it is the description, move first copies it to asset_text. A
+// single version is addressed by its whole key. A range would also lock the next row, which may
+// belong to an asset that another transaction is writing.
+func move(ctx context.Context, tx *db.Tx, which int, assets []Kept) error {
+	d, later, text := tx.Dialect(), tx.Later(), db.LongTexts[which]
+	hash := db.HashColumn(text)
+	ids, from := make([]int64, len(assets)), db.Forever
+	for i, a := range assets {
+		ids[i], from = a.ID, min(from, a.Moment)
+	}
+	for in, args := range db.InChunks(ids) {
+		if which == inDescription {
+			query := `INSERT INTO asset_text (asset_id, hash, text)` +
+				` SELECT id, ` + hash + `, ` + text + ` FROM asset WHERE id IN ` + in
+			_, err := later.Exec(ctx, query+d.Upsert(textKey, nil), args...)
+			if err != nil {
+				return err
+			}
+		}
+		where := ` WHERE id IN ` + in + ` AND moment >= ? AND until_moment = ?`
+		args = append(slices.Clip(args), from, db.Forever)
+		if len(ids) == 1 {
+			where, args = ` WHERE id = ? AND moment = ?`, []any{ids[0], from}
+		}
+		query := `UPDATE asset_version` + d.By("PRIMARY") + ` SET ` + text + ` = NULL, ` +
+			hash + ` = (SELECT a.` + hash + ` FROM asset a WHERE a.id = asset_version.id)`
+		_, err := later.Exec(ctx, query+where, args...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RewriteTexts changes the documents of some assets that asset_text stores for one column. The
@@ -68,7 +129,7 @@ func RewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, ch
 		inline, apart := any(text), any(nil)
 		if len(text) > db.MaxInline {
 			inline, apart = nil, db.TextHash(text)
-			if err := InsertTexts(ctx, tx, [][]any{{s.asset, apart, text}}); err != nil {
+			if err := insertTexts(ctx, tx, [][]any{{s.asset, apart, text}}); err != nil {
 				return err
 			}
 		}

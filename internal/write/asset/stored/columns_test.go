@@ -1,4 +1,4 @@
-package asset
+package stored
 
 import (
 	"slices"
@@ -9,6 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
+func TestMain(m *testing.M) { testdb.Main(m) }
+
 // keyColumns are the columns in the indexes of asset. An update omits them unless they change.
 func TestKeyColumns(t *testing.T) {
 	d := testdb.SQLite(t)
@@ -16,7 +18,7 @@ func TestKeyColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named = slices.DeleteFunc(named, func(name string) bool { return slices.Contains(fixedColumns, name) })
+	named = slices.DeleteFunc(named, func(name string) bool { return slices.Contains(fixed, name) })
 	want := slices.Clone(keyColumns)
 	slices.Sort(named)
 	slices.Sort(want)
