@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/write/asset"
+	"github.com/alds-dev/alds/internal/write/asset/audit"
 )
 
 // consistent checks what must always be true for all versions.
@@ -276,44 +277,20 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 	})
 }
 
-// If the answer to the commit of the marker was lost, too, the next call of happened finds the
-// marker. It must not take it for the audit of the request.
-func TestLostMarkerAnswer(t *testing.T) {
-	each(t, func(t *testing.T, w *harness) {
-		request := uuid.NewString()
-		marker, err := w.e.NewMarker(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, look := range []string{"first", "second"} {
-			if happened, err := w.e.Happened(t.Context(), request, marker); err != nil || happened {
-				t.Errorf("%s look at a request that was not committed: %t, %v", look, happened, err)
-			}
-		}
-		other, err := w.e.NewMarker(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if happened, err := w.e.Happened(t.Context(), request, other); err != nil || !happened {
-			t.Errorf("a request of which there is an audit with another id: %t, %v", happened, err)
-		}
-	})
-}
-
 // If the answer to a commit was lost, the audit shows whether the commit happened. A request that
 // was reported as not committed is never committed later.
 func TestLostCommitAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
-		lost := errors.New("connection lost")
+		audits, lost := audit.New(w.d), errors.New("connection lost")
 		written := asset.Request{ID: uuid.NewString()}
 		if err := w.e.Write(t.Context(), auth.System, written, func(*asset.Session) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.e.FindOutcome(t.Context(), written.ID, lost); err != nil {
+		if err := audits.Outcome(t.Context(), auth.System.Member, written.ID, lost); err != nil {
 			t.Errorf("a request that was committed: %v", err)
 		}
 		late := asset.Request{ID: uuid.NewString()}
-		err := w.e.FindOutcome(t.Context(), late.ID, lost)
+		err := audits.Outcome(t.Context(), auth.System.Member, late.ID, lost)
 		if fault.KindOf(err) != fault.Transient || !errors.Is(err, lost) {
 			t.Errorf("a request that was not: %v", err)
 		}

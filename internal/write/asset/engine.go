@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/find"
 	"github.com/alds-dev/alds/internal/store/blob"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/audit"
 	"github.com/alds-dev/alds/internal/write/asset/sequence"
 	"github.com/alds-dev/alds/internal/write/requests"
 )
@@ -75,7 +76,7 @@ type Engine struct {
 	listener   CommitListener
 	log        *slog.Logger
 	ids        *sequence.Block // of asset ids
-	audits     *sequence.Block // of audit ids
+	audits     *audit.Log
 	allocator  *sequence.Allocator
 	finder     *find.Finder // evaluates filters of operations, and finds the assets that an actor sees
 }
@@ -90,7 +91,7 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log
 		db: d, model: m, layout: newLayout(m, 0, d.Dialect), secrets: secretNames(m),
 		creds: creds, listener: changes, log: log,
 		ids:       sequence.NewBlock("id", 1000),
-		audits:    sequence.NewBlock("audit", 100),
+		audits:    audit.New(d),
 		allocator: sequence.New(d),
 		finder:    find.New(d, m),
 	}

@@ -1,16 +1,6 @@
 package asset
 
-import (
-	"context"
-	"strings"
-
-	"github.com/alds-dev/alds/internal/access/auth"
-)
-
-// FindOutcome calls findOutcome, for the test of a commit whose answer was lost.
-func (e *Engine) FindOutcome(ctx context.Context, request string, lost error) error {
-	return e.findOutcome(ctx, auth.System, request, lost)
-}
+import "strings"
 
 // ContextDefault is a row of contextDefaults, for the test of docs/contexts.md.
 type ContextDefault struct {
@@ -45,11 +35,3 @@ func ContextDefaults() []ContextDefault {
 	}
 	return all
 }
-
-// Happened calls happened, for the test of a lost answer.
-func (e *Engine) Happened(ctx context.Context, request string, marker int64) (bool, error) {
-	return e.happened(ctx, auth.System, request, marker)
-}
-
-// NewMarker calls newMarker, for the test of a lost answer.
-func (e *Engine) NewMarker(ctx context.Context) (int64, error) { return e.newMarker(ctx) }

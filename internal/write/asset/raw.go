@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/access/auth"
-	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/audit"
 )
 
 // Raw is an asset as it is stored. The engine does not check its values, and sets no others.
@@ -103,13 +103,10 @@ func (s *Session) Replace(ctx context.Context, ids []int64, change func(stored [
 	return x.write(ctx)
 }
 
-// beginning is the request id of the audit of moment 0.
-const beginning = "00000000-0000-0000-0000-000000000000"
-
 // Begin inserts assets at moment 0, as the system member: well-known assets with what depends on
 // them, and raw assets. Their audit is the same for all calls and needs no fan-out.
 func (e *Engine) Begin(ctx context.Context, tx *db.Tx, instances []meta.Instance, raw []Raw) error {
-	if err := e.beginAudit(ctx, tx); err != nil {
+	if err := audit.InsertFirst(ctx, tx); err != nil {
 		return err
 	}
 	x := (&Session{e: e, tx: tx, who: auth.System, aliases: map[string]*Handle{}}).newExecutor()
@@ -125,19 +122,6 @@ func (e *Engine) Begin(ctx context.Context, tx *db.Tx, instances []meta.Instance
 		r.fill(x.beginRow(r.Type, r.ID))
 	}
 	return x.writeBeginning(ctx)
-}
-
-// beginAudit inserts the audit of moment 0 if it does not exist.
-func (e *Engine) beginAudit(ctx context.Context, tx *db.Tx) error {
-	var id int64
-	err := tx.QueryRow(ctx, `SELECT id FROM audit WHERE id = 0`).Scan(&id)
-	if fault.KindOf(err) != fault.NotFound {
-		return err
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO audit`+
-		` (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)`+
-		` VALUES (0, ?, ?, `+tx.Dialect().NowMicros+`, 0, 0, 0, 1)`, beginning, auth.SystemMember)
-	return err
 }
 
 // beginRow adds a row without values, whose first version is that of moment 0.

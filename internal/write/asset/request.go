@@ -3,18 +3,15 @@ package asset
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/fault"
-	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/model/catalog"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/audit"
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
@@ -42,7 +39,7 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
 		s = &Session{e: e, tx: tx, who: who, req: req, trace: trace, aliases: map[string]*Handle{}}
 		var err error
-		if s.audit, err = e.audits.Next(ctx, e.db, tx, 1); err != nil {
+		if s.audit, err = e.audits.NextID(ctx, tx); err != nil {
 			return err
 		}
 		if err := fn(s); err != nil {
@@ -50,9 +47,11 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 		}
 		return s.Finish(ctx)
 	})
-	err = modelChanged(err)
+	if audit.RefusesModel(err) {
+		err = ErrModelChanged
+	}
 	if errors.Is(err, db.ErrUnknownOutcome) {
-		err = e.findOutcome(ctx, who, req.ID, err)
+		err = e.audits.Outcome(ctx, who.Member, req.ID, err)
 	}
 	if err == nil {
 		tracing.Wrote(ctx, req.ID)
@@ -108,106 +107,17 @@ var ErrModelChanged error = fault.Transientf(nil, "the model was changed while t
 // generation of the model, and Write calls OnModelChanged before it returns.
 func (s *Session) ModelChanged() { s.modelChanged = true }
 
-// outcomeTries and outcomePause bound how long findOutcome waits for the database.
-const (
-	outcomeTries = 20
-	outcomePause = 250 * time.Millisecond
-)
-
-// findOutcome finds out whether a commit happened whose answer was lost. It returns nil if it
-// happened. It calls happened until the database answers; lost is the error of the commit.
-// Errors: fault.Transient if nothing was changed; lost if the database does not answer in time.
-func (e *Engine) findOutcome(ctx context.Context, who auth.Actor, request string, lost error) error {
-	var marker int64
-	for range outcomeTries {
-		var happened bool
-		var err error
-		if marker == 0 {
-			marker, err = e.newMarker(ctx)
-		}
-		if err == nil {
-			happened, err = e.happened(ctx, who, request, marker)
-		}
-		switch {
-		case err == nil && happened:
-			return nil
-		case err == nil:
-			return fault.Transientf(lost, "the connection to the database was lost, and nothing was changed")
-		case fault.KindOf(err) != fault.Transient:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return lost
-		case <-time.After(outcomePause):
-		}
-	}
-	return lost
-}
-
-// newMarker returns an unused id for an audit.
-func (e *Engine) newMarker(ctx context.Context) (id int64, err error) {
-	err = e.db.Small(ctx, func(tx *db.Tx) (err error) {
-		id, err = e.audits.Next(ctx, e.db, tx, 1)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return id, nil
-}
-
-// happened reports whether a request was committed. It inserts an empty audit with the same
-// request id and with marker as its id. If the transaction of the request is still open, the
-// insert waits until it ends.
-//
-// If the insert succeeds, the request was not committed, and it can never be committed, because
-// its request id is taken. If the insert is refused, the request was committed, unless the
-// existing audit has the id marker. An earlier call then inserted it, and its answer was lost.
-func (e *Engine) happened(ctx context.Context, who auth.Actor, request string, marker int64) (bool, error) {
-	err := e.db.Small(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO audit`+
-			` (id, request_id, actor_id, at, comment, first_moment, last_moment, generation, fan_state)`+
-			` VALUES (?, ?, ?, `+tx.Dialect().NowMicros+`, 'the connection to the database was lost', 0, 0, 0, 1)`,
-			marker, request, who.Member)
-		return err
-	})
-	if fault.KindOf(err) != fault.Conflict {
-		return false, err
-	}
-	var id int64
-	err = e.db.One(ctx, func(q db.Querier) error {
-		return q.QueryRow(ctx, `SELECT id FROM audit WHERE request_id = ?`, request).Scan(&id)
-	})
-	return id != marker, err
-}
-
-// writeAudit writes the audit. Its request id is unique, so a second request with the same id
-// is refused. The audit needs no fan-out if the request changed nothing, or if no subscription
-// is enabled at the current generation of the subscriptions.
+// writeAudit writes the audit.
 //
 // A request with changes first locks a row of write_lock. Until it commits, no subscription and
 // no part of the model can change. So the generations that the statement then reads are those at
 // the commit.
 func (s *Session) writeAudit(ctx context.Context) error {
-	var comment, folded, trace any
-	if s.trace != "" {
-		trace = s.trace
-	}
-	if s.req.Comment != "" {
-		comment = s.req.Comment
-	}
-	if !folding.IsPlain(s.req.Comment) {
-		folded = folding.Of(s.req.Comment)
-	}
-	imported := int64(0)
 	if s.req.Import {
-		imported = 1
 		if err := s.noteImport(ctx); err != nil {
 			return err
 		}
 	}
-
 	if s.last > 0 {
 		if err := catalog.LockWrite(ctx, s.tx); err != nil {
 			return err
@@ -217,78 +127,30 @@ func (s *Session) writeAudit(ctx context.Context) error {
 		}
 	}
 
-	from, unwatched := s.generations()
-	args := []any{s.audit, s.req.ID, s.who.Member, comment, folded, s.first, s.last, imported, trace}
-	err := s.insertAudit(ctx, `INSERT INTO audit`+
-		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent,`+
-		` generation, fan_state)`+
-		` SELECT ?, ?, ?, `+s.e.db.Dialect.NowMicros+`, ?, ?, ?, ?, ?, ?, `+from, append(args, unwatched...))
-	if err != nil {
-		return fmt.Errorf("write the audit: %w", err)
+	row := audit.Row{
+		ID: s.audit, Request: s.req.ID, Member: s.who.Member, Comment: s.req.Comment, First: s.first, Last: s.last,
+		Imported: s.req.Import, Trace: s.trace, Model: s.e.generation, Unwatched: -1,
 	}
-	return nil
+	if row.Model != 0 && s.modelChanged {
+		row.Model++ // this transaction has raised the generation
+	}
+	if s.last > 0 && s.e.Unwatched != nil {
+		row.Unwatched = s.e.Unwatched()
+	}
+	var err error
+	s.quiet, err = audit.Insert(ctx, s.tx, row)
+	return err
 }
 
 // noteWrite counts the write for processes that read from other servers. The count is not
-// needed if NobodyElsewhere is set at the generation of the engine. generations makes sure that
-// this is still the current generation.
+// needed if NobodyElsewhere is set at the generation of the engine. The insert of the audit makes sure
+// that this is still the current generation.
 func (s *Session) noteWrite(ctx context.Context) error {
 	if s.e.NobodyElsewhere && s.e.generation != 0 {
 		return nil
 	}
 	everybody := s.modelChanged || s.rolesChanged || s.scopesHidden || s.loginsChanged
 	return catalog.NoteWrite(ctx, s.tx, s.who.Member, everybody)
-}
-
-// insertAudit runs the statement that writes the audit. If the database supports RETURNING, it
-// also sets s.quiet. If not, the statement goes to the server together with the next one.
-func (s *Session) insertAudit(ctx context.Context, insert string, args []any) error {
-	if s.e.db.Dialect.Returning {
-		return s.tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&s.quiet)
-	}
-	_, err := s.tx.Later().Exec(ctx, insert, args...)
-	return err
-}
-
-// generations returns the end of the statement that writes the audit, and its arguments. It
-// selects the values of the columns generation, which is the generation of the subscriptions,
-// and fan_state, which is 1 if no fan-out is needed. If the generation of the model is not the
-// generation of the engine, the value of the column generation is NULL. The column refuses NULL;
-// see modelChanged.
-func (s *Session) generations() (from string, args []any) {
-	model := s.e.generation
-	if s.modelChanged {
-		model++ // this transaction has raised the generation
-	}
-	ifCurrent := func(value string) string {
-		return `CASE m.value WHEN ` + strconv.FormatInt(model, 10) + ` THEN ` + value + ` END`
-	}
-	switch {
-	case s.last == 0 && s.e.generation == 0:
-		return `0, 1`, nil
-	case s.last == 0:
-		return ifCurrent(`0`) + `, 1 FROM sequence m WHERE m.name = 'model'`, nil
-	}
-
-	args = []any{int64(-1)}
-	if s.e.Unwatched != nil {
-		args[0] = s.e.Unwatched()
-	}
-	const watched = `, CASE w.value WHEN ? THEN 1 ELSE 0 END FROM `
-	if s.e.generation == 0 {
-		return `w.value` + watched + `sequence w WHERE w.name = 'webhook'`, args
-	}
-	return ifCurrent(`w.value`) + watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE m.name = 'model'`, args
-}
-
-// modelChanged returns ErrModelChanged if the database has refused the audit because of the
-// generation of the model; else it returns err. The insert of the audit, a later statement or
-// the commit may have returned err.
-func modelChanged(err error) error {
-	if db.RefusesNull(err, "generation") {
-		return ErrModelChanged
-	}
-	return err
 }
 
 // ErrRollback is the error with which the function of Answer rolls its request back. Answer

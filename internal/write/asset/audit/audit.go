@@ -1,0 +1,124 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/base/folding"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/sequence"
+)
+
+// Log allocates the ids of audits, and finds audits. It is safe for concurrent use.
+type Log struct {
+	db  *db.DB
+	ids *sequence.Block
+}
+
+// New returns the log of a database.
+func New(d *db.DB) *Log { return &Log{db: d, ids: sequence.NewBlock("audit", 100)} }
+
+// NextID returns an unused id for an audit. It may reserve ids in tx.
+func (l *Log) NextID(ctx context.Context, tx *db.Tx) (int64, error) {
+	return l.ids.Next(ctx, l.db, tx, 1)
+}
+
+// Row is the audit of a request.
+type Row struct {
+	ID       int64
+	Request  string // id of the request; unique
+	Member   int64  // who makes the request
+	Comment  string // may be empty
+	First    int64  // the first moment of the request; 0: it has changed nothing
+	Last     int64  // the last moment
+	Imported bool
+	Trace    string // traceparent; empty: none
+
+	// Model is the generation that the model must have at the commit; 0: any.
+	Model int64
+	// Unwatched is the generation of the subscriptions at which none is enabled; -1: not known.
+	Unwatched int64
+}
+
+// Insert inserts the audit. It needs no fan-out (quiet) if the request changed nothing, or if no
+// subscription is enabled at the current generation of the subscriptions. quiet is false if the
+// database does not say. The insert may be refused by a later statement or by the commit.
+// Errors: fault.Conflict for a second request with the same id; see RefusesModel.
+func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
+	var comment, folded, trace any
+	if r.Trace != "" {
+		trace = r.Trace
+	}
+	if r.Comment != "" {
+		comment = r.Comment
+	}
+	if !folding.IsPlain(r.Comment) {
+		folded = folding.Of(r.Comment)
+	}
+	imported := int64(0)
+	if r.Imported {
+		imported = 1
+	}
+
+	from, unwatched := r.generations()
+	args := append([]any{r.ID, r.Request, r.Member, comment, folded, r.First, r.Last, imported, trace}, unwatched...)
+	insert := `INSERT INTO audit` +
+		` (id, request_id, actor_id, at, comment, folded, first_moment, last_moment, imported, traceparent,` +
+		` generation, fan_state)` +
+		` SELECT ?, ?, ?, ` + tx.Dialect().NowMicros + `, ?, ?, ?, ?, ?, ?, ` + from
+	if tx.Dialect().Returning {
+		err = tx.QueryRow(ctx, insert+` RETURNING fan_state <> 0`, args...).Scan(&quiet)
+	} else { // the statement goes to the server together with the next one
+		_, err = tx.Later().Exec(ctx, insert, args...)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write the audit: %w", err)
+	}
+	return quiet, nil
+}
+
+// generations returns the end of the statement of Insert, and its arguments. It selects the values of
+// the columns generation, which is the generation of the subscriptions, and fan_state, which is 1 if
+// no fan-out is needed. If the generation of the model is not Model, the value of the column generation
+// is NULL. The column refuses NULL; see RefusesModel.
+func (r *Row) generations() (from string, args []any) {
+	ifCurrent := func(value string) string {
+		return `CASE m.value WHEN ` + strconv.FormatInt(r.Model, 10) + ` THEN ` + value + ` END`
+	}
+	switch {
+	case r.Last == 0 && r.Model == 0:
+		return `0, 1`, nil
+	case r.Last == 0:
+		return ifCurrent(`0`) + `, 1 FROM sequence m WHERE m.name = 'model'`, nil
+	}
+
+	args = []any{r.Unwatched}
+	const watched = `, CASE w.value WHEN ? THEN 1 ELSE 0 END FROM `
+	if r.Model == 0 {
+		return `w.value` + watched + `sequence w WHERE w.name = 'webhook'`, args
+	}
+	return ifCurrent(`w.value`) + watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE m.name = 'model'`, args
+}
+
+// RefusesModel reports whether the database has refused an audit because the model has another
+// generation. The insert of the audit, a later statement or the commit may have returned err.
+func RefusesModel(err error) bool { return db.RefusesNull(err, "generation") }
+
+// beginning is the request id of the audit of moment 0.
+const beginning = "00000000-0000-0000-0000-000000000000"
+
+// InsertFirst inserts the audit of moment 0 if it does not exist. It needs no fan-out.
+func InsertFirst(ctx context.Context, tx *db.Tx) error {
+	var id int64
+	err := tx.QueryRow(ctx, `SELECT id FROM audit WHERE id = 0`).Scan(&id)
+	if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO audit`+
+		` (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)`+
+		` VALUES (0, ?, ?, `+tx.Dialect().NowMicros+`, 0, 0, 0, 1)`, beginning, auth.SystemMember)
+	return err
+}
