@@ -178,6 +178,9 @@ func batchKey(t *meta.Type, c *Command) string {
 	return op.Name
 }
 
+// hidesScopes reports whether an operation on a project may hide it or show it again.
+func hidesScopes(op *meta.Op) bool { return op.Effect.To == meta.StateDeleted || op.Effect.Back }
+
 // runsAlone reports whether a command must be the only one in its batch. That is so if
 //   - it moves a project in the tree or an asset in its rank space, because the next command
 //     needs the new order,

@@ -21,6 +21,17 @@
 //	  setter, ranker, members, copier, operations, definitions: change assets
 //	writer      writes the changes with multi-row statements
 //
+// Parts that need no state of a batch are packages below this one:
+//
+//	audit       the row of the audit, and whether a commit happened whose answer was lost
+//	rank        the place of an asset in the order of its rank space
+//	scopes      the tree of projects, and which projects are hidden
+//	sequence    ids, moments, Numbers and ranks, which all writers share
+//	stored      the values of a version as rows store them
+//
+// Package seed fills a new database. It uses Engine.Begin and Session.Replace, which write assets
+// without commands. Package purge removes the data of deleted definitions.
+//
 // If a command fails, the others are executed nevertheless, except those that depend on it
 // (Command.For, Command.Within). A Handle refers to an asset that a command of the same
 // request creates.

@@ -145,7 +145,7 @@ func (s *edgeSet) current(code int) []*edge {
 	return all
 }
 
-// ancestry is a row of scope_closure.
+// ancestry is a row of scope_closure. Its moment may be a placeholder.
 type ancestry struct {
 	ancestor, descendant int64 // stored ids of projects
 	depth                int   // levels between them; 0: they are the same project

@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/scopes"
 	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
@@ -157,7 +158,7 @@ func (l *loaded) lockHolder(ctx context.Context, id int64) error {
 
 // loadReferences reads assets into l.references. It adds ids without a row to l.missing.
 func (l *loaded) loadReferences(ctx context.Context, ids []int64) error {
-	columns := `id, type, state, ` + isHidden(l.s.Who())
+	columns := `id, type, state, ` + scopes.IsHidden(l.s.Who())
 	for _, slot := range l.s.e.layout.copiedSlots {
 		columns += ", " + l.s.e.layout.Slots[slot].Name
 	}
@@ -234,7 +235,7 @@ func (l *loaded) loadRows(ctx context.Context, ids []int64) error {
 // selectRows returns the SELECT whose rows scanRow reads. It ends in "WHERE id", and the caller
 // appends the condition for the id.
 func (l *loaded) selectRows() string {
-	columns := slices.Concat(l.s.e.layout.All(), db.HashColumns(), []string{isHidden(l.s.Who())})
+	columns := slices.Concat(l.s.e.layout.All(), db.HashColumns(), []string{scopes.IsHidden(l.s.Who())})
 	return `SELECT ` + strings.Join(columns, ", ") + ` FROM asset WHERE id`
 }
 

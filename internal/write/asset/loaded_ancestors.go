@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/scopes"
 )
 
 // lockTrees locks the trees and rank spaces that a batch reorders. Without the locks, two
@@ -62,18 +63,14 @@ func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error
 
 // loadAncestors reads the current rows of scope_closure for a project: the project itself
 // and all projects above it.
-func (l *loaded) loadAncestors(ctx context.Context, id int64) (err error) {
+func (l *loaded) loadAncestors(ctx context.Context, id int64) error {
 	if _, ok := l.ancestors[id]; ok {
 		return nil
 	}
-	const query = `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`
-	l.ancestors[id], err = db.Collect(ctx, l.s.tx, query, []any{id, db.Forever}, func(scan db.Scanner) (ancestry, error) {
-		up := ancestry{descendant: id}
-		err := scan.Scan(&up.ancestor, &up.depth)
-		return up, err
-	})
-	if err != nil {
-		return fmt.Errorf("scope ancestors: %w", err)
+	above, err := scopes.Ancestors(ctx, l.s.tx, id)
+	l.ancestors[id] = make([]ancestry, len(above))
+	for i, up := range above {
+		l.ancestors[id][i] = ancestry{ancestor: up.Ancestor, descendant: id, depth: up.Depth}
 	}
-	return nil
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/scopes"
 )
 
 // Known describes an asset that Lookup has found.
@@ -35,7 +36,7 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	found := make(map[oid.OID]Known, len(all))
 	ruled := ruledAssets{}
 	for in, args := range db.InChunks(ids) {
-		query := `SELECT id, type, state, moment, scope_id, ` + isHidden(who) + ` FROM asset WHERE id IN ` + in
+		query := `SELECT id, type, state, moment, scope_id, ` + scopes.IsHidden(who) + ` FROM asset WHERE id IN ` + in
 		err := db.Each(ctx, q, query, args, func(scan db.Scanner) error {
 			return e.scanKnown(scan, who, wanted, found, &ruled)
 		})
@@ -123,3 +124,7 @@ func (e *Engine) scanKnown(
 	}
 	return nil
 }
+
+// sees reports whether an actor may read assets with a security scope. Everyone may read assets
+// without one, for which scope is nil.
+func sees(who auth.Actor, scope *int64) bool { return scope == nil || who.Reads(*scope) }

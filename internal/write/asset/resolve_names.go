@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/scopes"
 )
 
 // resolver finds the assets that values and commands name.
@@ -196,7 +197,7 @@ func (r *resolver) assetsNamed(
 	var found []nameHit
 	for in, args := range db.InChunks(wanted) {
 		query := `SELECT id, type, scope_id, ` + expr + ` FROM asset WHERE type IN ` + typeIn +
-			` AND state < 255 AND NOT ` + isHidden(r.s.Who()) + ` AND ` + before + expr + after + ` IN ` + in + ` ORDER BY id`
+			` AND state < 255 AND NOT ` + scopes.IsHidden(r.s.Who()) + ` AND ` + before + expr + after + ` IN ` + in + ` ORDER BY id`
 		err := db.Each(ctx, r.s.tx, query, slices.Concat(typeArgs, args), func(scan db.Scanner) error {
 			var h nameHit
 			var code int
