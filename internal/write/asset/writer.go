@@ -228,9 +228,9 @@ func (w *writer) hashTexts(context.Context) error {
 // texts moves long texts of the changed assets to asset_text.
 func (w *writer) texts(ctx context.Context) error {
 	changed := w.changes.changed
-	assets := make([]stored.Kept, len(changed))
+	assets := make([]stored.Asset, len(changed))
 	for i, a := range changed {
-		assets[i] = stored.Kept{ID: a.id, Moment: int64(a.stored.moment), Was: &a.stored.Values, Now: &a.cur.Values}
+		assets[i] = stored.Asset{ID: a.id, Moment: int64(a.stored.moment), Was: &a.stored.Values, Now: &a.cur.Values}
 	}
 	return w.layout.MoveTexts(ctx, w.tx, assets)
 }

@@ -18,8 +18,8 @@ func insertTexts(ctx context.Context, to db.Execer, rows [][]any) error {
 	return db.UpsertN(ctx, to, "asset_text", columns, textKey, nil, len(rows), func(i int) []any { return rows[i] })
 }
 
-// Kept is an asset that a batch has changed, with its values before and after the batch.
-type Kept struct {
+// Asset is an asset that a batch has changed, with its values before and after the batch.
+type Asset struct {
 	ID       int64
 	Moment   int64 // of the version that was current before the batch
 	Was, Now *Values
@@ -29,8 +29,8 @@ type Kept struct {
 // before the batch if the asset still has the text. A text that is already in asset_text stays;
 // nobody removes it while the assets are locked. Descriptions are copied inside the database.
 // JSON documents are sent, because servers print the same document differently.
-func (c *Columns) MoveTexts(ctx context.Context, tx *db.Tx, assets []Kept) error {
-	var moved [len(db.LongTexts)][]Kept
+func (c *Columns) MoveTexts(ctx context.Context, tx *db.Tx, assets []Asset) error {
+	var moved [len(db.LongTexts)][]Asset
 	var documents [][]any
 	for _, a := range assets {
 		for which, hash := range a.Now.Hashes {
@@ -57,7 +57,7 @@ func (c *Columns) MoveTexts(ctx context.Context, tx *db.Tx, assets []Kept) error
 // current before the batch. If it is the description, move first copies it to asset_text. A
 // single version is addressed by its whole key. A range would also lock the next row, which may
 // belong to an asset that another transaction is writing.
-func move(ctx context.Context, tx *db.Tx, which int, assets []Kept) error {
+func move(ctx context.Context, tx *db.Tx, which int, assets []Asset) error {
 	d, later, text := tx.Dialect(), tx.Later(), db.LongTexts[which]
 	hash := db.HashColumn(text)
 	ids, from := make([]int64, len(assets)), db.Forever
