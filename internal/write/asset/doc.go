@@ -24,6 +24,7 @@
 // Parts that need no state of a batch are packages below this one:
 //
 //	audit       the row of the audit, and whether a commit happened whose answer was lost
+//	names       finds the assets that a name means
 //	rank        the place of an asset in the order of its rank space
 //	scopes      the tree of projects, and which projects are hidden
 //	sequence    ids, moments, Numbers and ranks, which all writers share

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/write/asset/names"
 )
 
 // executor executes a batch of commands. It checks and executes each command in memory, and
@@ -25,7 +26,7 @@ func (s *Session) newExecutor() *executor {
 	u := unit{s: s, loaded: newLoaded(s)}
 	u.changes = newChanges(s, u.loaded)
 	x := &executor{unit: u, rules: &rules{u}}
-	x.resolver = &resolver{unit: u, rules: x.rules, named: map[nameKey]named{}}
+	x.resolver = &resolver{unit: u, rules: x.rules, named: map[nameKey]names.Meant{}}
 	x.set = &setter{
 		unit: u, rules: x.rules, resolver: x.resolver, members: &members{u, x.rules}, ranker: &ranker{u, x.resolver},
 	}

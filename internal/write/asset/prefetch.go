@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/model/meta"
+	"github.com/alds-dev/alds/internal/write/asset/names"
 	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
@@ -12,21 +13,21 @@ import (
 type prefetch struct {
 	s            *Session
 	layout       *layout
-	locks        []int64                // ids of assets that the batch changes
-	followed     []int64                // ids of references that are locked; see lockReferences
-	references   []int64                // ids of other references
-	names        map[namespace][]string // names to look up
-	namespaces   []namespace            // the keys of names, in the order in which they were added
-	seenNames    map[nameKey]bool       // the names that the map names contains already
-	edges        map[edgeGroup][]int64  // ids of the assets at which the edges begin
-	reverseLinks map[int][]int64        // by code of the relation: ids of assets of unknown types at which edges begin
-	trees        map[string]bool        // names of rows of tree_lock
-	sources      []int64                // ids of assets whose dependents are loaded
-	owners       []int64                // ids of assets whose parts are loaded
-	deleted      []int64                // ids of assets to be restored
-	tracked      []int64                // ids of workitems whose effort is written, if the settings restrict that
-	sealable     map[*meta.Attr][]int64 // by meta.Type.Sealed: ids of assets to be changed
-	creates      int64                  // number of ids to reserve for new assets
+	locks        []int64                  // ids of assets that the batch changes
+	followed     []int64                  // ids of references that are locked; see lockReferences
+	references   []int64                  // ids of other references
+	names        map[names.Space][]string // names to look up
+	spaces       []names.Space            // the keys of names, in the order in which they were added
+	seenNames    map[nameKey]bool         // the names that the map names contains already
+	edges        map[edgeGroup][]int64    // ids of the assets at which the edges begin
+	reverseLinks map[int][]int64          // by code of the relation: ids of assets of unknown types at which edges begin
+	trees        map[string]bool          // names of rows of tree_lock
+	sources      []int64                  // ids of assets whose dependents are loaded
+	owners       []int64                  // ids of assets whose parts are loaded
+	deleted      []int64                  // ids of assets to be restored
+	tracked      []int64                  // ids of workitems whose effort is written, if the settings restrict that
+	sealable     map[*meta.Attr][]int64   // by meta.Type.Sealed: ids of assets to be changed
+	creates      int64                    // number of ids to reserve for new assets
 }
 
 // edgeGroup is the edges with one code that begin at assets of one type.
@@ -49,7 +50,7 @@ func (p *prefetch) addName(key nameKey) {
 	}
 	p.seenNames[key] = true
 	if p.names[key.in] == nil {
-		p.namespaces = append(p.namespaces, key.in)
+		p.spaces = append(p.spaces, key.in)
 	}
 	p.names[key.in] = append(p.names[key.in], key.name)
 }
@@ -65,7 +66,7 @@ func (p *prefetch) addEdges(code int, t *meta.Type, id int64) {
 func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 	p := &prefetch{
 		s: x.s, layout: x.s.e.layout,
-		names: map[namespace][]string{}, seenNames: map[nameKey]bool{}, edges: map[edgeGroup][]int64{},
+		names: map[names.Space][]string{}, seenNames: map[nameKey]bool{}, edges: map[edgeGroup][]int64{},
 		reverseLinks: map[int][]int64{}, trees: map[string]bool{}, sealable: map[*meta.Attr][]int64{},
 	}
 	for _, c := range commands {
@@ -173,7 +174,7 @@ func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Cha
 
 func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 	if isName(v) {
-		for _, in := range namespacesOf(a) {
+		for _, in := range names.SpacesOf(a) {
 			p.addName(nameKey{in, v.Text})
 		}
 		return
@@ -235,16 +236,16 @@ func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 	}
 }
 
-// resolveNames looks up all names of a batch, with one query for each namespace and attribute.
+// resolveNames looks up all names of a batch, with one query for each space and attribute.
 // It adds the found assets to the references.
 func (p *prefetch) resolveNames(ctx context.Context, r *resolver) error {
-	for _, in := range p.namespaces {
+	for _, in := range p.spaces {
 		if err := r.lookupNames(ctx, in, p.names[in]); err != nil {
 			return err
 		}
 		for _, name := range p.names[in] {
-			if meant := r.named[nameKey{in, name}]; meant.one {
-				p.references = append(p.references, meant.id)
+			if meant := r.named[nameKey{in, name}]; meant.One {
+				p.references = append(p.references, meant.ID)
 			}
 		}
 	}

@@ -2,11 +2,27 @@ package asset
 
 import (
 	"context"
+	"slices"
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/model/oid"
+	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/write/asset/names"
 )
+
+// resolver finds the assets that values and commands name.
+type resolver struct {
+	unit
+	rules *rules
+	named map[nameKey]names.Meant
+}
+
+// nameKey is a name and the space in which it is looked up.
+type nameKey struct {
+	in   names.Space
+	name string
+}
 
 // resolve returns the asset that the value of a relation names by an Oid token, an @alias or a
 // name. null is true if the value is empty or the null Oid. An asset that the caller does not
@@ -100,4 +116,61 @@ func (r *resolver) resolveContext(ctx context.Context, c *Command) (target, erro
 		err = badToken(c.Context)
 	}
 	return t, err
+}
+
+// byName returns the asset that a name means as a value of a. It looks the name up in one space after
+// another, until it finds assets. It ignores deleted assets and assets that the caller does not see.
+// It returns false if it finds no asset or several.
+func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
+	for _, in := range names.SpacesOf(a) {
+		key := nameKey{in, name}
+		meant, done := r.named[key]
+		if !done {
+			if err := r.lookupNames(ctx, in, []string{name}); err != nil {
+				return target{}, false, err
+			}
+			meant = r.named[key]
+		}
+		switch {
+		case meant.One:
+			return r.loaded.find(ctx, meant.ID)
+		case meant.Several:
+			return target{}, false, nil
+		}
+	}
+	db.Missed(r.s.tx)
+	return target{}, false, nil
+}
+
+// lookupNames looks names up in a space and stores the results in r.named.
+func (r *resolver) lookupNames(ctx context.Context, in names.Space, all []string) error {
+	f := names.Finder{Tx: r.s.tx, Model: r.s.e.model, Who: r.s.Who(), Seen: r.onlySeen}
+	found, err := f.Find(ctx, in, all)
+	for name, meant := range found {
+		r.named[nameKey{in, name}] = meant
+	}
+	return err
+}
+
+// onlySeen removes assets that the caller does not see, by their projects or by the rule of their type
+// (meta.Type.Seen).
+func (r *resolver) onlySeen(ctx context.Context, types []*meta.Type, all []names.Hit) ([]names.Hit, error) {
+	all = slices.DeleteFunc(all, func(h names.Hit) bool {
+		return h.Type.Seen.IsZero() && h.Scope != nil && !r.rules.seesScope(h.Scope)
+	})
+	var ids []int64
+	for _, h := range all {
+		if !h.Type.Seen.IsZero() {
+			ids = append(ids, h.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	if err := r.loaded.loadSeen(ctx, types, ids); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(h names.Hit) bool {
+		return !h.Type.Seen.IsZero() && !r.s.createdRuled[h.ID] && !r.loaded.seen[h.ID]
+	}), nil
 }
