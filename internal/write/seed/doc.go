@@ -1,4 +1,4 @@
-// Package seed fills a new database, and keeps a database in step with the model of the program.
+// Package seed fills a new database, and updates a database to the model of the program.
 //
 // It adds the well-known assets of the model, such as Scope:0, the roles and the values of lists. It
 // also writes the rows that describe the model: its types, attributes and operations. A new database

@@ -134,7 +134,9 @@ func completingUpdate(in meta.Instance) *asset.Command {
 // attrsOf calls fn with the id and the JSON object of every row of some assets. middle is the SQL
 // between "SELECT id, " and the list of ids. It has the expression of the object, the table, and
 // the condition up to IN.
-func attrsOf(ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, stored.Attrs)) error {
+func attrsOf(
+	ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, stored.Attrs),
+) error {
 	if len(ids) == 0 {
 		return nil
 	}

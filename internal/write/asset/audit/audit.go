@@ -45,7 +45,7 @@ type Row struct {
 
 // Insert inserts the audit. It needs no fan-out (quiet) if the request changed nothing, or if no
 // subscription is enabled at the current generation of the subscriptions. quiet is false if the
-// database does not say. The insert may be refused by a later statement or by the commit.
+// database does not return it. A later statement or the commit may return the refusal of the insert.
 // Errors: fault.Conflict for a second request with the same id; see RefusesModel.
 func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 	var comment, folded, trace any

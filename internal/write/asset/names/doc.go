@@ -1,5 +1,5 @@
 // Package names finds the assets that a name means as the value of a relation.
 //
-// A type says in which of its attributes names are looked up (meta.Type.ResolveBy). A text that is
-// exactly the name goes before one with the same folded form.
+// meta.Type.ResolveBy has the attributes in which names are looked up. An asset with exactly the name is
+// preferred to one whose text has the same folded form.
 package names

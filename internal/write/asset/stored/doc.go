@@ -7,5 +7,5 @@
 // A long text that several versions of an asset have is a row of asset_text. Hash decides which texts
 // these are, MoveTexts moves them out of earlier versions, and RewriteTexts replaces them.
 //
-// The package does not know commands, types and rules.
+// The package depends neither on commands nor on the rules of types.
 package stored
