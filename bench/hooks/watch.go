@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // history are the tables that grow with every change by design, because they store the
@@ -127,11 +127,11 @@ func (w *watch) sampleTables(ctx context.Context, put func(string, float64)) err
 		var name string
 		var size float64
 		if err := rows.Scan(&name, &size); err != nil {
-			return db.Fault(err)
+			return sqlerror.Fault(err)
 		}
 		put(strings.TrimPrefix(name, w.b.s.Name+"/")+" MB", size)
 	}
-	return db.Fault(rows.Err())
+	return sqlerror.Fault(rows.Err())
 }
 
 // metrics reads the metrics of a process that have no labels.

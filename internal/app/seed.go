@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/operate/dump"
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/write/seed"
 )
 
@@ -103,7 +103,7 @@ func (i *Installation) requirePassword(ctx context.Context) error {
 	}
 	lacks, err := i.Auth.LacksPassword(ctx, auth.SystemMember)
 	switch {
-	case err != nil && !db.IsNoTable(err):
+	case err != nil && !sqlerror.IsNoTable(err):
 		return fmt.Errorf("read the administrator's login: %w", err)
 	case lacks || err != nil:
 		return fmt.Errorf("this database is new, and ALDS_ADMIN_PASSWORD is not set, or %q: set it to the first password of the member %s "+

@@ -14,6 +14,7 @@ import (
 	"github.com/alds-dev/alds/internal/operate/check"
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/processes"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // repairCommand repairs rows that can be derived from other rows.
@@ -82,7 +83,7 @@ func (r *repairer) plan(ctx context.Context) error {
 // repair repairs the rows that can be derived from other rows, and prints each finding that it
 // repairs. Then it prints the findings that remain.
 func (r *repairer) repair(ctx context.Context) error {
-	if err := r.nobodyRuns(ctx, r.DB); err != nil && !db.IsNoTable(err) {
+	if err := r.nobodyRuns(ctx, r.DB); err != nil && !sqlerror.IsNoTable(err) {
 		return fmt.Errorf("nothing was changed; %w", err)
 	}
 	repaired := 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // slice is the largest number of writes that get positions in one transaction.
@@ -45,7 +46,7 @@ func (l *Log) Advance(ctx context.Context) (head int64, err error) {
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
-		return 0, db.Fault(ctx.Err())
+		return 0, sqlerror.Fault(ctx.Err())
 	}
 	defer func() { <-l.turn }()
 	for more {

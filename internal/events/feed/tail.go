@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // The times of the poller while a request waits. It polls after pollEvery, or sooner after a
@@ -31,7 +31,7 @@ func (l *Log) Wait(ctx context.Context, head int64) error {
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return db.Fault(ctx.Err())
+			return sqlerror.Fault(ctx.Err())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 	"github.com/alds-dev/alds/internal/query/encode"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // maxBuffered is how many bytes of an answer are buffered while it is read under the limit of
@@ -91,7 +92,7 @@ func (x *executor) counted(ctx context.Context, base *int64) *encode.Sink {
 // check returns an error if the request has ended, or if n bytes are too many.
 func (x *executor) check(ctx context.Context, n int64) error {
 	if err := ctx.Err(); err != nil {
-		return db.Fault(err)
+		return sqlerror.Fault(err)
 	}
 	return x.out.checkSize(n)
 }
@@ -158,5 +159,5 @@ func checkContext(ctx context.Context, i int) error {
 	if i%checkEvery != 0 {
 		return nil
 	}
-	return db.Fault(ctx.Err())
+	return sqlerror.Fault(ctx.Err())
 }

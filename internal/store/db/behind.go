@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // behindPause is how long a write waits for its node to catch up if the server refuses the
@@ -67,7 +67,7 @@ func (d *DB) catchUp(ctx context.Context, conn *sql.Conn) error {
 			return errors.Join(err, back)
 		}
 	}
-	if my, ok := errors.AsType[*mysql.MySQLError](err); !ok || classOf(my) != other {
+	if !sqlerror.FromServer(err) || sqlerror.ClassOf(err) != sqlerror.Other {
 		return err
 	}
 	d.log.Debug("the node is not asked to catch up", "err", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -16,7 +17,7 @@ func TestTooComplex(t *testing.T) {
 		const deep = 1500
 		var n int
 		err := d.QueryRow(t.Context(), "SELECT "+strings.Repeat("(SELECT ", deep)+"1"+strings.Repeat(")", deep)).Scan(&n)
-		if fault.KindOf(db.Fault(err)) != fault.Invalid {
+		if fault.KindOf(sqlerror.Fault(err)) != fault.Invalid {
 			t.Errorf("%d SELECTs inside each other: %v", deep, err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // connector wraps a driver's connector: it runs the start statements on each new
@@ -126,7 +126,7 @@ func (c *conn) execHere(ctx context.Context, query string, args []driver.NamedVa
 
 // orEnded returns the context's error if the context interrupted the statement.
 func orEnded(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && classOf(err) == ended {
+	if err != nil && ctx.Err() != nil && sqlerror.ClassOf(err) == sqlerror.Ended {
 		return ctx.Err()
 	}
 	return err
@@ -141,7 +141,7 @@ func (c *conn) note(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		c.abandoned = true
 	}
-	if unfit(err) {
+	if sqlerror.IsUnfit(err) {
 		c.unfit = true
 	}
 }
@@ -162,7 +162,7 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 		return c.execText(ctx, query, asText(args))
 	}
 	s, err := c.statement(ctx, query)
-	if tooManyStatements(err) {
+	if sqlerror.IsTooManyStatements(err) {
 		return c.execText(ctx, query, asText(args))
 	}
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 		return rows, nil, err
 	}
 	s, err := c.statement(ctx, query)
-	if tooManyStatements(err) {
+	if sqlerror.IsTooManyStatements(err) {
 		rows, err := text.QueryContext(ctx, query, asText(args))
 		return rows, nil, err
 	}
@@ -468,11 +468,4 @@ func (c *conn) checkValue(nv *driver.NamedValue) error {
 	v, err := driver.DefaultParameterConverter.ConvertValue(nv.Value)
 	nv.Value = v
 	return err
-}
-
-// tooManyStatements reports whether the server's limit of prepared statements is reached.
-// Then the driver sends text and quotes the values itself.
-func tooManyStatements(err error) bool {
-	my, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && my.Number == mysqlTooManyStmts
 }

@@ -18,14 +18,15 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	schema "github.com/alds-dev/alds/sql"
 )
 
 // Result is the result of Exec; RowsAffected counts matched rows.
 type Result = sql.Result
 
-// Rows is the result of Query. The caller closes it and passes its Err to Fault; Each does
-// both.
+// Rows is the result of Query. The caller closes it and passes its Err to sqlerror.Fault;
+// Each does both.
 type Rows = sql.Rows
 
 // Querier runs reading statements: a *Tx, or a *DB for one statement.
@@ -126,7 +127,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 // start pings the server, and loads the migrations and gorm.
 func (d *DB) start(ctx context.Context) error {
 	if err := d.writer.PingContext(ctx); err != nil {
-		if classOf(err) == other {
+		if sqlerror.ClassOf(err) == sqlerror.Other {
 			return fmt.Errorf("open database: %w", err)
 		}
 		return fault.Transientf(err, "the database does not answer")
@@ -248,7 +249,7 @@ func closeAll(pools ...*sql.DB) error {
 
 // Ping pings the server; for readiness.
 // Errors: fault.Transient.
-func (d *DB) Ping(ctx context.Context) error { return Fault(d.lookups.PingContext(ctx)) }
+func (d *DB) Ping(ctx context.Context) error { return sqlerror.Fault(d.lookups.PingContext(ctx)) }
 
 // RoundTrip returns the shortest time of several round trips to the server.
 // Errors: fault.Transient.
@@ -280,7 +281,7 @@ func (d *DB) dialect() *Dialect { return d.Dialect }
 // Query runs one reading statement.
 func (d *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := d.reader.QueryContext(ctx, query, args...)
-	return rows, Fault(err)
+	return rows, sqlerror.Fault(err)
 }
 
 // QueryRow runs one reading statement; Row.Scan copies its first row.
@@ -292,7 +293,7 @@ func (d *DB) QueryRow(ctx context.Context, query string, args ...any) *Row {
 func (d *DB) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	r, err := d.writer.ExecContext(ctx, query, args...)
 	d.checkpoints.wake()
-	return r, Fault(err)
+	return r, sqlerror.Fault(err)
 }
 
 // Row is the result of QueryRow.
@@ -311,5 +312,5 @@ func (r *Row) Scan(dest ...any) error {
 	if r.tx != nil {
 		return r.tx.classify(err)
 	}
-	return Fault(err)
+	return sqlerror.Fault(err)
 }

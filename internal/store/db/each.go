@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Scanner is one row; Scan copies its columns.
@@ -25,10 +27,10 @@ func eachRow(rows *sql.Rows, fn func(Scanner) error) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		if err := fn(rows); err != nil {
-			return Fault(err)
+			return sqlerror.Fault(err)
 		}
 	}
-	return Fault(rows.Err())
+	return sqlerror.Fault(rows.Err())
 }
 
 // Collect runs a reading statement and returns the results of scan for all rows; nil for no

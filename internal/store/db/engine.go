@@ -3,14 +3,12 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Engine describes a database server.
@@ -168,7 +166,7 @@ func (d *DB) Engine(ctx context.Context) (Engine, error) {
 	}
 	query := f.query(!f.mariadb())
 	err = f.read(ctx, d, query)
-	if _, refused := errors.AsType[*mysql.MySQLError](err); refused && fault.KindOf(err) == fault.Internal {
+	if sqlerror.FromServer(err) && fault.KindOf(err) == fault.Internal {
 		query = f.query(false) // the user may not read the table of the group, or it does not exist
 		err = f.read(ctx, d, query)
 	}
@@ -196,7 +194,7 @@ func (f facts) read(ctx context.Context, d *DB, query string) error {
 	defer func() { _ = rows.Close() }()
 	names, err := rows.Columns()
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
@@ -204,13 +202,13 @@ func (f facts) read(ctx context.Context, d *DB, query string) error {
 	}
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			return Fault(err)
+			return sqlerror.Fault(err)
 		}
 		for i, name := range names {
 			f[strings.ToLower(name)] = values[i].String
 		}
 	}
-	return Fault(rows.Err())
+	return sqlerror.Fault(rows.Err())
 }
 
 // Writable returns nil if the database answers and takes writes; for readiness.

@@ -4,38 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/alds-dev/alds/internal/base/fault"
 )
-
-// TestMySQLHasNoRoom checks the messages of servers about a lack of space.
-func TestMySQLHasNoRoom(t *testing.T) {
-	for _, c := range []struct {
-		number  uint16
-		message string
-		want    class
-	}{
-		{1021, "Disk full (/tmp/#sql-temptable-1); waiting for someone to free some space... (errno: 28 \"No space left on device\")", full},
-		{1114, "The table 'asset' is full", full},
-		{1026, "Error writing file '/var/lib/mysql/binlog.000001' (errno: 28 - No space left on device)", full},
-		{3, "Error writing file '/tmp/MLfd=1' (Errcode: 28 \"No space left on device\")", full},
-		{1030, "Got error 28 \"No space left on device\" from storage engine InnoDB", full},
-		{1030, "Got error 122 'Disk quota exceeded' from storage engine", full},
-		{1030, "Got error 168 - 'Unknown (generic) error from engine' from storage engine", other},
-		{1064, "You have an error in your SQL syntax near '280' at line 28", other},
-		{1213, "Deadlock found when trying to get lock", retryable},
-	} {
-		if got := classOf(fmt.Errorf("a statement: %w", &mysql.MySQLError{Number: c.number, Message: c.message})); got != c.want {
-			t.Errorf("%d %s: class %d, want %d", c.number, c.message, got, c.want)
-		}
-	}
-}
 
 // TestSQLiteHasNoRoom limits the size of a real file. A write without space is transient and
 // leaves nothing behind. The same connection works again when there is space.

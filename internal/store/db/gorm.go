@@ -16,6 +16,8 @@ import (
 	"gorm.io/gorm/migrator"
 	"gorm.io/gorm/schema"
 	"gorm.io/plugin/dbresolver"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Gorm returns a gorm handle for plain tables that runs each statement on its own. Reads use
@@ -92,7 +94,7 @@ func (p *txPool) QueryRowContext(ctx context.Context, query string, args ...any)
 type mysqlDialector struct{ *mysql.Dialector }
 
 // Translate gives an error its kind.
-func (mysqlDialector) Translate(err error) error { return Fault(err) }
+func (mysqlDialector) Translate(err error) error { return sqlerror.Fault(err) }
 
 // Migrator returns a migrator that refuses: only package sql changes the schema.
 func (m mysqlDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, m) }
@@ -167,7 +169,7 @@ func (sqliteDialector) QuoteTo(w clause.Writer, ident string) {
 func (sqliteDialector) Explain(query string, _ ...any) string { return query }
 
 // Translate gives an error its kind.
-func (sqliteDialector) Translate(err error) error { return Fault(err) }
+func (sqliteDialector) Translate(err error) error { return sqlerror.Fault(err) }
 
 // gormLog adapts gorm's logger to slog. It logs failures at Debug, since the caller handles
 // them, and nothing else.

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // If a process is suspended or loses its network, its transactions stay open at the server,
@@ -126,7 +125,7 @@ func (c *conn) boundIdle(ctx context.Context, version string) error {
 		begin, over = fmt.Sprintf("SET SESSION wait_timeout = %d; ", seconds), "; SET SESSION wait_timeout = DEFAULT"
 	}
 	_, err := c.execText(ctx, set, nil)
-	if _, refused := errors.AsType[*mysql.MySQLError](err); refused && classOf(err) == other {
+	if sqlerror.FromServer(err) && sqlerror.ClassOf(err) == sqlerror.Other {
 		c.keeper.refused(err)
 		return nil
 	}

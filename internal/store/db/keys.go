@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -135,16 +136,16 @@ func Built(ctx context.Context, fn func(q Querier, d *Dialect) error) error {
 	}
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	for _, s := range steps {
 		if err := do(ctx, conn, s); err != nil {
 			_ = conn.Close()
-			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, Fault(err))
+			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, sqlerror.Fault(err))
 		}
 	}
 	if err := conn.Close(); err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	return fn(d, d.Dialect)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Meaning is the expected meaning of a server's error number.
@@ -112,19 +113,19 @@ func (m Meaning) String() string { return fmt.Sprintf("%d %s", m.Number, m.Messa
 func TestMeanings(t *testing.T) {
 	for _, m := range Meanings {
 		err := fmt.Errorf("a statement: %w", &mysql.MySQLError{Number: m.Number, Message: m.Text()})
-		if kind := fault.KindOf(Fault(err)); kind != m.Kind {
+		if kind := fault.KindOf(sqlerror.Fault(err)); kind != m.Kind {
 			t.Errorf("%s: %v, want %v", m, kind, m.Kind)
 		}
 		if got := mayRetry(err); got != m.Repeat {
 			t.Errorf("%s: repeated %t, want %t", m, got, m.Repeat)
 		}
-		if got := outcomeUnknown(err); got != m.Unknown {
+		if got := sqlerror.OutcomeUnknown(err); got != m.Unknown {
 			t.Errorf("%s: its outcome is unknown %t, want %t", m, got, m.Unknown)
 		}
-		if got := unfit(err); got != m.Drop {
+		if got := sqlerror.IsUnfit(err); got != m.Drop {
 			t.Errorf("%s: the connection is dropped %t, want %t", m, got, m.Drop)
 		}
-		if !errors.Is(Fault(err), err) {
+		if !errors.Is(sqlerror.Fault(err), err) {
 			t.Errorf("%s: the cause is lost", m)
 		}
 	}

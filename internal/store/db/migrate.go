@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -37,7 +36,7 @@ func (d *DB) Migrate(ctx context.Context) error {
 func (d *DB) Alter(ctx context.Context, statement string) error {
 	return d.alone(ctx, func(r schema.Runner) error {
 		_, err := r.ExecContext(ctx, statement)
-		return Fault(err)
+		return sqlerror.Fault(err)
 	})
 }
 
@@ -49,18 +48,18 @@ func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
 	}
 	conn, err := d.writer.Conn(ctx)
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	defer func() { _ = conn.Close() }()
 	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	if err := fn(conn); err != nil {
 		_, undo := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(err, undo)
 	}
 	_, err = conn.ExecContext(ctx, "COMMIT")
-	return Fault(err)
+	return sqlerror.Fault(err)
 }
 
 func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) error {
@@ -71,7 +70,7 @@ func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) err
 	defer func() { _ = pool.Close() }()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	defer func() { _ = conn.Close() }()
 	return d.underLease(ctx, func(l *migrateLock) error { return fn(leased{conn, l}) })
@@ -110,7 +109,7 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 		return err
 	}
 	if err := execAgain(ctx, r, d.steps[0].Text); err != nil { // the table of migrations itself
-		return fmt.Errorf("migration table: %w", Fault(err))
+		return fmt.Errorf("migration table: %w", sqlerror.Fault(err))
 	}
 	n := 0
 	for _, s := range d.steps {
@@ -124,19 +123,19 @@ func (d *DB) apply(ctx context.Context, r schema.Runner) error {
 			}
 		}
 		if err := d.step(ctx, r, s, a.begun); err != nil {
-			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, Fault(err))
+			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, sqlerror.Fault(err))
 		}
 		n++
 		d.log.Debug("schema migration applied", "version", s.Version, "name", s.Name)
 	}
 	if err := raiseOldest(ctx, r, d.steps); err != nil {
-		return fmt.Errorf("record the oldest releases: %w", Fault(err))
+		return fmt.Errorf("record the oldest releases: %w", sqlerror.Fault(err))
 	}
 	if n > 0 {
 		d.log.Info("schema migrated", "migrations", n, "version", d.steps[len(d.steps)-1].Version)
 	}
 	rank := release.Rank(release.Number)
-	return Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
+	return sqlerror.Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
 }
 
 // raiseOldest raises the recorded oldest release of a migration if this build has a higher
@@ -175,13 +174,13 @@ func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) 
 	unsure := false
 	for n, pause := 1, firstBackoff; ; n, pause = n+1, 2*pause {
 		_, err := r.ExecContext(ctx, query, args...)
-		if err == nil || unsure && classOf(err) == duplicate {
+		if err == nil || unsure && sqlerror.ClassOf(err) == sqlerror.Duplicate {
 			return nil
 		}
 		if n == maxAttempts || !isPassing(err) {
 			return err
 		}
-		unsure = unsure || classOf(err) == undecided
+		unsure = unsure || sqlerror.ClassOf(err) == sqlerror.Undecided
 		select {
 		case <-ctx.Done():
 			return err
@@ -192,8 +191,8 @@ func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) 
 
 // isPassing reports whether a single statement may run again after err.
 func isPassing(err error) bool {
-	c := classOf(err)
-	return c == retryable || c == undecided
+	c := sqlerror.ClassOf(err)
+	return c == sqlerror.Retryable || c == sqlerror.Undecided
 }
 
 // step runs one migration and records it; applied_at is 0 until it is done. The oldest
@@ -239,23 +238,8 @@ func do(ctx context.Context, r schema.Runner, s schema.Migration) error {
 // alreadyThere reports whether err shows that an earlier run of a step has done its work. A
 // table that is to be renamed may already have its new name.
 func alreadyThere(s schema.Migration, err error) bool {
-	my, ok := errors.AsType[*mysql.MySQLError](err)
-	if !ok {
-		return false
-	}
-	if my.Number == mysqlNoTable {
+	if sqlerror.FromServer(err) && sqlerror.IsNoTable(err) {
 		return strings.Contains(s.Text, " RENAME TO ")
 	}
-	switch my.Number {
-	case mysqlTableExists, mysqlColumnExists, mysqlKeyExists, mysqlNothingToDrop:
-		return true
-	}
-	return false
-}
-
-func noTable(err error) bool {
-	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return my.Number == mysqlNoTable
-	}
-	return strings.Contains(err.Error(), "no such table")
+	return sqlerror.IsAlreadyThere(err)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -55,7 +56,7 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 		case taken:
 			return l, nil
 		case err != nil && !isPassing(err): // for example, another node's attempt was certified first
-			return nil, Fault(err)
+			return nil, sqlerror.Fault(err)
 		case time.Now().After(until):
 			return nil, errors.New("another process has been migrating this database for ten minutes")
 		case !waits:
@@ -66,7 +67,7 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, Fault(ctx.Err())
+			return nil, sqlerror.Fault(ctx.Err())
 		case <-time.After(migrateLook):
 		}
 	}
@@ -77,7 +78,7 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 func (l *migrateLock) take(ctx context.Context) (bool, error) {
 	free := "(ends_at <= " + l.d.Dialect.NowMicros + " OR holder = ?)"
 	taken, err := l.extend(ctx, free)
-	if err != nil && noTable(err) {
+	if err != nil && sqlerror.IsNoTable(err) {
 		_, err = l.d.small.ExecContext(ctx, lockTable)
 	}
 	if err != nil || taken {
@@ -97,7 +98,7 @@ func (l *migrateLock) take(ctx context.Context) (bool, error) {
 func (l *migrateLock) renew(ctx context.Context) error {
 	held, err := l.extend(ctx, "holder = ?")
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	if !held {
 		l.mu.Lock()

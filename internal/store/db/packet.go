@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Statement is the text of a statement and its arguments.
@@ -298,7 +300,7 @@ func (d *DB) Together(ctx context.Context, all ...Statement) (rows, ids []int64,
 		case err == nil:
 			return p.rows, p.ids, nil
 		case !mayRetry(err) || n == maxAttempts || ctx.Err() != nil || !pause(ctx, &backoff):
-			return nil, nil, Fault(err)
+			return nil, nil, sqlerror.Fault(err)
 		}
 	}
 }

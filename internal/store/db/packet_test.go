@@ -11,6 +11,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -227,12 +228,12 @@ func TestRefusesNull(t *testing.T) {
 					}
 					return err
 				})
-				if err == nil || db.RefusesNull(err, "generation") != want {
+				if err == nil || sqlerror.RefusesNull(err, "generation") != want {
 					t.Errorf("%s, read %v: %v", column, read, err)
 				}
 			}
 		}
-		if db.RefusesNull(nil, "generation") {
+		if sqlerror.RefusesNull(nil, "generation") {
 			t.Error("no error refuses NULL")
 		}
 	})

@@ -7,11 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/base/tracing"
 	"github.com/alds-dev/alds/internal/limits/admission"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // QuickLimit is the maximum duration of a read on a quick connection.
@@ -217,15 +216,15 @@ func (d *DB) readSnapshot(ctx context.Context, pool *sql.DB, t *Tx, fn func(*Tx)
 	defer t.deadline.close()
 	stx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	defer func() { _ = stx.Rollback() }()
 	t.d, t.tx, t.ctx = d, stx, ctx
 	t.deadline.begin(ctx)
 	if err := t.deadline.outcome(ctx, fn(t)); err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
-	return Fault(rolledBack(ctx, stx.Commit()))
+	return sqlerror.Fault(rolledBack(ctx, stx.Commit()))
 }
 
 // quickRead runs do as one of the quick reads.
@@ -339,7 +338,7 @@ func (p *deadline) note(ctx context.Context, err error) {
 	if p == nil || err == nil || ctx.Err() != nil || time.Now().Before(p.until) {
 		return
 	}
-	p.slow = p.slow || tookTooLong(err) || p.byContext && classOf(err) == ended || !p.byContext && fault.KindOf(err) == fault.Internal
+	p.slow = p.slow || sqlerror.IsTimeLimit(err) || p.byContext && sqlerror.ClassOf(err) == sqlerror.Ended || !p.byContext && fault.KindOf(err) == fault.Internal
 }
 
 // outcome returns err, joined with ErrSlow when the read has to restart.
@@ -352,12 +351,6 @@ func (p *deadline) outcome(ctx context.Context, err error) error {
 		return errors.Join(ErrSlow, err)
 	}
 	return err
-}
-
-// tookTooLong reports whether a server ended a statement because of its time limit.
-func tookTooLong(err error) bool {
-	my, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && (my.Number == mysqlStatementTime || my.Number == mysqlExecutionTime)
 }
 
 // singleRead reads without a transaction.
@@ -375,18 +368,18 @@ type singleRead struct {
 func (a *singleRead) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	run, on, err := a.statement(ctx)
 	if err != nil {
-		return nil, Fault(err)
+		return nil, sqlerror.Fault(err)
 	}
 	rows, err := on.QueryContext(run, query, args...)
 	a.deadline.note(ctx, err)
-	return rows, Fault(err)
+	return rows, sqlerror.Fault(err)
 }
 
 // QueryRow runs a reading statement and returns its first row.
 func (a *singleRead) QueryRow(ctx context.Context, query string, args ...any) *Row {
 	run, on, err := a.statement(ctx)
 	if err != nil {
-		return &Row{err: Fault(err)}
+		return &Row{err: sqlerror.Fault(err)}
 	}
 	return &Row{row: on.QueryRowContext(run, query, args...)}
 }
@@ -424,5 +417,5 @@ func (a *singleRead) close(ctx context.Context, err error) error {
 	if a.conn != nil {
 		_ = a.conn.Close()
 	}
-	return Fault(err)
+	return sqlerror.Fault(err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -71,7 +72,7 @@ func TestCancelledStatementEnds(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 					defer cancel()
 					err := way(ctx, text)
-					if db.Fault(err) == nil || fault.KindOf(db.Fault(err)) != fault.Transient {
+					if sqlerror.Fault(err) == nil || fault.KindOf(sqlerror.Fault(err)) != fault.Transient {
 						t.Errorf("ended with %v", err)
 					}
 					gone(t, d)

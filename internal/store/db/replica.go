@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Replicas are other servers with the same data as the writer, slightly later.
@@ -305,15 +307,14 @@ func noteSent(q Querier, sent *bool) {
 // failedThere reports whether err comes from the server or the network, so that another
 // server may succeed. A read that took too long would also take too long there.
 func failedThere(err error) bool {
-	if tookTooLong(err) {
+	if sqlerror.IsTimeLimit(err) {
 		return false
 	}
-	switch classOf(err) {
-	case noRows, duplicate, ended, tooLarge, tooComplex:
+	switch sqlerror.ClassOf(err) {
+	case sqlerror.NoRows, sqlerror.Duplicate, sqlerror.Ended, sqlerror.TooLarge, sqlerror.TooComplex:
 		return false
-	case other:
-		_, ok := errors.AsType[*mysql.MySQLError](err)
-		return ok
+	case sqlerror.Other:
+		return sqlerror.FromServer(err)
 	default:
 		return true
 	}

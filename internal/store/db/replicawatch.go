@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // WatchReplicas checks the replicas every second until ctx ends. A replica is left out while
@@ -60,12 +62,12 @@ func (s *replicas) look(ctx context.Context, d *DB) {
 			if err != nil {
 				r.lag.Store(-1)
 			}
-			switch c := classOf(err); {
+			switch c := sqlerror.ClassOf(err); {
 			case ctx.Err() != nil:
 				return
 			case err == nil:
 				err = r.compare(s.samples, there)
-			case c == ended, c == lost:
+			case c == sqlerror.Ended, c == sqlerror.Lost:
 				r.sockets.cut()
 			}
 			r.use(s.log, err)
@@ -131,7 +133,7 @@ func (r *replica) use(log *slog.Logger, out error) {
 
 // refused leaves out a replica that did not serve a read, until the next look.
 func (r *replica) refused(log *slog.Logger, err error) {
-	if c := classOf(err); c == lost || c == away {
+	if c := sqlerror.ClassOf(err); c == sqlerror.Lost || c == sqlerror.Away {
 		r.used.Store(false)
 	}
 	log.Debug("a read is repeated on the writer", "replica", r.name, "err", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/base/release"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -67,8 +68,8 @@ func (d *DB) SchemaState(ctx context.Context) (SchemaState, error) {
 	}
 	var rank int64
 	err = d.lookups.QueryRowContext(ctx, "SELECT COALESCE(MAX(value), 0) FROM sequence WHERE name = 'release'").Scan(&rank)
-	if err != nil && !noTable(err) {
-		return s, Fault(err)
+	if err != nil && !sqlerror.IsNoTable(err) {
+		return s, sqlerror.Fault(err)
 	}
 	s.Release = release.Of(rank)
 	return s, nil
@@ -127,10 +128,10 @@ func history(ctx context.Context, q asker) (map[int]applied, error) {
 	done := map[int]applied{}
 	rows, err := q.QueryContext(ctx, "SELECT version, name, checksum, applied_at FROM schema_migration")
 	switch {
-	case err != nil && noTable(err):
+	case err != nil && sqlerror.IsNoTable(err):
 		return done, nil
 	case err != nil:
-		return nil, Fault(err)
+		return nil, sqlerror.Fault(err)
 	}
 	err = eachRow(rows, func(row Scanner) error {
 		var version int
@@ -175,7 +176,7 @@ func (s *SchemaState) addNewer(ctx context.Context, q asker, steps []schema.Migr
 	}
 	rows, err := q.QueryContext(ctx, "SELECT version, oldest_release FROM schema_migration WHERE version >= ?", s.Newer[0].Version)
 	if err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	return eachRow(rows, func(row Scanner) error {
 		var version int

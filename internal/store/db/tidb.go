@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Differences of TiDB from MySQL and MariaDB. All of this works on a MariaDB that reports the
@@ -15,7 +17,7 @@ import (
 func (d *DB) learn(ctx context.Context) error {
 	var version string
 	if err := d.writer.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
-		return Fault(err)
+		return sqlerror.Fault(err)
 	}
 	is := strings.Contains(version, "-TiDB-")
 	d.tidb.Store(is)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Tx is one transaction. Only the function that received it may use it, from one goroutine.
@@ -88,9 +90,10 @@ func (t *Tx) classify(err error) error {
 	}
 	t.deadline.note(t.ctx, err)
 	err = rolledBack(t.ctx, err)
-	kinded := Fault(err)
-	switch classOf(err) {
-	case retryable, lost, away, unavailable, unanswered, undecided, ended, full, tooLarge:
+	kinded := sqlerror.Fault(err)
+	switch sqlerror.ClassOf(err) {
+	case sqlerror.Retryable, sqlerror.Lost, sqlerror.Away, sqlerror.Unavailable, sqlerror.Unanswered, sqlerror.Undecided,
+		sqlerror.Ended, sqlerror.Full, sqlerror.TooLarge:
 		if t.aborted == nil {
 			t.aborted = kinded
 		}
@@ -106,7 +109,7 @@ func (t *Tx) classify(err error) error {
 // context.
 func (t *Tx) mayGoOn() error {
 	if t.aborted == nil && t.shared != nil && t.ctx.Err() != nil {
-		t.aborted = Fault(t.ctx.Err())
+		t.aborted = sqlerror.Fault(t.ctx.Err())
 	}
 	if t.aborted == nil && !t.late.IsZero() && time.Now().After(t.late) {
 		t.aborted = errLate

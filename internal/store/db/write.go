@@ -10,7 +10,14 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
+
+// ErrUnknownOutcome is in the chain of an error of Write when the connection was lost after
+// COMMIT was sent, or the server failed while it committed. The transaction may be committed
+// or not. The kind of the error is fault.Transient. Before a retry the caller looks for what
+// it wrote (the audit's request id).
+var ErrUnknownOutcome = errors.New("the connection was lost during the commit, or the server failed during the commit")
 
 // maxAttempts is the maximum number of times that Write runs its function.
 const maxAttempts = 5
@@ -71,15 +78,15 @@ func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error
 			current = true
 			continue
 		}
-		if classOf(err) == full {
+		if sqlerror.ClassOf(err) == sqlerror.Full {
 			d.noRoom.Add(1)
 		}
 		if !mayRepeat || n >= maxAttempts || ctx.Err() != nil {
-			return Fault(err)
+			return sqlerror.Fault(err)
 		}
 		d.log.Debug("the write transaction failed; trying again", "attempt", n, "err", err)
 		if !pause(ctx, &backoff) {
-			return Fault(err)
+			return sqlerror.Fault(err)
 		}
 	}
 }
@@ -155,9 +162,12 @@ func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool
 		return nil, false
 	case errors.Is(err, driver.ErrBadConn): // nothing was sent
 		return err, true
-	case outcomeUnknown(err):
+	case sqlerror.OutcomeUnknown(err):
 		return fault.Transientf(fmt.Errorf("%w: %w", ErrUnknownOutcome, err),
 			"the outcome of the request is not known; try again"), false
 	}
 	return err, mayRetry(err)
 }
+
+// mayRetry reports whether a transaction that failed with err may run again.
+func mayRetry(err error) bool { return !errors.Is(err, ErrUnknownOutcome) && sqlerror.MayRepeat(err) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/test/testdb"
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
@@ -163,9 +164,9 @@ func (s *site) each(query string, begin func(), scan func(rows *db.Rows) error, 
 		defer rows.Close()
 		for rows.Next() {
 			if err := scan(rows); err != nil {
-				return db.Fault(err)
+				return sqlerror.Fault(err)
 			}
 		}
-		return db.Fault(rows.Err())
+		return sqlerror.Fault(rows.Err())
 	})
 }

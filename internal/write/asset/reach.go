@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/base/fault"
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Bounds for requests, because a short request may read and change a lot. A request that
@@ -76,7 +76,7 @@ func (c *changes) reached() reach {
 // has ended; errSplit if the batch must be split.
 func (u unit) proceed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return db.Fault(err)
+		return sqlerror.Fault(err)
 	}
 	most, all := u.s.e.MaxAssets, u.s.reached.plus(u.changes.reached())
 	held := u.loaded.bytes + u.changes.bytes

@@ -11,6 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
@@ -41,7 +42,7 @@ func (p *projection) project(ctx context.Context, commands []command) ([]*step, 
 			return nil, asset.TooManyAssets(p.MaxAssets)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, db.Fault(err)
+			return nil, sqlerror.Fault(err)
 		}
 	}
 	if err := p.lookUp(ctx); err != nil {
