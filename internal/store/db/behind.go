@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/alds-dev/alds/internal/store/sqlerror"
@@ -29,17 +28,10 @@ func Missed(q Querier) {
 	}
 }
 
-// catchesUp returns a session variable and its value. With them, a statement waits until its
-// node has applied everything that the cluster has committed. Both are empty for a server that
-// takes all writes itself.
+// catchesUp is engine.Engine.CatchesUp of the server; both results are empty before Engine.
 func (d *DB) catchesUp() (variable, value string) {
-	known := d.engine.Load()
-	switch {
-	case known == nil:
-	case known.facts.galera():
-		return "wsrep_sync_wait", "1"
-	case strings.EqualFold(known.facts["group_replication_single_primary_mode"], "OFF"):
-		return "group_replication_consistency", "'BEFORE'"
+	if known := d.engine.Load(); known != nil {
+		return known.CatchesUp()
 	}
 	return "", ""
 }

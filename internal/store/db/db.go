@@ -18,6 +18,7 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/engine"
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 	schema "github.com/alds-dev/alds/sql"
 )
@@ -74,7 +75,7 @@ type DB struct {
 
 	tidb *atomic.Bool // the server is a TiDB
 
-	engine *atomic.Pointer[engineFacts] // what the server is; nil before Engine
+	engine *atomic.Pointer[engine.Engine] // what the server is; nil before Engine
 
 	noRoom *atomic.Int64 // writes that failed because the server was full
 
@@ -101,7 +102,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engineFacts]), migrateLease: migrateLease, migrateWait: migrateWait}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engine.Engine]), migrateLease: migrateLease, migrateWait: migrateWait}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/alds-dev/alds/internal/store/engine"
 	schema "github.com/alds-dev/alds/sql"
 )
 
@@ -87,7 +88,7 @@ func (d *DB) SetEngine(variables map[string]string) {
 		d.engine.Store(nil)
 		return
 	}
-	d.engine.Store(&engineFacts{facts: variables})
+	d.engine.Store(engine.Of(variables))
 }
 
 // AwaitKept waits until the keeper has sent n statements since the handle was opened.

@@ -3,6 +3,10 @@ package db
 import (
 	"context"
 	"database/sql"
+	"fmt"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/engine"
 )
 
 // Server returns the name and version of the database server, such as "MariaDB 10.11.6" or
@@ -15,7 +19,47 @@ func (d *DB) Server(ctx context.Context) (string, error) {
 	}
 	var version string
 	err := d.QueryRow(ctx, "SELECT VERSION()").Scan(&version)
-	return facts{"version": version}.server(), err
+	return engine.Name(version), err
+}
+
+// Engine finds out what the database server is, and keeps the result for Writable.
+func (d *DB) Engine(ctx context.Context) (engine.Engine, error) {
+	if !d.Dialect.mysql {
+		server, err := d.Server(ctx)
+		return engine.Engine{Server: server, Mode: "a file", Means: "one write at a time, of this process", Writes: true}, err
+	}
+	e, err := engine.Find(ctx, d.reader)
+	if err != nil {
+		return engine.Engine{}, err
+	}
+	d.engine.Store(e)
+	return *e, nil
+}
+
+// Writable returns nil if the database answers and takes writes; for readiness.
+// Errors: fault.Transient.
+func (d *DB) Writable(ctx context.Context) error {
+	if !d.Dialect.mysql {
+		return d.Ping(ctx)
+	}
+	known := d.engine.Load()
+	if known == nil {
+		if _, err := d.Engine(ctx); err != nil {
+			return err
+		}
+		known = d.engine.Load()
+	}
+	why, err := known.Refusal(ctx, d.reader)
+	switch {
+	case err != nil && fault.KindOf(err) == fault.Internal: // it is another server now
+		d.engine.Store(nil)
+		return fault.Transientf(err, "the database does not say whether it takes writes")
+	case err != nil:
+		return err
+	case why != "":
+		return fault.Transientf(fmt.Errorf("%s, %s", known.Server, known.Mode), "the database takes no writes: %s", why)
+	}
+	return nil
 }
 
 // Schema returns the number of the last migration of the database, and of the last one of

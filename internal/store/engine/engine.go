@@ -1,9 +1,8 @@
-package db
+package engine
 
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ type Engine struct {
 	Means  string // which servers take writes, in words
 	Writes bool   // its configuration allows writes
 
+	facts facts
 	query string // reads the variables that may change
 }
 
@@ -47,6 +47,9 @@ func (f facts) galera() bool {
 }
 
 func (f facts) mariadb() bool { return strings.Contains(f["version"], "-MariaDB") }
+
+// Name returns the name and number of a server with this version, such as "MariaDB 10.11.6".
+func Name(version string) string { return facts{"version": version}.server() }
 
 // server returns the name and version of a server.
 func (f facts) server() string {
@@ -92,9 +95,10 @@ func (f facts) refusal() string {
 	return ""
 }
 
-// engineOf returns the description of a server.
-func engineOf(f facts) Engine {
-	e := Engine{Server: f.server(), Writes: true}
+// Of returns the description of a server with these variables.
+func Of(variables map[string]string) *Engine {
+	f := facts(variables)
+	e := &Engine{Server: f.server(), Writes: true, facts: f}
 	isReadOnly := slices.ContainsFunc(readOnly, f.on)
 	switch {
 	case f.galera():
@@ -147,49 +151,45 @@ func (f facts) query(group bool) string {
 	return "SELECT " + strings.Join(columns, ", ")
 }
 
-// Engine finds out what the database server is, and keeps the result for Writable.
-func (d *DB) Engine(ctx context.Context) (Engine, error) {
-	if !d.Dialect.mysql {
-		server, err := d.Server(ctx)
-		return Engine{Server: server, Mode: "a file", Means: "one write at a time, of this process", Writes: true}, err
-	}
+// Find finds out what the server of a pool is.
+// Errors: those of sqlerror.Fault.
+func Find(ctx context.Context, pool *sql.DB) (*Engine, error) {
 	f := facts{}
 	names := "'" + strings.Join(slices.Concat(constant, readOnly, []string{rejects}), "', '") + "'"
-	err := Each(ctx, d, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+names+")", nil, func(row Scanner) error {
-		var name, value string
-		err := row.Scan(&name, &value)
-		f[strings.ToLower(name)] = value
-		return err
-	})
+	rows, err := pool.QueryContext(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+names+")")
 	if err != nil {
-		return Engine{}, err
+		return nil, sqlerror.Fault(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, sqlerror.Fault(err)
+		}
+		f[strings.ToLower(name)] = value
+	}
+	if err := rows.Err(); err != nil {
+		return nil, sqlerror.Fault(err)
 	}
 	query := f.query(!f.mariadb())
-	err = f.read(ctx, d, query)
+	err = f.read(ctx, pool, query)
 	if sqlerror.FromServer(err) && fault.KindOf(err) == fault.Internal {
 		query = f.query(false) // the user may not read the table of the group, or it does not exist
-		err = f.read(ctx, d, query)
+		err = f.read(ctx, pool, query)
 	}
 	if err != nil {
-		return Engine{}, err
+		return nil, err
 	}
-	e := engineOf(f)
+	e := Of(f)
 	e.query = query
-	d.engine.Store(&engineFacts{e, f})
 	return e, nil
 }
 
-// engineFacts is an engine and the facts from which it was determined.
-type engineFacts struct {
-	Engine
-	facts facts
-}
-
 // read adds the columns of the one row that a query returns.
-func (f facts) read(ctx context.Context, d *DB, query string) error {
-	rows, err := d.Query(ctx, query)
+func (f facts) read(ctx context.Context, pool *sql.DB, query string) error {
+	rows, err := pool.QueryContext(ctx, query)
 	if err != nil {
-		return err
+		return sqlerror.Fault(err)
 	}
 	defer func() { _ = rows.Close() }()
 	names, err := rows.Columns()
@@ -211,32 +211,28 @@ func (f facts) read(ctx context.Context, d *DB, query string) error {
 	return sqlerror.Fault(rows.Err())
 }
 
-// Writable returns nil if the database answers and takes writes; for readiness.
-// Errors: fault.Transient.
-func (d *DB) Writable(ctx context.Context) error {
-	if !d.Dialect.mysql {
-		return d.Ping(ctx)
-	}
-	known := d.engine.Load()
-	if known == nil {
-		if _, err := d.Engine(ctx); err != nil {
-			return err
-		}
-		known = d.engine.Load()
-	}
+// Refusal reads why the server takes no writes now; "" if it takes them. Errors: as Find.
+// fault.Internal means that the pool leads to another server now.
+func (e *Engine) Refusal(ctx context.Context, pool *sql.DB) (why string, err error) {
 	f := facts{}
 	for _, name := range constant {
-		f[name] = known.facts[name]
+		f[name] = e.facts[name]
 	}
-	if err := f.read(ctx, d, known.query); err != nil {
-		if fault.KindOf(err) == fault.Internal { // it is another server now
-			d.engine.Store(nil)
-			return fault.Transientf(err, "the database does not say whether it takes writes")
-		}
-		return err
+	if err := f.read(ctx, pool, e.query); err != nil {
+		return "", err
 	}
-	if why := f.refusal(); why != "" {
-		return fault.Transientf(fmt.Errorf("%s, %s", known.Server, known.Mode), "the database takes no writes: %s", why)
+	return f.refusal(), nil
+}
+
+// CatchesUp returns a session variable and its value. With them, a statement waits until its
+// node has applied everything that the cluster has committed. Both are empty for a server that
+// takes all writes itself.
+func (e *Engine) CatchesUp() (variable, value string) {
+	switch {
+	case e.facts.galera():
+		return "wsrep_sync_wait", "1"
+	case strings.EqualFold(e.facts["group_replication_single_primary_mode"], "OFF"):
+		return "group_replication_consistency", "'BEFORE'"
 	}
-	return nil
+	return "", ""
 }

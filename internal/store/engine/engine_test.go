@@ -1,4 +1,4 @@
-package db
+package engine
 
 import (
 	"strings"
@@ -44,7 +44,7 @@ func TestEngines(t *testing.T) {
 		{"Aurora", facts{"version": "8.0.32", "aurora_version": "3.06.0", "innodb_read_only": "OFF"}, "Aurora MySQL 8.0.32", "writer", "another instance takes over", "", false, false},
 		{"a reader of Aurora", facts{"version": "8.0.32", "aurora_version": "3.06.0", "innodb_read_only": "ON", "read_only": "ON"}, "Aurora MySQL 8.0.32", "read-only", "cannot write here", "read_only", false, false},
 	} {
-		e := engineOf(c.facts)
+		e := Of(c.facts)
 		why := c.facts.refusal()
 		if e.Server != c.server || e.Mode != c.mode || !strings.Contains(e.Means, c.means) || e.Writes != !strings.Contains(c.means, "cannot write") {
 			t.Errorf("%s: %+v", c.name, e)
