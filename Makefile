@@ -16,7 +16,7 @@ TIER ?= quick
 # that takes fifteen times as long, and a race in it is not ours.
 RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
-# Packages where goroutines meet, besides internal/store/db: those that meet there do so on
+# Packages where goroutines meet, besides those of internal/store: those that meet there do so on
 # each database in another way, and above it in the same.
 RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
 	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
@@ -52,7 +52,7 @@ long: ## everything at full depth; AREA=rights for one area, of `go run ./intern
 
 .PHONY: race
 race: ## the race detector on the packages where goroutines meet
-	go run ./internal/test/testall $(TIER) -count=1 $(RACE) ./internal/store/db
+	go run ./internal/test/testall $(TIER) -count=1 $(RACE) ./internal/store/db ./internal/store/migrate
 	go run ./internal/test/testall $(TIER) -count=1 $(RACE) -skip '/^sqlite$$' $(RACED)
 
 .PHONY: on-server

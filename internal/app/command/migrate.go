@@ -10,7 +10,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
-	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/migrate"
 	"github.com/alds-dev/alds/internal/store/processes"
 )
 
@@ -56,7 +56,7 @@ func checkMigration(ctx context.Context, d *db.DB, stdout io.Writer) error {
 
 // migrationReport returns the text that `migrate --check` prints.
 // Errors: errStop, together with the text.
-func migrationReport(state *db.SchemaState, running []processes.Row) (string, error) {
+func migrationReport(state *migrate.State, running []processes.Row) (string, error) {
 	var b strings.Builder
 	if state.Empty {
 		fmt.Fprintf(&b, "this is %s; the database is empty\n", release.Number)
@@ -71,7 +71,7 @@ func migrationReport(state *db.SchemaState, running []processes.Row) (string, er
 		b.WriteString("no migration is missing\n")
 		return b.String(), nil
 	}
-	oldest := db.Oldest(state.Missing).Oldest
+	oldest := migrate.Oldest(state.Missing).Oldest
 	fmt.Fprintf(&b, "migrations to run: %d\n", len(state.Missing))
 	for _, m := range state.Missing {
 		fmt.Fprintf(&b, "  %s, works with %s and later\n", m, m.Oldest)

@@ -9,33 +9,36 @@ import (
 	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/migrate"
 	"github.com/alds-dev/alds/internal/store/processes"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 func TestMigrationReport(t *testing.T) {
 	later := release.Of(release.Rank(release.Number) + 1)
-	worksWith := func(oldest string) db.Migration { return db.Migration{Version: 9000, Name: "more", Oldest: oldest} }
+	worksWith := func(oldest string) migrate.Migration {
+		return migrate.Migration{Version: 9000, Name: "more", Oldest: oldest}
+	}
 	api := processes.Row{Role: "api", Version: release.Number + "+20261122.c129ddd40dd1", Host: "h", Alive: true}
 	old := processes.Row{Role: "worker", Version: "v0.0.0-20261122195829-c129ddd40dd1", Host: "h", Alive: true}
 	gone := old
 	gone.Alive = false
 	for _, c := range []struct {
 		name    string
-		state   db.SchemaState
+		state   migrate.State
 		running []processes.Row
 		want    string // a part of the output
 		stop    bool
 	}{
-		{"empty", db.SchemaState{Empty: true, Missing: []db.Migration{worksWith(later)}}, nil, "the database is empty\nmigrations to run: 1\n", false},
-		{"up to date", db.SchemaState{Release: release.Number}, []processes.Row{api, old}, "no migration is missing", false},
-		{"newer", db.SchemaState{Release: later}, []processes.Row{api}, "of a newer release, which works with this one", false},
-		{"newer by a migration", db.SchemaState{Release: release.Number, Newer: []db.Migration{worksWith("0.0.1")}}, nil, "of a newer release", false},
-		{"compatible", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith(release.Number), worksWith("0.0.1")}}, []processes.Row{api, gone}, "afterwards " + release.Number + " and later work with the database\nprocesses that run now: 1; all go on", false},
-		{"one is too old", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith(release.Number)}}, []processes.Row{api, old}, "  worker v0.0.0-20261122195829-c129ddd40dd1 on h, running, does not work with it", true},
-		{"all are too old", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith("0.0.1"), worksWith(later)}}, []processes.Row{api}, "  api " + api.Version + " on h", true},
-		{"none runs", db.SchemaState{Release: release.Number, Missing: []db.Migration{worksWith(later)}}, []processes.Row{gone}, "processes that run now: 0", false},
-		{"before releases had numbers", db.SchemaState{Missing: []db.Migration{worksWith("0.0.1")}}, nil, "whether some run cannot be seen", true},
+		{"empty", migrate.State{Empty: true, Missing: []migrate.Migration{worksWith(later)}}, nil, "the database is empty\nmigrations to run: 1\n", false},
+		{"up to date", migrate.State{Release: release.Number}, []processes.Row{api, old}, "no migration is missing", false},
+		{"newer", migrate.State{Release: later}, []processes.Row{api}, "of a newer release, which works with this one", false},
+		{"newer by a migration", migrate.State{Release: release.Number, Newer: []migrate.Migration{worksWith("0.0.1")}}, nil, "of a newer release", false},
+		{"compatible", migrate.State{Release: release.Number, Missing: []migrate.Migration{worksWith(release.Number), worksWith("0.0.1")}}, []processes.Row{api, gone}, "afterwards " + release.Number + " and later work with the database\nprocesses that run now: 1; all go on", false},
+		{"one is too old", migrate.State{Release: release.Number, Missing: []migrate.Migration{worksWith(release.Number)}}, []processes.Row{api, old}, "  worker v0.0.0-20261122195829-c129ddd40dd1 on h, running, does not work with it", true},
+		{"all are too old", migrate.State{Release: release.Number, Missing: []migrate.Migration{worksWith("0.0.1"), worksWith(later)}}, []processes.Row{api}, "  api " + api.Version + " on h", true},
+		{"none runs", migrate.State{Release: release.Number, Missing: []migrate.Migration{worksWith(later)}}, []processes.Row{gone}, "processes that run now: 0", false},
+		{"before releases had numbers", migrate.State{Missing: []migrate.Migration{worksWith("0.0.1")}}, nil, "whether some run cannot be seen", true},
 	} {
 		got, err := migrationReport(&c.state, c.running)
 		if !strings.Contains(got, c.want) || errors.Is(err, errStop) != c.stop || !c.stop && err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/migrate"
 )
 
 // refilled are the tables whose rows can be computed or are temporary. A repair creates such a
@@ -43,7 +44,7 @@ func (c *checker) tables(ctx context.Context) error {
 // missing reports a missing table.
 func (c *checker) missing(t db.Table) error {
 	if slices.Contains(refilled, t.Name) {
-		statement, err := db.MakeTable(c.tx.Dialect(), t.Name)
+		statement, err := migrate.MakeTable(c.tx.Dialect().Name, t.Name)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (c *checker) keys(ctx context.Context) error {
 
 // isNewer reports whether a newer release has migrated the database.
 func (c *checker) isNewer(ctx context.Context) (bool, error) {
-	mine, err := db.NewestMigration(c.tx.Dialect())
+	mine, err := migrate.Newest(c.tx.Dialect().Name)
 	if err != nil {
 		return false, err
 	}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/engine"
+	"github.com/alds-dev/alds/internal/store/migrate"
 	"github.com/alds-dev/alds/internal/store/sqlerror"
-	schema "github.com/alds-dev/alds/sql"
 )
 
 // Result is the result of Exec; RowsAffected counts matched rows.
@@ -55,6 +55,9 @@ type DB struct {
 	// Dialect describes the differences of this server.
 	Dialect *Dialect
 
+	// Migrations migrate the database, and compare its schema with this build.
+	*migrate.Migrations
+
 	reader  *sql.DB    // single statements
 	lookups *sql.DB    // see Lookup
 	health  *sql.DB    // see Health
@@ -82,10 +85,7 @@ type DB struct {
 	limit time.Duration
 	log   *slog.Logger
 	gorm  *gorm.DB
-	steps []schema.Migration
-	admin func() (*sql.DB, error) // a pool of one without a time limit, for Migrate
-
-	migrateLease, migrateWait time.Duration // see migrateLock
+	admin func() (*sql.DB, error) // a pool of one without a time limit, for Migrate; nil on SQLite
 }
 
 // Open opens the database at address, mysql://user:pass@host:3306/name or sqlite:path, and
@@ -102,7 +102,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engine.Engine]), migrateLease: migrateLease, migrateWait: migrateWait}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engine.Engine])}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":
@@ -139,7 +139,7 @@ func (d *DB) start(ctx context.Context) error {
 		}
 	}
 	var err error
-	if d.steps, err = schema.Migrations(d.Dialect.Name); err != nil {
+	if d.Migrations, err = d.migrations(); err != nil {
 		return err
 	}
 	d.gorm, err = d.openGorm()
@@ -221,6 +221,7 @@ func (d *DB) Lookup() *DB {
 func (d *DB) Health() *DB {
 	v := *d
 	v.reader, v.lookups, v.reads = d.health, d.health, nil
+	v.Migrations = d.ReadOn(d.health)
 	return &v
 }
 

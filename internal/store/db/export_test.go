@@ -7,14 +7,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/store/engine"
-	schema "github.com/alds-dev/alds/sql"
 )
-
-// Steps returns the migrations of a handle, for tests to change.
-func (d *DB) Steps() *[]schema.Migration { return &d.steps }
-
-// AsTiDB returns the form of a migration for a TiDB.
-var AsTiDB = asTiDB
 
 // TakeTurn takes the turn to write and returns a function that ends it.
 func (d *DB) TakeTurn(ctx context.Context) (end func(), err error) {
@@ -37,9 +30,6 @@ func (d *DB) Waiting() int {
 func (d *DB) AllPools() []*sql.DB {
 	return []*sql.DB{d.reads.quick, d.reads.long, d.reader, d.lookups, d.health, d.writer, d.small, d.killer.pool}
 }
-
-// SetLease sets the duration of the lease of a migration, and how long other processes wait.
-func (d *DB) SetLease(lease, wait time.Duration) { d.migrateLease, d.migrateWait = lease, wait }
 
 // ShortLog copies the log of a SQLite database from this number of pages on, and reduces its
 // other limits in proportion. It must be called before the first write.

@@ -2,13 +2,8 @@ package db
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/alds-dev/alds/internal/store/sqlerror"
-	schema "github.com/alds-dev/alds/sql"
 )
 
 // Key is an index of a table.
@@ -93,59 +88,4 @@ func Keys(ctx context.Context, q Querier, d *Dialect) (map[string][]Key, error) 
 		return nil
 	})
 	return keys, err
-}
-
-// NewestMigration returns the number of the last migration of this build.
-func NewestMigration(d *Dialect) (int, error) {
-	steps, err := schema.Migrations(d.Name)
-	if err != nil {
-		return 0, err
-	}
-	return steps[len(steps)-1].Version, nil
-}
-
-// MakeTable returns the statement with which a migration created a table, or "". It does not
-// contain what later migrations changed.
-func MakeTable(d *Dialect, table string) (string, error) {
-	steps, err := schema.Migrations(d.Name)
-	for _, s := range steps {
-		if rest, ok := strings.CutPrefix(s.Text, "CREATE TABLE IF NOT EXISTS "); ok {
-			if name, _, _ := strings.Cut(rest, " "); strings.Trim(name, "`\"") == table {
-				return s.Text, nil
-			}
-		}
-	}
-	return "", err
-}
-
-// Built calls fn with an empty SQLite database in memory, created by the migrations of this
-// build. The names in its schema are the same on every server.
-func Built(ctx context.Context, fn func(q Querier, d *Dialect) error) error {
-	inner, err := sqliteConnector("file::memory:", "immediate", nil)
-	if err != nil {
-		return err
-	}
-	pool := sql.OpenDB(connector{Connector: inner, stmts: sqliteStmts})
-	pool.SetMaxOpenConns(1) // each connection has its own database
-	pool.SetMaxIdleConns(1)
-	defer func() { _ = pool.Close() }()
-	d := &DB{Dialect: sqliteDialect(), reader: pool, writer: pool}
-	steps, err := schema.Migrations(d.Dialect.Name)
-	if err != nil {
-		return err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return sqlerror.Fault(err)
-	}
-	for _, s := range steps {
-		if err := do(ctx, conn, s); err != nil {
-			_ = conn.Close()
-			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, sqlerror.Fault(err))
-		}
-	}
-	if err := conn.Close(); err != nil {
-		return sqlerror.Fault(err)
-	}
-	return fn(d, d.Dialect)
 }

@@ -1,17 +1,9 @@
 package db_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-func TestMain(m *testing.M) {
-	if url := os.Getenv(migrates); url != "" {
-		fmt.Fprintln(os.Stderr, migrateForever(url))
-		os.Exit(1)
-	}
-	testdb.Main(m)
-}
+func TestMain(m *testing.M) { testdb.Main(m) }

@@ -1,8 +1,6 @@
 package db
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
@@ -127,45 +125,6 @@ func TestMeanings(t *testing.T) {
 		}
 		if !errors.Is(sqlerror.Fault(err), err) {
 			t.Errorf("%s: the cause is lost", m)
-		}
-	}
-}
-
-// answers is a schema.Runner whose statements get these errors, one after the other; 0 means no
-// error.
-type answers []uint16
-
-func (a *answers) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
-	panic("nothing is read")
-}
-
-func (a *answers) ExecContext(context.Context, string, ...any) (sql.Result, error) {
-	number := (*a)[0]
-	*a = (*a)[1:]
-	if number == 0 {
-		return nil, nil
-	}
-	return nil, &mysql.MySQLError{Number: number, Message: "told by a test"}
-}
-
-// A statement of a migration runs again if another node was first, or if a node failed in its
-// commit. In the latter case its row may already exist.
-func TestMigrationsGoOn(t *testing.T) {
-	for _, c := range []struct {
-		answers answers
-		ok      bool
-	}{
-		{answers{1213, 1180, 0}, true},
-		{answers{1180, 1062}, true},
-		{answers{1213, 1062}, false},
-		{answers{1062}, false},
-		{answers{1064}, false},
-		{answers{1180, 1180, 1180, 1180, 1180}, false},
-	} {
-		asked := c.answers
-		err := execAgain(t.Context(), &asked, "a statement")
-		if (err == nil) != c.ok || len(asked) > 0 {
-			t.Errorf("%v: %v, and %d answers are left", c.answers, err, len(asked))
 		}
 	}
 }

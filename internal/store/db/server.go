@@ -2,11 +2,12 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/engine"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // Server returns the name and version of the database server, such as "MariaDB 10.11.6" or
@@ -62,10 +63,16 @@ func (d *DB) Writable(ctx context.Context) error {
 	return nil
 }
 
-// Schema returns the number of the last migration of the database, and of the last one of
-// this build.
-func (d *DB) Schema(ctx context.Context) (version, expected int, err error) {
-	var last sql.NullInt64
-	err = d.QueryRow(ctx, "SELECT MAX(version) FROM schema_migration WHERE applied_at > 0").Scan(&last)
-	return int(last.Int64), d.steps[len(d.steps)-1].Version, err
+// learn finds out whether the server is a TiDB, a MariaDB or a MySQL. The version of a TiDB
+// looks like 8.0.11-TiDB-v8.5.0.
+func (d *DB) learn(ctx context.Context) error {
+	var version string
+	if err := d.writer.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return sqlerror.Fault(err)
+	}
+	is := strings.Contains(version, "-TiDB-")
+	d.tidb.Store(is)
+	d.Dialect.Unfolds, d.Dialect.QueriesInON = !is, !is // a TiDB has no JSON_TABLE
+	d.Dialect.TestsInON = !is && !strings.Contains(version, "MariaDB")
+	return nil
 }

@@ -24,7 +24,11 @@ func TestEnginesOfTests(t *testing.T) {
 
 // TestWritableAsksByItself checks Writable before any call of Engine.
 func TestWritableAsksByItself(t *testing.T) {
-	d := fresh(t, "mysql", 1)[0]
+	d, err := db.Open(t.Context(), testdb.EmptyURL(t, "mysql"), db.Options{MaxConns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
 	if err := d.Health().Writable(t.Context()); err != nil {
 		t.Error(err)
 	}

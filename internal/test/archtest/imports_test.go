@@ -74,7 +74,7 @@ var keepers = map[string][]string{
 	module + "internal/app/config":          {"internal/app", "internal/app/command"},
 	module + "internal/app/embedded":        {"cmd/standalone", "internal/test/testproc"}, // the other commands do not link it
 	module + "internal/test/testdb":         {"internal/test/testall", "internal/test/testproc"},
-	module + "sql":                          {"internal/store/db", "internal/test/testdb"},
+	module + "sql":                          {"internal/store/migrate", "internal/test/testdb"},
 	"github.com/microcosm-cc/":              {"internal/web/ui"},
 	"github.com/standard-webhooks/":         {"internal/events/webhook", "internal/test/spectest"},
 	"github.com/chromedp/":                  {}, // only tests

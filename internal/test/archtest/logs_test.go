@@ -23,6 +23,7 @@ var components = map[string]string{
 	"internal/app/traces.go":    "tracing",
 	"internal/events/delivery/": "webhook",
 	"internal/limits/inbound/":  "httpapi",
+	"internal/store/migrate/":   "db",
 	"internal/jobs/periodic.go": "scheduler",
 	"internal/web/ui/":          "pages",
 }

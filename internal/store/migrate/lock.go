@@ -1,4 +1,4 @@
-package db
+package migrate
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// migrateWait is how long Migrate waits for another process to finish.
-const migrateWait = 10 * time.Minute
+// waitTime is how long Migrate waits for another process to finish.
+const waitTime = 10 * time.Minute
 
 // Times of the lease of the migrating process.
 const (
-	migrateLease = 15 * time.Second       // how long it lasts without a renewal; renewals come more often
-	migrateLook  = 250 * time.Millisecond // between two attempts of a waiting process
+	leaseTime = 15 * time.Second       // how long it lasts without a renewal; renewals come more often
+	lookTime  = 250 * time.Millisecond // between two attempts of a waiting process
 )
 
 // errLeaseLost ends a migration that another process has taken over.
@@ -33,23 +33,23 @@ const (
 	lockRow = "INSERT IGNORE INTO migration_lock (id, holder, ends_at) VALUES (1, '', 0)"
 )
 
-// migrateLock is the lease of the migrating process: a row with an end, by the clock of the
+// lock is the lease of the migrating process: a row with an end, by the clock of the
 // database. Its holder moves the end while it works. GET_LOCK would lock on only one node of
 // a cluster. A row lock would end with the first schema change, which commits.
-type migrateLock struct {
-	d      *DB
+type lock struct {
+	m      *Migrations
 	holder string
 
 	mu      sync.Mutex
-	renewed time.Time // the lease lasts at least migrateLease from then on
+	renewed time.Time // the lease lasts at least Migrations.lease from then on
 	lost    bool
 }
 
-// lockMigrations waits until no other process migrates, and takes the lease.
-func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
+// takeLock waits until no other process migrates, and takes the lease.
+func (m *Migrations) takeLock(ctx context.Context) (*lock, error) {
 	host, _ := os.Hostname()
-	l := &migrateLock{d: d, holder: fmt.Sprintf("%.100s, process %d, %s", host, os.Getpid(), rand.Text())}
-	until, waits := time.Now().Add(d.migrateWait), false
+	l := &lock{m: m, holder: fmt.Sprintf("%.100s, process %d, %s", host, os.Getpid(), rand.Text())}
+	until, waits := time.Now().Add(m.wait), false
 	for {
 		taken, err := l.take(ctx)
 		switch {
@@ -61,41 +61,41 @@ func (d *DB) lockMigrations(ctx context.Context) (*migrateLock, error) {
 			return nil, errors.New("another process has been migrating this database for ten minutes")
 		case !waits:
 			if holder := l.current(ctx); holder != "" { // otherwise it has just ended
-				d.log.Info("another process migrates the database, waiting for it", "holder", holder)
+				m.o.Log.Info("another process migrates the database, waiting for it", "holder", holder)
 				waits = true
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return nil, sqlerror.Fault(ctx.Err())
-		case <-time.After(migrateLook):
+		case <-time.After(lookTime):
 		}
 	}
 }
 
 // take takes the lease if it is free or has ended. It creates the table and the row if they
 // are missing.
-func (l *migrateLock) take(ctx context.Context) (bool, error) {
-	free := "(ends_at <= " + l.d.Dialect.NowMicros + " OR holder = ?)"
+func (l *lock) take(ctx context.Context) (bool, error) {
+	free := "(ends_at <= " + l.m.o.Clock + " OR holder = ?)"
 	taken, err := l.extend(ctx, free)
 	if err != nil && sqlerror.IsNoTable(err) {
-		_, err = l.d.small.ExecContext(ctx, lockTable)
+		_, err = l.m.o.Writes.ExecContext(ctx, lockTable)
 	}
 	if err != nil || taken {
 		return taken, err
 	}
 	var rows int
-	if err := l.d.small.QueryRowContext(ctx, "SELECT COUNT(*) FROM migration_lock").Scan(&rows); err != nil || rows > 0 {
+	if err := l.m.o.Writes.QueryRowContext(ctx, "SELECT COUNT(*) FROM migration_lock").Scan(&rows); err != nil || rows > 0 {
 		return false, err
 	}
-	if _, err := l.d.small.ExecContext(ctx, lockRow); err != nil {
+	if _, err := l.m.o.Writes.ExecContext(ctx, lockRow); err != nil {
 		return false, err
 	}
 	return l.extend(ctx, free)
 }
 
 // renew extends the lease. Errors: errLeaseLost.
-func (l *migrateLock) renew(ctx context.Context) error {
+func (l *lock) renew(ctx context.Context) error {
 	held, err := l.extend(ctx, "holder = ?")
 	if err != nil {
 		return sqlerror.Fault(err)
@@ -109,12 +109,12 @@ func (l *migrateLock) renew(ctx context.Context) error {
 	return nil
 }
 
-// extend gives this process the lease for migrateLease from now, if the condition where
+// extend gives this process the lease for its full time from now, if the condition where
 // holds. The condition has the holder as its argument.
-func (l *migrateLock) extend(ctx context.Context, where string) (bool, error) {
+func (l *lock) extend(ctx context.Context, where string) (bool, error) {
 	began := time.Now()
-	r, err := l.d.small.ExecContext(ctx, "UPDATE migration_lock SET holder = ?, ends_at = "+l.d.Dialect.NowMicros+" + ? WHERE id = 1 AND "+where,
-		l.holder, l.d.migrateLease.Microseconds(), l.holder)
+	r, err := l.m.o.Writes.ExecContext(ctx, "UPDATE migration_lock SET holder = ?, ends_at = "+l.m.o.Clock+" + ? WHERE id = 1 AND "+where,
+		l.holder, l.m.lease.Microseconds(), l.holder)
 	if err != nil {
 		return false, err
 	}
@@ -129,15 +129,15 @@ func (l *migrateLock) extend(ctx context.Context, where string) (bool, error) {
 }
 
 // current returns the holder of the lease, for the log.
-func (l *migrateLock) current(ctx context.Context) (holder string) {
-	_ = l.d.small.QueryRowContext(ctx, "SELECT holder FROM migration_lock WHERE id = 1").Scan(&holder)
+func (l *lock) current(ctx context.Context) (holder string) {
+	_ = l.m.o.Writes.QueryRowContext(ctx, "SELECT holder FROM migration_lock WHERE id = 1").Scan(&holder)
 	return holder
 }
 
 // beat renews the lease until ctx ends or the lease is lost. It ignores other errors, since
 // held checks the age of the lease.
-func (l *migrateLock) beat(ctx context.Context) {
-	tick := time.NewTicker(l.d.migrateLease / 5)
+func (l *lock) beat(ctx context.Context) {
+	tick := time.NewTicker(l.m.lease / 5)
 	defer tick.Stop()
 	for {
 		select {
@@ -153,7 +153,7 @@ func (l *migrateLock) beat(ctx context.Context) {
 
 // held returns nil while this process has the lease, and renews a lease older than old. A
 // late lease may still be valid: a schema change on Galera delays all writes, also renewals.
-func (l *migrateLock) held(ctx context.Context, old time.Duration) error {
+func (l *lock) held(ctx context.Context, old time.Duration) error {
 	l.mu.Lock()
 	lost, age := l.lost, time.Since(l.renewed)
 	l.mu.Unlock()
@@ -167,24 +167,24 @@ func (l *migrateLock) held(ctx context.Context, old time.Duration) error {
 }
 
 // release ends the lease. If that fails, it ends by itself.
-func (l *migrateLock) release(ctx context.Context) {
-	_, err := l.d.small.ExecContext(ctx, "UPDATE migration_lock SET holder = '', ends_at = 0 WHERE id = 1 AND holder = ?", l.holder)
+func (l *lock) release(ctx context.Context) {
+	_, err := l.m.o.Writes.ExecContext(ctx, "UPDATE migration_lock SET holder = '', ends_at = 0 WHERE id = 1 AND holder = ?", l.holder)
 	if err != nil {
-		l.d.log.Debug("the lease of the migration was not given back", "err", err)
+		l.m.o.Log.Debug("the lease of the migration was not given back", "err", err)
 	}
 }
 
 // leased runs statements while the lease is held.
 type leased struct {
 	conn *sql.Conn
-	lock *migrateLock
+	lock *lock
 }
 
 var _ schema.Runner = leased{}
 
 // ExecContext runs a writing statement.
 func (r leased) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := r.lock.held(ctx, r.lock.d.migrateLease/2); err != nil {
+	if err := r.lock.held(ctx, r.lock.m.lease/2); err != nil {
 		return nil, err
 	}
 	return r.conn.ExecContext(ctx, query, args...)
@@ -192,7 +192,7 @@ func (r leased) ExecContext(ctx context.Context, query string, args ...any) (sql
 
 // QueryContext runs a reading statement.
 func (r leased) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := r.lock.held(ctx, r.lock.d.migrateLease/2); err != nil {
+	if err := r.lock.held(ctx, r.lock.m.lease/2); err != nil {
 		return nil, err
 	}
 	return r.conn.QueryContext(ctx, query, args...)

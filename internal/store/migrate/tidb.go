@@ -1,30 +1,10 @@
-package db
+package migrate
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
-
-// Differences of TiDB from MySQL and MariaDB. All of this works on a MariaDB that reports the
-// version of a TiDB, so tests run it there.
-
-// learn finds out whether the server is a TiDB, a MariaDB or a MySQL. The version of a TiDB
-// looks like 8.0.11-TiDB-v8.5.0.
-func (d *DB) learn(ctx context.Context) error {
-	var version string
-	if err := d.writer.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
-		return sqlerror.Fault(err)
-	}
-	is := strings.Contains(version, "-TiDB-")
-	d.tidb.Store(is)
-	d.Dialect.Unfolds, d.Dialect.QueriesInON = !is, !is // a TiDB has no JSON_TABLE
-	d.Dialect.TestsInON = !is && !strings.Contains(version, "MariaDB")
-	return nil
-}
 
 // spread are tables with growing keys that are seldom read by key. TiDB stores rows in key
 // order, so all new rows would go into one region. With these options it spreads the rows;

@@ -1,4 +1,4 @@
-package db_test
+package migrate_test
 
 import (
 	"context"

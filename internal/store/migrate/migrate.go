@@ -1,9 +1,11 @@
-package db
+package migrate
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,47 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
+// Options are what Migrations need of a database.
+type Options struct {
+	Dialect string                  // mysql or sqlite
+	Clock   string                  // expression: the database's clock in UTC microseconds
+	TiDB    bool                    // the server is a TiDB
+	Reads   *sql.DB                 // for reads
+	Writes  *sql.DB                 // for short writes; of a SQLite file its only write connection
+	Admin   func() (*sql.DB, error) // opens a pool of one without a time limit; nil for a SQLite file
+	Log     *slog.Logger
+}
+
+// Migrations are the migrations of a database.
+type Migrations struct {
+	o     Options
+	steps []schema.Migration
+
+	lease, wait time.Duration // see lock
+}
+
+// New returns the migrations of this build for a database.
+func New(o Options) (*Migrations, error) {
+	steps, err := schema.Migrations(o.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	return &Migrations{o: o, steps: steps, lease: leaseTime, wait: waitTime}, nil
+}
+
+// ReadOn returns a view of m that reads the state of the schema on another pool.
+func (m *Migrations) ReadOn(pool *sql.DB) *Migrations {
+	v := *m
+	v.o.Reads = pool
+	return &v
+}
+
+// LastMigration returns the number of the last migration of this build.
+func (m *Migrations) LastMigration() int { return m.steps[len(m.steps)-1].Version }
+
+// isFile reports whether the database is a SQLite file, which one process has.
+func (m *Migrations) isFile() bool { return m.o.Admin == nil }
+
 // Migrate brings the schema up to date. Only one process migrates at a time; the others wait,
 // and find the work done. On a server a lease ensures this; it ends by itself if its holder
 // is killed. Migrate changes nothing if a newer release has migrated the database. It refuses
@@ -23,18 +66,18 @@ import (
 // MySQL cannot roll back DDL. So each step is recorded as begun, run, and recorded as done. A
 // step that is only begun runs again, and "already there" then counts as done. On SQLite all
 // steps are one transaction.
-func (d *DB) Migrate(ctx context.Context) error {
-	if d.Dialect.mysql { // no lease either, so a newer release's database stays unchanged
-		if s, _, err := d.schemaState(ctx, d.lookups); err != nil || len(s.Newer) > 0 {
+func (m *Migrations) Migrate(ctx context.Context) error {
+	if !m.isFile() { // no lease either, so a newer release's database stays unchanged
+		if s, _, err := m.state(ctx, m.o.Reads); err != nil || len(s.Newer) > 0 {
 			return err
 		}
 	}
-	return d.alone(ctx, func(r schema.Runner) error { return d.apply(ctx, r) })
+	return m.alone(ctx, func(r schema.Runner) error { return m.apply(ctx, r) })
 }
 
 // Alter runs a statement that alters a table, without a time limit, while no migration runs.
-func (d *DB) Alter(ctx context.Context, statement string) error {
-	return d.alone(ctx, func(r schema.Runner) error {
+func (m *Migrations) Alter(ctx context.Context, statement string) error {
+	return m.alone(ctx, func(r schema.Runner) error {
 		_, err := r.ExecContext(ctx, statement)
 		return sqlerror.Fault(err)
 	})
@@ -42,11 +85,11 @@ func (d *DB) Alter(ctx context.Context, statement string) error {
 
 // alone runs fn while no other process migrates. On SQLite it uses one transaction. On a
 // server it uses a lease, and a connection without a time limit.
-func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
-	if d.Dialect.mysql {
-		return d.aloneMySQL(ctx, fn)
+func (m *Migrations) alone(ctx context.Context, fn func(r schema.Runner) error) error {
+	if !m.isFile() {
+		return m.aloneMySQL(ctx, fn)
 	}
-	conn, err := d.writer.Conn(ctx)
+	conn, err := m.o.Writes.Conn(ctx)
 	if err != nil {
 		return sqlerror.Fault(err)
 	}
@@ -62,8 +105,8 @@ func (d *DB) alone(ctx context.Context, fn func(r schema.Runner) error) error {
 	return sqlerror.Fault(err)
 }
 
-func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) error {
-	pool, err := d.admin()
+func (m *Migrations) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) error {
+	pool, err := m.o.Admin()
 	if err != nil {
 		return err
 	}
@@ -73,66 +116,66 @@ func (d *DB) aloneMySQL(ctx context.Context, fn func(r schema.Runner) error) err
 		return sqlerror.Fault(err)
 	}
 	defer func() { _ = conn.Close() }()
-	return d.underLease(ctx, func(l *migrateLock) error { return fn(leased{conn, l}) })
+	return m.underLease(ctx, func(l *lock) error { return fn(leased{conn, l}) })
 }
 
 // Exclusive runs fn while no process migrates or runs Exclusive. It is for work that belongs
 // to a migration but is not one. On SQLite it only runs fn, since one process has the file.
-func (d *DB) Exclusive(ctx context.Context, fn func() error) error {
-	if !d.Dialect.mysql {
+func (m *Migrations) Exclusive(ctx context.Context, fn func() error) error {
+	if m.isFile() {
 		return fn()
 	}
-	return d.underLease(ctx, func(*migrateLock) error { return fn() })
+	return m.underLease(ctx, func(*lock) error { return fn() })
 }
 
 // underLease runs fn while it holds the lease of migrations.
-func (d *DB) underLease(ctx context.Context, fn func(*migrateLock) error) error {
-	lock, err := d.lockMigrations(ctx)
+func (m *Migrations) underLease(ctx context.Context, fn func(*lock) error) error {
+	l, err := m.takeLock(ctx)
 	if err != nil {
 		return err
 	}
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beats sync.WaitGroup
-	beats.Go(func() { lock.beat(beating) })
-	err = fn(lock)
+	beats.Go(func() { l.beat(beating) })
+	err = fn(l)
 	stop()
 	beats.Wait()
-	lock.release(context.WithoutCancel(ctx))
+	l.release(context.WithoutCancel(ctx))
 	return err
 }
 
 // apply runs the missing steps. It changes nothing if a newer release has migrated the
 // database and this release works with it.
-func (d *DB) apply(ctx context.Context, r schema.Runner) error {
-	state, done, err := d.schemaState(ctx, r)
+func (m *Migrations) apply(ctx context.Context, r schema.Runner) error {
+	state, done, err := m.state(ctx, r)
 	if err != nil || len(state.Newer) > 0 {
 		return err
 	}
-	if err := execAgain(ctx, r, d.steps[0].Text); err != nil { // the table of migrations itself
+	if err := execAgain(ctx, r, m.steps[0].Text); err != nil { // the table of migrations itself
 		return fmt.Errorf("migration table: %w", sqlerror.Fault(err))
 	}
 	n := 0
-	for _, s := range d.steps {
+	for _, s := range m.steps {
 		a, ok := done[s.Version]
 		if ok && !a.begun {
 			continue
 		}
 		if l, ok := r.(leased); ok {
-			if err := l.lock.held(ctx, d.migrateLease/15); err != nil {
+			if err := l.lock.held(ctx, m.lease/15); err != nil {
 				return err
 			}
 		}
-		if err := d.step(ctx, r, s, a.begun); err != nil {
+		if err := m.step(ctx, r, s, a.begun); err != nil {
 			return fmt.Errorf("migration %04d_%s: %w", s.Version, s.Name, sqlerror.Fault(err))
 		}
 		n++
-		d.log.Debug("schema migration applied", "version", s.Version, "name", s.Name)
+		m.o.Log.Debug("schema migration applied", "version", s.Version, "name", s.Name)
 	}
-	if err := raiseOldest(ctx, r, d.steps); err != nil {
+	if err := raiseOldest(ctx, r, m.steps); err != nil {
 		return fmt.Errorf("record the oldest releases: %w", sqlerror.Fault(err))
 	}
 	if n > 0 {
-		d.log.Info("schema migrated", "migrations", n, "version", d.steps[len(d.steps)-1].Version)
+		m.o.Log.Info("schema migrated", "migrations", n, "version", m.steps[len(m.steps)-1].Version)
 	}
 	rank := release.Rank(release.Number)
 	return sqlerror.Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
@@ -149,10 +192,10 @@ func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration)
 	if err != nil {
 		return err
 	}
-	err = eachRow(rows, func(row Scanner) error {
+	err = each(rows, func() error {
 		var version int
 		var oldest string
-		err := row.Scan(&version, &oldest)
+		err := rows.Scan(&version, &oldest)
 		recorded[version] = oldest
 		return err
 	})
@@ -167,17 +210,22 @@ func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration)
 	return err
 }
 
+const (
+	attempts   = 5                    // of a statement
+	firstPause = 8 * time.Millisecond // before its second attempt; it doubles with each attempt
+)
+
 // execAgain runs a statement that is a transaction of its own. It repeats the statement if
 // another write was first, for example on another node of a cluster. After an unknown outcome
 // a duplicate key counts as success, since under the lease no other process writes this row.
 func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) error {
 	unsure := false
-	for n, pause := 1, firstBackoff; ; n, pause = n+1, 2*pause {
+	for n, pause := 1, firstPause; ; n, pause = n+1, 2*pause {
 		_, err := r.ExecContext(ctx, query, args...)
 		if err == nil || unsure && sqlerror.ClassOf(err) == sqlerror.Duplicate {
 			return nil
 		}
-		if n == maxAttempts || !isPassing(err) {
+		if n == attempts || !isPassing(err) {
 			return err
 		}
 		unsure = unsure || sqlerror.ClassOf(err) == sqlerror.Undecided
@@ -198,7 +246,7 @@ func isPassing(err error) bool {
 // step runs one migration and records it; applied_at is 0 until it is done. The oldest
 // release that works with the migration is recorded before it runs, so that older processes
 // can read it meanwhile.
-func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begun bool) error {
+func (m *Migrations) step(ctx context.Context, r schema.Runner, s schema.Migration, begun bool) error {
 	columns, marks, sets, values := "", "", "", []any{s.Checksum, s.Name}
 	if s.Version > schema.RecordsOldest {
 		columns, marks, sets, values = ", oldest_release", ", ?", ", oldest_release = ?", append(values, s.Oldest)
@@ -210,7 +258,7 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 			return err
 		}
 	}
-	for _, text := range d.texts(s) {
+	for _, text := range m.texts(s) {
 		s.Text = text
 		if err := do(ctx, r, s); err != nil && (!begun || !alreadyThere(s, err)) {
 			return err
@@ -221,8 +269,8 @@ func (d *DB) step(ctx context.Context, r schema.Runner, s schema.Migration, begu
 }
 
 // texts returns the statements of a migration on this server; a program gives one empty text.
-func (d *DB) texts(s schema.Migration) []string {
-	if d.tidb != nil && d.tidb.Load() {
+func (m *Migrations) texts(s schema.Migration) []string {
+	if m.o.TiDB {
 		return asTiDB(s.Text)
 	}
 	return []string{s.Text}
@@ -242,4 +290,15 @@ func alreadyThere(s schema.Migration, err error) bool {
 		return strings.Contains(s.Text, " RENAME TO ")
 	}
 	return sqlerror.IsAlreadyThere(err)
+}
+
+// each calls scan for each row, and closes the rows.
+func each(rows *sql.Rows, scan func() error) error {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(); err != nil {
+			return sqlerror.Fault(err)
+		}
+	}
+	return sqlerror.Fault(rows.Err())
 }
