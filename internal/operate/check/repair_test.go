@@ -12,6 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/operate/check"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/tables"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -126,7 +127,7 @@ func TestEachTableIsDamaged(t *testing.T) {
 	for _, u := range unfound {
 		damaged[tableOf(u.sql)] = true
 	}
-	for _, table := range tables(t, d) {
+	for _, table := range tablesOf(t, d) {
 		if !damaged[table.Name] {
 			t.Errorf("no damage of %s", table.Name)
 		}
@@ -318,11 +319,11 @@ func TestRepairGoesOn(t *testing.T) {
 func contents(t *testing.T, d *db.DB) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
-	for _, table := range tables(t, d) {
+	for _, table := range tablesOf(t, d) {
 		if table.Name == "write_lock" || table.Name == "member_write" {
 			continue
 		}
-		table.Columns = slices.DeleteFunc(table.Columns, func(c db.TableColumn) bool { return c.Name == db.LockCount })
+		table.Columns = slices.DeleteFunc(table.Columns, func(c tables.Column) bool { return c.Name == db.LockCount })
 		rows, err := db.Collect(t.Context(), d, `SELECT `+strings.Join(quoted(d, table.Names()), ", ")+` FROM `+table.Name, nil, func(r db.Scanner) (string, error) {
 			values, into := make([]*string, len(table.Columns)), make([]any, len(table.Columns))
 			for i := range values {
@@ -376,9 +377,9 @@ func difference(before, after map[string][]string, but []string) string {
 	return b.String()
 }
 
-func tables(t *testing.T, d *db.DB) []db.Table {
+func tablesOf(t *testing.T, d *db.DB) []tables.Table {
 	t.Helper()
-	all, err := db.Tables(t.Context(), d, d.Dialect)
+	all, err := tables.All(t.Context(), d, d.Dialect)
 	if err != nil {
 		t.Fatal(err)
 	}

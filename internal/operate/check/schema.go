@@ -8,6 +8,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/migrate"
+	"github.com/alds-dev/alds/internal/store/tables"
 )
 
 // refilled are the tables whose rows can be computed or are temporary. A repair creates such a
@@ -19,7 +20,7 @@ var refilled = []string{
 
 // tables expects the tables and columns that the migrations of this build create.
 func (c *checker) tables(ctx context.Context) error {
-	have, err := db.Tables(ctx, c.tx, c.tx.Dialect())
+	have, err := tables.All(ctx, c.tx, c.tx.Dialect())
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func (c *checker) tables(ctx context.Context) error {
 		return err
 	}
 	for _, t := range want.tables {
-		i := slices.IndexFunc(have, func(h db.Table) bool { return h.Name == t.Name })
+		i := slices.IndexFunc(have, func(h tables.Table) bool { return h.Name == t.Name })
 		if i >= 0 {
 			err = c.columnsOf(t, have[i])
 		} else {
@@ -42,7 +43,7 @@ func (c *checker) tables(ctx context.Context) error {
 }
 
 // missing reports a missing table.
-func (c *checker) missing(t db.Table) error {
+func (c *checker) missing(t tables.Table) error {
 	if slices.Contains(refilled, t.Name) {
 		statement, err := migrate.MakeTable(c.tx.Dialect().Name, t.Name)
 		if err != nil {
@@ -64,7 +65,7 @@ func (c *checker) mendLockCount(table string) {
 }
 
 // columnsOf reports the columns of want that are missing in have.
-func (c *checker) columnsOf(want, have db.Table) error {
+func (c *checker) columnsOf(want, have tables.Table) error {
 	for _, column := range want.Names() {
 		if !slices.Contains(have.Names(), column) {
 			if column == db.LockCount && want.Name != "write_lock" {
@@ -85,7 +86,7 @@ func (c *checker) keys(ctx context.Context) error {
 	if newer, err := c.isNewer(ctx); err != nil || newer {
 		return err
 	}
-	have, err := db.Keys(ctx, c.tx, c.tx.Dialect())
+	have, err := tables.Keys(ctx, c.tx, c.tx.Dialect())
 	if err != nil {
 		return err
 	}
@@ -123,9 +124,9 @@ func (c *checker) isNewer(ctx context.Context) (bool, error) {
 
 // built is the schema that the migrations of this build create.
 type built struct {
-	tables []db.Table
-	keys   map[string][]db.Key // by table
-	rows   [][][]string        // for each table of migratedRows its rows, each with its values
+	tables []tables.Table
+	keys   map[string][]tables.Key // by table
+	rows   [][][]string            // for each table of migratedRows its rows, each with its values
 }
 
 // migratedRows are the tables in which migrations insert rows that the service needs. The
@@ -146,10 +147,10 @@ func (c *checker) expected(ctx context.Context) (*built, error) {
 	}
 	var b built
 	err := db.Built(ctx, func(q db.Querier, d *db.Dialect) (err error) {
-		if b.tables, err = db.Tables(ctx, q, d); err != nil {
+		if b.tables, err = tables.All(ctx, q, d); err != nil {
 			return err
 		}
-		if b.keys, err = db.Keys(ctx, q, d); err != nil {
+		if b.keys, err = tables.Keys(ctx, q, d); err != nil {
 			return err
 		}
 		for _, t := range migratedRows {

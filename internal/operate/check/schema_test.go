@@ -9,6 +9,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/operate/check"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/tables"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -29,7 +30,7 @@ func altered(t *testing.T, test func(t *testing.T, d *db.DB)) {
 
 // droppable returns the statement that drops a key. It is empty if the database cannot drop
 // the key: SQLite cannot drop the keys of constraints.
-func droppable(d *db.DB, table string, k db.Key) string {
+func droppable(d *db.DB, table string, k tables.Key) string {
 	switch {
 	case d.Dialect.Name == "mysql" && k.Name == "PRIMARY":
 		return "ALTER TABLE " + table + " DROP PRIMARY KEY"
@@ -81,15 +82,15 @@ func TestEachKeyIsMadeAgain(t *testing.T) {
 }
 
 // sameKeys reports whether two tables have the same keys, in any order.
-func sameKeys(a, b []db.Key) bool {
-	byName := func(a, b db.Key) int { return strings.Compare(a.Name, b.Name) }
+func sameKeys(a, b []tables.Key) bool {
+	byName := func(a, b tables.Key) int { return strings.Compare(a.Name, b.Name) }
 	return slices.EqualFunc(slices.SortedFunc(slices.Values(a), byName), slices.SortedFunc(slices.Values(b), byName),
-		func(a, b db.Key) bool { return a.Equal(b) && a.SQL == b.SQL })
+		func(a, b tables.Key) bool { return a.Equal(b) && a.SQL == b.SQL })
 }
 
-func keys(t *testing.T, d *db.DB) map[string][]db.Key {
+func keys(t *testing.T, d *db.DB) map[string][]tables.Key {
 	t.Helper()
-	all, err := db.Keys(t.Context(), d, d.Dialect)
+	all, err := tables.Keys(t.Context(), d, d.Dialect)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestKeyOfOtherColumns(t *testing.T) {
 // The checks find every missing table, and a missing column of every table.
 func TestEachTableIsMissed(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
-		for _, table := range tables(t, d) {
+		for _, table := range tablesOf(t, d) {
 			expect := func(text string) {
 				t.Helper()
 				found, err := check.Schema(t.Context(), d)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/tables"
 )
 
 // Bounds of a part, which one statement reads. Units: bytes of lines, rows.
@@ -23,7 +24,7 @@ const (
 type parts struct {
 	q     db.Querier
 	d     *db.Dialect
-	t     db.Table
+	t     tables.Table
 	w     *bufio.Writer
 	cells []cell
 	into  []any
@@ -35,12 +36,12 @@ type parts struct {
 	limit int    // maximum number of rows of the next part
 }
 
-func newParts(q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer) *parts {
+func newParts(q db.Querier, d *db.Dialect, t tables.Table, w *bufio.Writer) *parts {
 	columns, _ := t.Key()
 	p := &parts{q: q, d: d, t: t, w: w, last: make([]any, columns), equal: -1, limit: firstRows}
 	p.cells, p.into = make([]cell, len(t.Columns)), make([]any, len(t.Columns))
 	for i, c := range t.Columns {
-		p.cells[i] = cell{TableColumn: c, name: `"` + c.Name + `":`}
+		p.cells[i] = cell{Column: c, name: `"` + c.Name + `":`}
 		p.into[i] = p.cells[i].target()
 	}
 	return p
@@ -52,7 +53,7 @@ var errFull = errors.New("the part is full")
 // next reads and writes the next part. It reports whether there may be more.
 func (p *parts) next(ctx context.Context) (more bool, err error) {
 	if _, byKey := p.t.Key(); !byKey { // the table has few rows, or is in SQLite, which has no time limit
-		return false, db.Each(ctx, p.q, p.d.SelectAll(p.t), nil, func(row db.Scanner) error {
+		return false, db.Each(ctx, p.q, p.t.SelectAll(p.d), nil, func(row db.Scanner) error {
 			p.lines = p.lines[:0]
 			if err := p.row(row); err != nil {
 				return err
@@ -63,7 +64,7 @@ func (p *parts) next(ctx context.Context) (more bool, err error) {
 	before := p.rows
 	p.lines = p.lines[:0]
 	args := append(slices.Clone(p.last[:p.equal+1]), p.limit)
-	err = db.Each(ctx, p.q, p.d.SelectPart(p.t, p.equal), args, func(row db.Scanner) error {
+	err = db.Each(ctx, p.q, p.t.SelectPart(p.d, p.equal), args, func(row db.Scanner) error {
 		if err := p.row(row); err != nil {
 			return err
 		}

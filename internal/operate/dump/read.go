@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/tables"
 )
 
 // end is the last line of an export.
@@ -76,12 +77,12 @@ type reader struct {
 	at     Progress
 	lines  int64
 	rows   int64
-	tables map[string]db.Table // by name
+	tables map[string]tables.Table // by name
 
-	table   db.Table // the table of the current rows; without a name before the first table
-	ofTable int64    // rows of table so far
-	batch   [][]any  // rows that were read and not yet written
-	bytes   int      // size of the lines of batch
+	table   tables.Table // the table of the current rows; without a name before the first table
+	ofTable int64        // rows of table so far
+	batch   [][]any      // rows that were read and not yet written
+	bytes   int          // size of the lines of batch
 }
 
 // next returns the next line. Errors: also for an export without its last line.
@@ -131,7 +132,7 @@ func (r *reader) prepare(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
-	r.tables = map[string]db.Table{}
+	r.tables = map[string]tables.Table{}
 	for _, t := range all {
 		r.tables[t.Name] = t
 		if _, err := tx.Exec(ctx, "DELETE FROM "+r.d.Dialect.Quote(t.Name)); err != nil {
@@ -206,21 +207,21 @@ func (r *reader) takeRow(ctx context.Context, row map[string]json.RawMessage, si
 }
 
 // parse returns a JSON value as an argument of INSERT for a column of a kind.
-func parse(kind db.Kind, text json.RawMessage) (any, error) {
+func parse(kind tables.Kind, text json.RawMessage) (any, error) {
 	switch kind {
-	case db.Integer:
+	case tables.Integer:
 		var n int64
 		err := json.Unmarshal(text, &n)
 		return n, err
-	case db.Float:
+	case tables.Float:
 		var f float64
 		err := json.Unmarshal(text, &f)
 		return f, err
-	case db.JSON:
+	case tables.JSON:
 		return string(text), nil
 	}
 	var s string
-	if err := json.Unmarshal(text, &s); err != nil || kind == db.Text {
+	if err := json.Unmarshal(text, &s); err != nil || kind == tables.Text {
 		return s, err
 	}
 	return base64.StdEncoding.DecodeString(s)
@@ -248,6 +249,6 @@ func (r *reader) endTable(ctx context.Context) error {
 	if r.table.Name != "" {
 		r.at(r.table.Name, r.ofTable)
 	}
-	r.table, r.ofTable = db.Table{}, 0
+	r.table, r.ofTable = tables.Table{}, 0
 	return nil
 }

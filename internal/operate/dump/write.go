@@ -16,6 +16,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/model/value"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/tables"
 )
 
 // form is the version of the format.
@@ -49,7 +50,7 @@ const every = 50_000
 func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progress) (rows int64, err error) {
 	out := bufio.NewWriterSize(w, 1<<20)
 	err = d.ReadLong(ctx, func(tx *db.Tx) error {
-		tables, err := dataTables(ctx, tx, d.Dialect)
+		all, err := dataTables(ctx, tx, d.Dialect)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progre
 		if err := writeLine(out, header{"export", form, release, schema}); err != nil {
 			return err
 		}
-		for _, t := range tables {
+		for _, t := range all {
 			n, err := writeTable(ctx, tx, d.Dialect, t, out, at)
 			if err != nil {
 				return fmt.Errorf("table %s: %w", t.Name, err)
@@ -75,13 +76,13 @@ func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progre
 	return rows, out.Flush()
 }
 
-// dataTables returns the tables of an export in the order of db.Tables, without the columns
+// dataTables returns the tables of an export in the order of tables.All, without the columns
 // that count locks.
-func dataTables(ctx context.Context, q db.Querier, d *db.Dialect) ([]db.Table, error) {
-	all, err := db.Tables(ctx, q, d)
-	all = slices.DeleteFunc(all, func(t db.Table) bool { return slices.Contains(left, t.Name) })
+func dataTables(ctx context.Context, q db.Querier, d *db.Dialect) ([]tables.Table, error) {
+	all, err := tables.All(ctx, q, d)
+	all = slices.DeleteFunc(all, func(t tables.Table) bool { return slices.Contains(left, t.Name) })
 	for i := range all {
-		all[i].Columns = slices.DeleteFunc(all[i].Columns, func(c db.TableColumn) bool { return c.Name == db.LockCount })
+		all[i].Columns = slices.DeleteFunc(all[i].Columns, func(c tables.Column) bool { return c.Name == db.LockCount })
 	}
 	return all, err
 }
@@ -96,7 +97,7 @@ func writeLine(w io.Writer, v any) error {
 }
 
 func writeTable(
-	ctx context.Context, q db.Querier, d *db.Dialect, t db.Table, w *bufio.Writer, at Progress,
+	ctx context.Context, q db.Querier, d *db.Dialect, t tables.Table, w *bufio.Writer, at Progress,
 ) (int64, error) {
 	if err := writeLine(w, map[string]string{"table": t.Name}); err != nil {
 		return 0, err
@@ -118,7 +119,7 @@ func writeTable(
 // cell is a column with its value in the row that was read last. The value is in one of
 // integer, float and text, by the kind of the column.
 type cell struct {
-	db.TableColumn
+	tables.Column
 	name    string // as a JSON key: quoted, with a colon
 	integer sql.NullInt64
 	float   sql.NullFloat64
@@ -128,9 +129,9 @@ type cell struct {
 // target returns where to scan the value.
 func (c *cell) target() any {
 	switch c.Kind {
-	case db.Integer:
+	case tables.Integer:
 		return &c.integer
-	case db.Float:
+	case tables.Float:
 		return &c.float
 	}
 	return &c.text
@@ -140,9 +141,9 @@ func (c *cell) target() any {
 // scanned.
 func (c *cell) value() any {
 	switch c.Kind {
-	case db.Integer:
+	case tables.Integer:
 		return c.integer.Int64
-	case db.Bytes:
+	case tables.Bytes:
 		return bytes.Clone(c.text)
 	}
 	return string(c.text)
@@ -159,14 +160,14 @@ func (c *cell) append(b []byte, begun int) ([]byte, error) {
 	}
 	b = append(b, c.name...)
 	switch c.Kind {
-	case db.Integer:
+	case tables.Integer:
 		return strconv.AppendInt(b, c.integer.Int64, 10), nil
-	case db.Float:
+	case tables.Float:
 		return appendFloat(b, c.float.Float64), nil
-	case db.Bytes:
+	case tables.Bytes:
 		b = append(b, '"')
 		return append(base64.StdEncoding.AppendEncode(b, c.text), '"'), nil
-	case db.JSON:
+	case tables.JSON:
 		return appendDocument(b, c.text)
 	}
 	if !utf8.Valid(c.text) {

@@ -1,9 +1,11 @@
-package db
+package tables
 
 import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // Key is an index of a table.
@@ -29,9 +31,9 @@ func (k Key) Equal(o Key) bool {
 
 // Make returns the statements that create a key of this build in a table that has the keys
 // have.
-func (k Key) Make(d *Dialect, table string, have []Key) []string {
+func (k Key) Make(d *db.Dialect, table string, have []Key) []string {
 	i := slices.IndexFunc(have, func(h Key) bool { return h.Name == k.Name })
-	if !d.mysql {
+	if !isServer(d) {
 		if i >= 0 {
 			return []string{"DROP INDEX " + d.Quote(k.Name), k.SQL}
 		}
@@ -44,7 +46,7 @@ func (k Key) Make(d *Dialect, table string, have []Key) []string {
 	case k.Unique:
 		add = "ADD UNIQUE KEY " + d.Quote(k.Name)
 	}
-	add = "ALTER TABLE " + d.Quote(table) + " " + add + " (" + d.list(k.Columns) + ")"
+	add = "ALTER TABLE " + d.Quote(table) + " " + add + " (" + list(d, k.Columns) + ")"
 	if i >= 0 {
 		add += ", DROP KEY " + d.Quote(k.Name)
 	}
@@ -62,13 +64,13 @@ const sqliteKeys = `SELECT t.name, i.name, i."unique", c.name, COALESCE(s.sql, '
  WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND c.pk > 0 ORDER BY 1, 2, 6`
 
 // Keys returns the keys of all tables, by table name.
-func Keys(ctx context.Context, q Querier, d *Dialect) (map[string][]Key, error) {
+func Keys(ctx context.Context, q db.Querier, d *db.Dialect) (map[string][]Key, error) {
 	query := sqliteKeys
-	if d.mysql {
+	if isServer(d) {
 		query = mysqlKeys
 	}
 	keys := map[string][]Key{}
-	err := Each(ctx, q, query, nil, func(row Scanner) error {
+	err := db.Each(ctx, q, query, nil, func(row db.Scanner) error {
 		var table, column string
 		var k Key
 		var place int

@@ -1,10 +1,12 @@
-package db
+package tables
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/alds-dev/alds/internal/store/db"
 )
 
 // Kind is the type of the values of a column.
@@ -19,8 +21,8 @@ const (
 	JSON
 )
 
-// TableColumn is a column of a table.
-type TableColumn struct {
+// Column is a column of a table.
+type Column struct {
 	Name   string
 	Kind   Kind
 	folded bool // it does not sort by bytes
@@ -28,7 +30,7 @@ type TableColumn struct {
 }
 
 // String returns the column in the form that tests print.
-func (c TableColumn) String() string {
+func (c Column) String() string {
 	kinds := [...]string{"text", "integer", "float", "bytes", "json"}
 	return fmt.Sprintf("%s:%s:%d", c.Name, kinds[c.Kind], c.key)
 }
@@ -37,7 +39,7 @@ func (c TableColumn) String() string {
 // name. A release has the same tables on every database.
 type Table struct {
 	Name    string
-	Columns []TableColumn
+	Columns []Column
 }
 
 // Names returns the names of the columns.
@@ -52,7 +54,7 @@ func (t Table) Names() []string {
 // SelectAll returns a statement that reads all rows of a table, with its columns in order,
 // sorted by primary key. It sorts texts by their bytes, so that every database returns the
 // rows in the same order.
-func (d *Dialect) SelectAll(t Table) string {
+func (t Table) SelectAll(d *db.Dialect) string {
 	var by []string
 	for _, c := range t.Columns {
 		if c.key == 0 {
@@ -65,7 +67,7 @@ func (d *Dialect) SelectAll(t Table) string {
 		}
 		by = append(by, name)
 	}
-	return "SELECT " + d.list(t.Names()) + " FROM " + d.Quote(t.Name) + " ORDER BY " + strings.Join(by, ", ")
+	return "SELECT " + list(d, t.Names()) + " FROM " + d.Quote(t.Name) + " ORDER BY " + strings.Join(by, ", ")
 }
 
 // Key returns how many columns the primary key has. They are the first columns of the table.
@@ -86,7 +88,7 @@ func (t Table) Key() (columns int, byKey bool) {
 // in a given row. The next column of the key has a greater value than in that row. The
 // arguments are the equal+1 values of the given row, and then the maximum number of rows. If
 // equal is -1, the only argument is that number, and the first rows of the table are read.
-func (d *Dialect) SelectPart(t Table, equal int) string {
+func (t Table) SelectPart(d *db.Dialect, equal int) string {
 	n, _ := t.Key()
 	names := t.Names()
 	var where []string
@@ -97,11 +99,11 @@ func (d *Dialect) SelectPart(t Table, equal int) string {
 		}
 		where = append(where, d.Quote(names[i])+sign)
 	}
-	text := "SELECT " + d.list(names) + " FROM " + d.Quote(t.Name)
+	text := "SELECT " + list(d, names) + " FROM " + d.Quote(t.Name)
 	if len(where) > 0 {
 		text += " WHERE " + strings.Join(where, " AND ")
 	}
-	return text + " ORDER BY " + d.list(names[:n]) + " LIMIT ?"
+	return text + " ORDER BY " + list(d, names[:n]) + " LIMIT ?"
 }
 
 // documents are the columns of JSON documents, which MySQL normalizes.
@@ -116,22 +118,22 @@ const mysqlColumns = `SELECT c.table_name, c.column_name, c.data_type, COALESCE(
 const sqliteColumns = `SELECT t.name, c.name, c.type, '', c.pk FROM sqlite_master t, pragma_table_info(t.name) c
  WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 
-// Tables returns the tables of the database, by name, without the table of the migration
+// All returns the tables of the database, by name, without the table of the migration
 // lease, which only a server has.
-func Tables(ctx context.Context, q Querier, d *Dialect) ([]Table, error) {
+func All(ctx context.Context, q db.Querier, d *db.Dialect) ([]Table, error) {
 	query := sqliteColumns
-	if d.mysql {
+	if isServer(d) {
 		query = mysqlColumns
 	}
-	columns := map[string][]TableColumn{}
-	err := Each(ctx, q, query, nil, func(row Scanner) error {
+	columns := map[string][]Column{}
+	err := db.Each(ctx, q, query, nil, func(row db.Scanner) error {
 		var table, declared, collation string
-		var c TableColumn
+		var c Column
 		if err := row.Scan(&table, &c.Name, &declared, &collation, &c.key); err != nil {
 			return err
 		}
 		c.Kind = kindOf(table+"."+c.Name, strings.ToLower(declared))
-		c.folded = c.Kind == Text && (!d.mysql || collation != "" && !strings.HasSuffix(collation, "_bin"))
+		c.folded = c.Kind == Text && (!isServer(d) || collation != "" && !strings.HasSuffix(collation, "_bin"))
 		columns[table] = append(columns[table], c)
 		return nil
 	})
@@ -144,7 +146,7 @@ func Tables(ctx context.Context, q Querier, d *Dialect) ([]Table, error) {
 	return all, err
 }
 
-func byKey(a, b TableColumn) int {
+func byKey(a, b Column) int {
 	switch {
 	case a.key > 0 && b.key > 0:
 		return a.key - b.key
@@ -169,4 +171,16 @@ func kindOf(name, declared string) Kind {
 		return JSON
 	}
 	return Text // VARBINARY is text that compares byte by byte
+}
+
+// isServer reports whether a dialect is that of MySQL and MariaDB, and not of SQLite.
+func isServer(d *db.Dialect) bool { return d.Name == "mysql" }
+
+// list returns names in the server's quotes, separated by commas.
+func list(d *db.Dialect, names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = d.Quote(name)
+	}
+	return strings.Join(quoted, ", ")
 }
