@@ -52,7 +52,7 @@ long: ## everything at full depth; AREA=rights for one area, of `go run ./intern
 
 .PHONY: race
 race: ## the race detector on the packages where goroutines meet
-	go run ./internal/test/testall $(TIER) -count=1 $(RACE) ./internal/store/db ./internal/store/migrate
+	go run ./internal/test/testall $(TIER) -count=1 $(RACE) ./internal/store/db ./internal/store/connection ./internal/store/migrate
 	go run ./internal/test/testall $(TIER) -count=1 $(RACE) -skip '/^sqlite$$' $(RACED)
 
 .PHONY: on-server

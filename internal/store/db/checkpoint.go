@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/alds-dev/alds/internal/store/connection"
 )
 
 const (
@@ -21,10 +23,6 @@ const (
 	// logKept is the largest size, in bytes, of the log file after it starts over. The log
 	// cannot start over during a long read.
 	logKept = checkpointMost * 4096
-
-	// checkpointWait limits how long a checkpoint of a long log waits for readers, in ms.
-	// Writers wait meanwhile.
-	checkpointWait = "busy_timeout(50)"
 
 	// checkpointLook is the pause between two looks at the log.
 	checkpointLook = 20 * time.Millisecond
@@ -45,8 +43,8 @@ type checkpoints struct {
 	done chan struct{} // closed when run has returned
 }
 
-func (d *DB) startCheckpoints(path string) error {
-	pool, err := sqlitePool(path, "deferred", connection(checkpointWait, readerCache), 1)
+func (d *DB) startCheckpoints(file *connection.File) error {
+	pool, err := file.Checkpoints()
 	if err != nil {
 		return err
 	}

@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net/url"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/connection"
 	"github.com/alds-dev/alds/internal/store/engine"
 	"github.com/alds-dev/alds/internal/store/migrate"
 	"github.com/alds-dev/alds/internal/store/sqlerror"
@@ -64,8 +63,7 @@ type DB struct {
 	reads   *readPools // of Read and One; nil: reader
 	writer  *sql.DB
 	small   *sql.DB
-	killer  *killer // nil on SQLite
-	keeper  *keeper // nil on SQLite
+	server  *connection.Server // nil on SQLite
 
 	replicas  *replicas // nil if there are none
 	elsewhere bool      // reads go to replicas where possible, see Elsewhere
@@ -76,8 +74,6 @@ type DB struct {
 
 	checkpoints *checkpoints // nil on MySQL
 
-	tidb *atomic.Bool // the server is a TiDB
-
 	engine *atomic.Pointer[engine.Engine] // what the server is; nil before Engine
 
 	noRoom *atomic.Int64 // writes that failed because the server was full
@@ -85,7 +81,6 @@ type DB struct {
 	limit time.Duration
 	log   *slog.Logger
 	gorm  *gorm.DB
-	admin func() (*sql.DB, error) // a pool of one without a time limit, for Migrate; nil on SQLite
 }
 
 // Open opens the database at address, mysql://user:pass@host:3306/name or sqlite:path, and
@@ -102,7 +97,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), tidb: new(atomic.Bool), engine: new(atomic.Pointer[engine.Engine])}
+	d := &DB{limit: o.WriteLimit, log: o.Log, noRoom: new(atomic.Int64), engine: new(atomic.Pointer[engine.Engine])}
 	var err error
 	switch scheme, rest, _ := strings.Cut(address, ":"); scheme {
 	case "mysql":
@@ -151,29 +146,18 @@ func (d *DB) start(ctx context.Context) error {
 	return err
 }
 
-func (d *DB) openMySQL(address string, conns int) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return errors.New("it is not a URL") // the cause would show the password
-	}
-	c, err := mysqlConfig(u)
-	if err != nil {
-		return err
-	}
-	answer := d.limit + 30*time.Second
+func (d *DB) openMySQL(address string, conns int) (err error) {
 	d.Dialect = mysqlDialect()
-	inner, err := mysql.NewConnector(killConfig(c))
-	if err != nil {
+	if d.server, err = connection.NewServer(address, d.limit+30*time.Second, d.log); err != nil {
 		return err
 	}
-	d.killer, d.keeper = newKiller(inner), newKeeper(d.log)
 	half := max(1, conns/2)
 	read := func(conns int, limit time.Duration) *sql.DB {
 		if err != nil {
 			return nil
 		}
 		var pool *sql.DB
-		pool, err = d.mysqlPool(c, repeatableRead, conns, answer, statementLimit(limit))
+		pool, err = d.server.Reads(conns, limit)
 		return pool
 	}
 	n := split(half)
@@ -182,28 +166,39 @@ func (d *DB) openMySQL(address string, conns int) error {
 	if err != nil {
 		return err
 	}
-	if d.writer, err = d.mysqlPool(c, readCommitted, half, answer); err != nil {
+	if d.writer, err = d.server.Writes(half); err != nil {
 		return err
 	}
-	d.small, err = d.mysqlPool(c, readCommitted, min(smallConns, half), answer)
-	d.admin = func() (*sql.DB, error) { return d.mysqlPool(c, readCommitted, 1, 0) }
+	d.small, err = d.server.Writes(min(smallConns, half))
 	return err
 }
 
-func (d *DB) openSQLite(path string, conns int) (err error) {
+func (d *DB) openSQLite(path string, conns int) error {
 	d.Dialect = sqliteDialect()
-	n := split(max(1, conns/5))
-	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
-	var readers []*sql.DB
-	d.writer, readers, err = sqlitePools(path, n.reader, n.lookups, n.quick, n.long, 1)
+	file, err := connection.NewFile(path, checkpointMost, logKept)
 	if err != nil {
-		_ = closeAll(readers...)
 		return err
 	}
-	d.reader, d.lookups = readers[0], readers[1]
-	d.reads, d.health = newReadPools(readers[2], readers[3], n), readers[4]
+	if d.writer, err = file.Writes(); err != nil {
+		return err
+	}
+	n := split(max(1, conns/5))
+	n.active = max(2, min(n.active, runtime.GOMAXPROCS(0))) // statements run on the processors of this process
+	read := func(conns int, long bool) *sql.DB {
+		if err != nil {
+			return nil
+		}
+		var pool *sql.DB
+		pool, err = file.Reads(conns, long)
+		return pool
+	}
+	d.reader, d.lookups, d.health = read(n.reader, false), read(n.lookups, false), read(1, false)
+	d.reads = newReadPools(read(n.quick, false), read(n.long, true), n)
+	if err != nil {
+		return err
+	}
 	d.small, d.statistics, d.turns = d.writer, newStatistics(), &turns{reads: MaxTurnRead}
-	return d.startCheckpoints(path)
+	return d.startCheckpoints(file)
 }
 
 // Lookup returns a view of d whose reads have a few connections of their own, so that queries
@@ -227,16 +222,15 @@ func (d *DB) Health() *DB {
 
 // Close closes all connections without waiting for statements.
 func (d *DB) Close() error {
-	pools := []*sql.DB{d.reader, d.lookups, d.health, d.small, d.writer}
+	err := errors.Join(d.checkpoints.close(), d.replicas.close())
+	if d.server != nil {
+		return errors.Join(err, d.server.Close())
+	}
+	pools := []*sql.DB{d.reader, d.lookups, d.health, d.writer}
 	if d.reads != nil {
 		pools = append(pools, d.reads.quick, d.reads.long)
 	}
-	err := errors.Join(d.checkpoints.close(), d.replicas.close(), closeAll(pools...))
-	d.keeper.close()
-	if d.killer != nil {
-		err = errors.Join(err, d.killer.close())
-	}
-	return err
+	return errors.Join(err, closeAll(pools...))
 }
 
 func closeAll(pools ...*sql.DB) error {

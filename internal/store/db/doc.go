@@ -1,6 +1,7 @@
 // Package db is the handle to the main database: MySQL or MariaDB, or SQLite in a file. It
-// opens and migrates the database, retries transactions, prepares statements, and turns
-// driver errors into faults.
+// opens the database, divides its connections, runs and retries transactions, and reads from
+// replicas. Other packages do the rest: connection has the connections, sqlerror turns driver
+// errors into faults, migrate has the migrations, and engine says what the server is.
 //
 // Words: a Tx is one transaction. A Dialect holds the differences between servers. An instant
 // is a BIGINT of UTC microseconds.
@@ -17,9 +18,8 @@
 //   - Text sorts without regard to case and accents, in the same order on every
 //     server: SQLite gets a collation with the weights of utf8mb4_unicode_ci.
 //     Equality and LIKE compare the form that Folded returns, byte by byte.
-//   - The values of a statement are arguments. A statement of one table is
-//     prepared and cached per connection. A statement of several tables, or in a
-//     packet with others, is sent to a server as text; the driver quotes the values.
+//   - The values of a statement are arguments. See package connection for which
+//     statements are prepared.
 //   - Each, Collect and Column read rows. InArgs and InChunks make IN lists. Gorm
 //     is for plain tables.
 //

@@ -28,7 +28,7 @@ func (d *DB) Waiting() int {
 
 // AllPools returns every pool of a handle on a server.
 func (d *DB) AllPools() []*sql.DB {
-	return []*sql.DB{d.reads.quick, d.reads.long, d.reader, d.lookups, d.health, d.writer, d.small, d.killer.pool}
+	return d.server.Pools()
 }
 
 // ShortLog copies the log of a SQLite database from this number of pages on, and reduces its
@@ -83,16 +83,16 @@ func (d *DB) SetEngine(variables map[string]string) {
 
 // AwaitKept waits until the keeper has sent n statements since the handle was opened.
 func (d *DB) AwaitKept(ctx context.Context, n int64) error {
-	return d.awaitKeeper(ctx, func() bool { return d.keeper.sent.Load() >= n })
+	return d.awaitKeeper(ctx, func() bool { return d.server.Counts().Kept >= n })
 }
 
 // AwaitLost waits until the keeper has detected that a transaction is gone.
 func (d *DB) AwaitLost(ctx context.Context) error {
-	return d.awaitKeeper(ctx, func() bool { return d.keeper.lost.Load() > 0 })
+	return d.awaitKeeper(ctx, func() bool { return d.server.Counts().Lost > 0 })
 }
 
 func (d *DB) awaitKeeper(ctx context.Context, done func() bool) error {
-	if d.keeper == nil {
+	if d.server == nil {
 		return nil
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -109,6 +109,6 @@ func (d *DB) awaitKeeper(ctx context.Context, done func() bool) error {
 
 // KillNow ends a connection at the server.
 func (d *DB) KillNow(ctx context.Context, id int64) error {
-	_, err := d.killer.pool.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	_, err := d.small.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
 	return err
 }

@@ -100,8 +100,8 @@ func (d *DB) Counts() Counts {
 		c.Waiting = places + turns
 	}
 	c.NoRoom = d.noRoom.Load()
-	if d.killer != nil {
-		c.Kills = d.killer.kills.Load()
+	if d.server != nil {
+		c.Kills = d.server.Counts().Kills
 	}
 	return c
 }

@@ -5,12 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
@@ -80,9 +77,8 @@ type sample struct {
 
 // replica is one server. Its db has only pools for reading.
 type replica struct {
-	name    string // host:port
-	db      *DB
-	sockets *sockets
+	name string // host:port
+	db   *DB
 
 	used atomic.Bool
 	lag  atomic.Int64 // nanoseconds; below 0: unknown
@@ -113,26 +109,17 @@ func (d *DB) openReplicas(o Replicas, conns int) error {
 }
 
 func (d *DB) openReplica(address string, conns int) (*replica, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, errors.New("the address of a replica is not a URL") // the cause would show the password
-	}
-	c, err := mysqlConfig(u)
+	server, err := d.server.NewReplica(address, lookLimit)
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{name: c.Addr, sockets: newSockets()}
+	r := &replica{name: server.Address()}
 	r.lag.Store(-1)
-	c.DialFunc, c.Timeout = r.sockets.dial, lookLimit
-	inner, err := mysql.NewConnector(killConfig(c))
-	if err != nil {
-		return nil, err
-	}
-	v := &DB{Dialect: d.Dialect, limit: d.limit, log: d.log, killer: newKiller(inner), pinned: true, tidb: d.tidb}
+	v := &DB{Dialect: d.Dialect, limit: d.limit, log: d.log, server: server, pinned: true}
 	n := split(max(1, conns/2))
 	read := func(conns int, limit time.Duration) (pool *sql.DB) {
 		if err == nil {
-			pool, err = v.mysqlPool(c, repeatableRead+", READ ONLY", conns, d.limit+30*time.Second, statementLimit(limit))
+			pool, err = server.Reads(conns, limit)
 		}
 		return pool
 	}
@@ -149,7 +136,7 @@ func (s *replicas) close() error {
 	}
 	var errs []error
 	for _, r := range s.all {
-		errs = append(errs, closeAll(r.db.health, r.db.reads.quick, r.db.reads.long), r.db.killer.close())
+		errs = append(errs, r.db.server.Close())
 	}
 	return errors.Join(errs...)
 }

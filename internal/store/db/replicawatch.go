@@ -68,7 +68,7 @@ func (s *replicas) look(ctx context.Context, d *DB) {
 			case err == nil:
 				err = r.compare(s.samples, there)
 			case c == sqlerror.Ended, c == sqlerror.Lost:
-				r.sockets.cut()
+				r.db.server.Cut()
 			}
 			r.use(s.log, err)
 		})

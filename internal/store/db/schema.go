@@ -4,15 +4,18 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/alds-dev/alds/internal/store/connection"
 	"github.com/alds-dev/alds/internal/store/migrate"
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
 // migrations returns the migrations of the database.
 func (d *DB) migrations() (*migrate.Migrations, error) {
-	return migrate.New(migrate.Options{
-		Dialect: d.Dialect.Name, Clock: d.Dialect.NowMicros, TiDB: d.tidb.Load(), Reads: d.lookups, Writes: d.small, Admin: d.admin, Log: d.log,
-	})
+	o := migrate.Options{Dialect: d.Dialect.Name, Clock: d.Dialect.NowMicros, Reads: d.lookups, Writes: d.small, Log: d.log}
+	if d.server != nil {
+		o.TiDB, o.Admin = d.server.IsTiDB(), d.server.Admin
+	}
+	return migrate.New(o)
 }
 
 // Schema returns the number of the last migration of the database, and of the last one of
@@ -26,13 +29,10 @@ func (d *DB) Schema(ctx context.Context) (version, expected int, err error) {
 // Built calls fn with an empty SQLite database in memory, created by the migrations of this
 // build. The names in its schema are the same on every server.
 func Built(ctx context.Context, fn func(q Querier, d *Dialect) error) error {
-	inner, err := sqliteConnector("file::memory:", "immediate", nil)
+	pool, err := connection.Memory()
 	if err != nil {
 		return err
 	}
-	pool := sql.OpenDB(connector{Connector: inner, stmts: sqliteStmts})
-	pool.SetMaxOpenConns(1) // each connection has its own database
-	pool.SetMaxIdleConns(1)
 	defer func() { _ = pool.Close() }()
 	d := &DB{Dialect: sqliteDialect(), reader: pool, writer: pool}
 	conn, err := pool.Conn(ctx)

@@ -71,7 +71,7 @@ func (d *DB) learn(ctx context.Context) error {
 		return sqlerror.Fault(err)
 	}
 	is := strings.Contains(version, "-TiDB-")
-	d.tidb.Store(is)
+	d.server.SetTiDB(is)
 	d.Dialect.Unfolds, d.Dialect.QueriesInON = !is, !is // a TiDB has no JSON_TABLE
 	d.Dialect.TestsInON = !is && !strings.Contains(version, "MariaDB")
 	return nil

@@ -3,12 +3,11 @@ package db
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/store/connection"
 )
 
 const (
@@ -20,20 +19,6 @@ const (
 	// earlier writes do not wait for it.
 	sharedTime = 10 * time.Millisecond
 )
-
-// The statements around writes. They are prepared although they have no arguments.
-const (
-	beginWrite     = "BEGIN IMMEDIATE"
-	commitWrite    = "COMMIT"
-	undoWrite      = "ROLLBACK"
-	beginFollower  = "SAVEPOINT shared"
-	acceptFollower = "RELEASE SAVEPOINT shared"
-	undoFollower   = "ROLLBACK TO SAVEPOINT shared"
-)
-
-var repeated = map[string]bool{
-	beginWrite: true, commitWrite: true, undoWrite: true, beginFollower: true, acceptFollower: true, undoFollower: true,
-}
 
 var (
 	// errLate ends a write for which earlier writes would wait too long.
@@ -57,10 +42,7 @@ type turns struct {
 
 // shared is a transaction of several writes. Each write after the first has a savepoint.
 type shared struct {
-	conn   *sql.Conn
-	active func() bool // false once SQLite has rolled it back
-
-	interrupt func() // stops the running statement; nil if the driver cannot
+	*connection.FileTx
 
 	began   time.Time
 	undo    []func() // see Tx.OnUndo
@@ -85,7 +67,7 @@ func (w *turns) leave(d *DB, alone bool) {
 
 func (w *turns) commit(d *DB) {
 	s := w.open
-	err := s.exec(commitWrite)
+	err := s.Commit()
 	if err == nil {
 		d.statistics.changed(s.changes)
 		d.checkpoints.wake()
@@ -99,26 +81,19 @@ func (w *turns) ended(err error) {
 	w.open = nil
 	s.err = err
 	if err == nil {
-		_ = s.conn.Close()
+		s.Close()
 	} else {
 		s.rollBack()
 	}
 	close(s.done)
 }
 
-// rollBack rolls the transaction back and returns the connection to the pool. It closes a
-// connection on which the rollback fails.
+// rollBack rolls the transaction back.
 func (s *shared) rollBack() {
 	for _, fn := range s.undo {
 		fn()
 	}
-	if s.active() {
-		_ = s.exec(undoWrite)
-		if s.active() {
-			_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-		}
-	}
-	_ = s.conn.Close()
+	s.Rollback()
 }
 
 // share runs fn once, in its turn, in a transaction that several writes may share. It returns
@@ -196,7 +171,7 @@ func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 // that of fn; errLate when fn has to run again. If an error has ended the transaction, no
 // transaction is open afterwards.
 func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
-	if err := s.exec(beginFollower); err != nil {
+	if err := s.Savepoint(); err != nil {
 		d.turns.ended(errShared)
 		return errors.Join(errShared, err)
 	}
@@ -204,9 +179,9 @@ func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err err
 	defer func() {
 		var failed error
 		if !stands {
-			failed = s.exec(undoFollower)
+			failed = s.UndoSavepoint()
 		}
-		if failed = cmp.Or(failed, s.exec(acceptFollower)); failed != nil {
+		if failed = cmp.Or(failed, s.ReleaseSavepoint()); failed != nil {
 			d.turns.ended(errShared)
 			if err == nil {
 				err = failed
@@ -220,17 +195,11 @@ func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err err
 	return nil
 }
 
-// exec runs a statement around a write. The context of the write does not apply to it.
-func (s *shared) exec(statement string) error {
-	_, err := s.conn.ExecContext(context.Background(), statement)
-	return err
-}
-
 // run runs fn as one write of the transaction s, with the time limit of a write.
 func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
-	t.d, t.tx, t.ctx, t.shared = d, s.conn, ctx, s
+	t.d, t.tx, t.ctx, t.shared = d, s.Conn, ctx, s
 	t.until, _ = ctx.Deadline()
 	defer func() { t.undone(0) }() // unless fn succeeds
 	err := fn(t)
@@ -240,7 +209,7 @@ func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) erro
 	if err == nil {
 		err = ctx.Err()
 	}
-	if err == nil && !s.active() { // after an error that fn has not returned
+	if err == nil && !s.IsActive() { // after an error that fn has not returned
 		err = errRolledBack
 	}
 	if err == nil {
@@ -253,26 +222,10 @@ func (d *DB) run(ctx context.Context, s *shared, t *Tx, fn func(*Tx) error) erro
 
 // begin opens a transaction. The end of ctx does not end it.
 func (d *DB) begin(ctx context.Context) error {
-	writer, err := d.writer.Conn(ctx)
+	tx, err := connection.BeginFile(ctx, d.writer)
 	if err != nil {
 		return err
 	}
-	s := &shared{conn: writer, done: make(chan struct{}), active: func() bool { return true }}
-	err = writer.Raw(func(c any) error {
-		if active := c.(*conn).active; active != nil {
-			s.active = active
-		}
-		s.interrupt = c.(*conn).interrupt
-		return nil
-	})
-	if err == nil {
-		_, err = writer.ExecContext(ctx, beginWrite)
-	}
-	if err != nil { // it may have begun nevertheless
-		s.rollBack()
-		return err
-	}
-	s.began = time.Now()
-	d.turns.open = s
+	d.turns.open = &shared{FileTx: tx, began: time.Now(), done: make(chan struct{})}
 	return nil
 }

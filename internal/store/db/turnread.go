@@ -32,7 +32,7 @@ var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that w
 // Errors: that of do; ErrTurnRead.
 func ReadInTurn(q Querier, do func() error) error {
 	t, ok := q.(*Tx)
-	if !ok || t.shared == nil || t.shared.interrupt == nil {
+	if !ok || t.shared == nil || t.shared.Interrupt == nil {
 		return do()
 	}
 	return t.readInTurn(do)

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/alds-dev/alds/internal/store/connection"
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
@@ -77,7 +78,7 @@ func (t *Tx) contextOf(ctx context.Context) context.Context {
 		ctx = t.ctx
 	}
 	if t.shared != nil {
-		return unwatched{ctx}
+		return connection.Unwatched(ctx)
 	}
 	return ctx
 }
@@ -98,7 +99,7 @@ func (t *Tx) classify(err error) error {
 			t.aborted = kinded
 		}
 	}
-	if t.shared != nil && t.aborted == nil && !t.shared.active() {
+	if t.shared != nil && t.aborted == nil && !t.shared.IsActive() {
 		t.aborted = kinded
 	}
 	return kinded

@@ -19,13 +19,14 @@ type logged struct {
 // components are the log components that differ from the name of the package, by the beginning of the
 // file's path.
 var components = map[string]string{
-	"internal/app/":             "",
-	"internal/app/traces.go":    "tracing",
-	"internal/events/delivery/": "webhook",
-	"internal/limits/inbound/":  "httpapi",
-	"internal/store/migrate/":   "db",
-	"internal/jobs/periodic.go": "scheduler",
-	"internal/web/ui/":          "pages",
+	"internal/app/":              "",
+	"internal/app/traces.go":     "tracing",
+	"internal/events/delivery/":  "webhook",
+	"internal/limits/inbound/":   "httpapi",
+	"internal/store/connection/": "db",
+	"internal/store/migrate/":    "db",
+	"internal/jobs/periodic.go":  "scheduler",
+	"internal/web/ui/":           "pages",
 }
 
 // ofHandler are the fields that the log handler adds.

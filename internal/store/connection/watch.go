@@ -1,4 +1,4 @@
-package db
+package connection
 
 import (
 	"context"
@@ -51,6 +51,10 @@ func (w *watch) end() {
 	defer w.mu.Unlock()
 	w.over = true
 }
+
+// Unwatched returns a context for a statement of a SQLite file. The end of ctx interrupts the
+// statement; database/sql starts no goroutine for that.
+func Unwatched(ctx context.Context) context.Context { return unwatched{ctx} }
 
 // unwatched is a context for which database/sql starts no goroutine. A connection to SQLite
 // uses the context in it for the statement.

@@ -1,6 +1,6 @@
 //go:build !cgo_sqlite
 
-package db
+package connection
 
 import (
 	"database/sql/driver"

@@ -1,6 +1,6 @@
 //go:build !cgo_sqlite
 
-package db
+package connection
 
 import (
 	"database/sql/driver"
@@ -14,8 +14,8 @@ import (
 )
 
 // This file is the border to the SQLite driver, which is written in Go, so that alds builds
-// anywhere. A file with the build tag cgo_sqlite and the same function can replace it, and one of
-// package sqlerror with sqliteClass.
+// anywhere, together with interrupt.go and with sqliteClass of package sqlerror. Files with the
+// build tag cgo_sqlite and the same functions can replace them.
 
 // The driver keeps collations and functions per process.
 var registerOnce = sync.OnceValue(registerSQLite)

@@ -1,4 +1,4 @@
-package db
+package connection
 
 import (
 	"container/list"
@@ -280,7 +280,7 @@ func isLarge(args []driver.NamedValue) bool {
 			n += len(v)
 		}
 	}
-	return len(args) > laterArgs || n > laterBytes
+	return len(args) > MaxJoinedArgs || n > MaxJoinedBytes
 }
 
 // drain runs a SELECT and discards its rows, for example one that only locks. In ExecContext
@@ -363,79 +363,6 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// startTransaction begins a write transaction on a server.
-const startTransaction = "START TRANSACTION"
-
-// BeginTx starts a transaction. A write transaction on a server begins with its first
-// statement, in the same packet. A read-only transaction of a database in this process never
-// waits, so it gets no context.
-func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if c.interrupt != nil && opts.ReadOnly {
-		ctx = context.Background()
-	}
-	if c.writes && !c.singly && !opts.ReadOnly {
-		if !c.IsValid() {
-			return nil, driver.ErrBadConn
-		}
-		c.begins = true
-		return serverTx{begunTx{c}, c}, nil
-	}
-	opts.ReadOnly = opts.ReadOnly && (c.tidb == nil || !c.tidb.Load()) // a TiDB may refuse READ ONLY, depending on a setting
-	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
-	if err != nil || c.killer == nil {
-		c.note(ctx, err)
-		return tx, err
-	}
-	if c.keeper != nil {
-		c.opened()
-	}
-	return serverTx{tx, c}, nil
-}
-
-// begunTx is a transaction that begins with its first statement.
-type begunTx struct{ c *conn }
-
-// Commit commits the transaction if it had a statement.
-func (t begunTx) Commit() error { return t.end("COMMIT") }
-
-// Rollback rolls the transaction back.
-func (t begunTx) Rollback() error { return t.end("ROLLBACK") }
-
-func (t begunTx) end(statement string) error {
-	if t.c.begins {
-		t.c.begins = false
-		return nil
-	}
-	_, err := t.c.execText(context.Background(), statement+t.c.kept.over, nil)
-	return err
-}
-
-// serverTx is a transaction of a server. If the server refuses to end it, it may stay open,
-// and the next transaction on the connection would commit it. So the connection is not used
-// again.
-type serverTx struct {
-	driver.Tx
-	c *conn
-}
-
-// Commit commits the transaction. Errors: driver.ErrBadConn when the server has ended it.
-func (t serverTx) Commit() error { return t.end(true, t.Tx.Commit) }
-
-// Rollback rolls the transaction back.
-func (t serverTx) Rollback() error { return t.end(false, t.Tx.Rollback) }
-
-func (t serverTx) end(commit bool, end func() error) error {
-	var err error
-	if t.c.keeper != nil {
-		err = t.c.closing(commit)
-	}
-	if err == nil {
-		err = end()
-	}
-	t.c.unfit = t.c.unfit || err != nil
-	return err
-}
-
 // PrepareContext prepares a statement outside of the cache. gorm never does.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
@@ -455,7 +382,7 @@ func (c *conn) IsValid() bool { return !c.unfit && c.Conn.(driver.Validator).IsV
 
 // CheckNamedValue converts an argument as the driver does. A packet stays as it is.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
-	if _, ok := nv.Value.(*packet); ok {
+	if _, ok := nv.Value.(*Packet); ok {
 		return nil
 	}
 	return c.checkValue(nv)

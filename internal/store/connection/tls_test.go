@@ -1,4 +1,4 @@
-package db_test
+package connection_test
 
 import (
 	"strings"
