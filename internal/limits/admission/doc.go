@@ -12,4 +12,6 @@
 //
 // Length and waiting time are limited. A request above the limits is refused at once, which
 // costs less than executing it after its client has given up.
+//
+// Turns is the simple case: one request at a time, and the keys one after the other.
 package admission

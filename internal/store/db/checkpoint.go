@@ -111,7 +111,7 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 	if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 		return err
 	}
-	if err := w.take(c.ctx); err != nil {
+	if err := w.Take(c.ctx, nil); err != nil {
 		return err
 	}
 	defer w.leave(d, true)

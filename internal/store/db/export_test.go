@@ -11,20 +11,12 @@ import (
 
 // TakeTurn takes the turn to write and returns a function that ends it.
 func (d *DB) TakeTurn(ctx context.Context) (end func(), err error) {
-	err = d.turns.take(ctx)
+	err = d.turns.Take(ctx, memberOf(ctx))
 	return func() { d.turns.leave(d, false) }, err
 }
 
 // Waiting returns the number of writes that wait for their turn.
-func (d *DB) Waiting() int {
-	d.turns.mu.Lock()
-	defer d.turns.mu.Unlock()
-	n := 0
-	for _, line := range d.turns.waiting {
-		n += len(line.writes)
-	}
-	return n
-}
+func (d *DB) Waiting() int { return d.turns.Waiting() }
 
 // AllPools returns every pool of a handle on a server.
 func (d *DB) AllPools() []*sql.DB {

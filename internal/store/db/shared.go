@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/limits/admission"
 	"github.com/alds-dev/alds/internal/store/connection"
 )
 
@@ -34,7 +35,7 @@ var (
 // open for the next one. The last of them commits for all, because a commit waits for the disk,
 // which takes longer than most writes.
 type turns struct {
-	turnQueue
+	admission.Turns
 	reads time.Duration // how long the queries of a turn may take
 
 	open *shared // the open transaction of the write whose turn it is; nil for none
@@ -57,12 +58,12 @@ type shared struct {
 // otherwise it commits.
 func (w *turns) leave(d *DB, alone bool) {
 	if s := w.open; s != nil {
-		if !alone && s.writes < maxShared && time.Since(s.began) < sharedTime && w.pass() {
+		if !alone && s.writes < maxShared && time.Since(s.began) < sharedTime && w.Pass() {
 			return
 		}
 		w.commit(d)
 	}
-	w.end()
+	w.End()
 }
 
 func (w *turns) commit(d *DB) {
@@ -102,7 +103,7 @@ func (s *shared) rollBack() {
 // errShared when another write has ended the transaction.
 func (d *DB) share(ctx context.Context, fn func(*Tx) error, alone bool) (err error, mayRepeat bool) {
 	w := d.turns
-	if err := w.take(ctx); err != nil {
+	if err := w.Take(ctx, memberOf(ctx)); err != nil {
 		return err, false
 	}
 	left := false

@@ -149,7 +149,7 @@ func weight(pkg string) int {
 
 var lightToHeavy = []string{
 	"jobs", "access/auth", "write/bulk", "test/hiddentest", "test/doctest", "test/difftest", "query/find", "operate/check", "test/watchtest",
-	"test/torture", "test/deploytest", "test/clienttest", "write/asset", "test/rightstest", "test/modeltest", "test/spectest",
+	"test/torture", "test/deploytest", "test/clienttest", "store/migrate", "write/asset", "test/rightstest", "test/modeltest", "test/spectest",
 	"test/faulttest", "store/db", "test/attack", "app", "test/pagetest", "test/costtest",
 }
 
