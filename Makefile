@@ -24,8 +24,9 @@ RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
 
 # Packages whose answers depend on the database server: .ci/run tests these on
 # every server that is supported.
-ON_EACH := ./internal/store/db ./internal/query/sqlgen ./internal/query/find ./internal/write/asset/... ./internal/write/seed \
-	./internal/write/requests ./internal/events/webhook ./internal/query/history ./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
+ON_EACH := ./internal/store/db ./internal/store/connection ./internal/store/migrate ./internal/query/sqlgen ./internal/query/find \
+	./internal/write/asset/... ./internal/write/seed ./internal/write/requests ./internal/events/webhook ./internal/query/history \
+	./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
 
 FUZZTIME ?= 30s
 URL ?= http://127.0.0.1:8080/alds

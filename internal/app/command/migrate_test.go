@@ -8,7 +8,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/app"
 	"github.com/alds-dev/alds/internal/base/release"
-	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/migrate"
 	"github.com/alds-dev/alds/internal/store/processes"
 	"github.com/alds-dev/alds/internal/test/testdb"

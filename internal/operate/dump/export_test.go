@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/tables"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -59,7 +60,7 @@ func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 func TestTablesAreTheSameEverywhere(t *testing.T) {
 	of := map[string]string{}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		all, err := db.Tables(t.Context(), d, d.Dialect)
+		all, err := tables.All(t.Context(), d, d.Dialect)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func (t *Tx) readInTurn(do func() error) error {
 		defer close(stopped)
 		for {
 			if over = over || took() >= left; over {
-				t.shared.interrupt()
+				t.shared.Interrupt()
 			}
 			select {
 			case <-stop:

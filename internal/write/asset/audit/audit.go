@@ -9,6 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/base/folding"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/write/asset/sequence"
 )
 
@@ -105,7 +106,7 @@ func (r *Row) generations() (from string, args []any) {
 
 // RefusesModel reports whether the database has refused an audit because the model has another
 // generation. The insert of the audit, a later statement or the commit may have returned err.
-func RefusesModel(err error) bool { return db.RefusesNull(err, "generation") }
+func RefusesModel(err error) bool { return sqlerror.RefusesNull(err, "generation") }
 
 // beginning is the request id of the audit of moment 0.
 const beginning = "00000000-0000-0000-0000-000000000000"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/store/db"
+	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
@@ -74,7 +75,7 @@ func (k *Allocator) Allocate(ctx context.Context, tx *db.Tx, n Demand) (Allocati
 	case <-t.done:
 		return t.got, t.err
 	case <-ctx.Done(): // the values for this waiter stay unused
-		return Allocation{}, db.Fault(ctx.Err())
+		return Allocation{}, sqlerror.Fault(ctx.Err())
 	}
 }
 
