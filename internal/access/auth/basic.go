@@ -242,7 +242,7 @@ func (s *Service) delayAsUnknown(ctx context.Context, l login, r passwordCheck) 
 	if r.decoy == nil {
 		return &SlowDownError{After: queueRetry}
 	}
-	late := time.NewTimer(r.since.Add(maxQueueWait).Sub(s.now()))
+	late := time.NewTimer(r.since.Add(s.slots.wait).Sub(s.now()))
 	defer late.Stop()
 	select {
 	case <-late.C:

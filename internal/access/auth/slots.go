@@ -49,6 +49,7 @@ type waiter struct {
 type hashSlots struct {
 	size   int // number of slots
 	shared int // most slots for unknownQueue and hashQueue together, and for one account
+	wait   time.Duration // longest wait of a login
 	now    func() time.Time
 
 	mu        sync.Mutex
@@ -64,20 +65,20 @@ type hashSlots struct {
 
 func newHashSlots(n int, now func() time.Time) *hashSlots {
 	return &hashSlots{
-		size: n, shared: max(1, n/2), now: now,
+		size: n, shared: max(1, n/2), wait: maxQueueWait, now: now,
 		queued: make(map[key]int), active: make(map[key]int), served: make(map[key]int),
 	}
 }
 
 // acquire waits for a slot. Errors: *SlowDownError if the queue is full, if another login got the
-// place of w, or if a login has waited for maxQueueWait; fault.Transient if ctx ends.
+// place of w, or if a login has waited for t.wait; fault.Transient if ctx ends.
 func (t *hashSlots) acquire(ctx context.Context, w *waiter) error {
 	if !t.enqueue(w) {
 		return &SlowDownError{After: queueRetry}
 	}
 	var late <-chan time.Time
 	if w.queue != hashQueue {
-		timer := time.NewTimer(maxQueueWait)
+		timer := time.NewTimer(t.wait)
 		defer timer.Stop()
 		late = timer.C
 	}

@@ -300,13 +300,18 @@ func (o *Own) end(s syscall.Signal) {
 }
 
 // program returns the path of a server's program. Debian installs these outside the PATH of users.
+// If the program is missing, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func program(t testing.TB, name, pkg string) string {
 	t.Helper()
 	if found, err := lookUp(name); err == nil {
 		return found
 	}
-	t.Fatalf("%s is not installed: this test kills and restarts servers of its own and needs their programs"+
-		" (Debian: apt-get install %s); one that runs elsewhere does not do", name, pkg)
+	why := fmt.Sprintf("%s is not installed: this test starts servers of its own and needs their programs"+
+		" (Debian: apt-get install %s)", name, pkg)
+	if os.Getenv("REQUIRE_SERVICES") == "1" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 	return ""
 }
 
