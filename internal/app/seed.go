@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/alds-dev/alds/internal/access/auth"
 	"github.com/alds-dev/alds/internal/base/release"
 	"github.com/alds-dev/alds/internal/operate/dump"
+	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 	"github.com/alds-dev/alds/internal/write/seed"
 )
@@ -61,13 +63,23 @@ func (i *Installation) migrate(ctx context.Context) error {
 		i.Log.Warn("the database is of a newer release, which works with this one: nothing is migrated", "release", release.Number, "database", state.Release)
 		return i.checkKey(ctx)
 	}
-	if err := i.DB.Exclusive(ctx, func() error { return i.fill(ctx) }); err != nil {
+	if err := i.DB.Exclusive(ctx, func() error { return untilKnown(func() error { return i.fill(ctx) }) }); err != nil {
 		return err
 	}
 	if err := i.noteOtherPassword(ctx); err != nil {
 		return err
 	}
 	return i.checkKey(ctx)
+}
+
+// untilKnown runs do, which inserts only what is missing. It runs do once more if the connection
+// was lost during a commit.
+func untilKnown(do func() error) error {
+	err := do()
+	if errors.Is(err, db.ErrUnknownOutcome) {
+		err = do()
+	}
+	return err
 }
 
 // fill inserts the well-known assets and the administrator's login if they are missing.

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"testing"
 
+	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
@@ -21,4 +24,25 @@ func TestMigrateAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestFillAfterALostCommit checks that a new database is filled again after a commit whose answer
+// was lost, and after no other error.
+func TestFillAfterALostCommit(t *testing.T) {
+	lost, other := fmt.Errorf("insert: %w", db.ErrUnknownOutcome), errors.New("refused")
+	for _, c := range []struct {
+		errs []error // of each run
+		want error
+	}{
+		{[]error{nil}, nil},
+		{[]error{lost, nil}, nil},
+		{[]error{lost, lost}, lost},
+		{[]error{other}, other},
+	} {
+		n := 0
+		err := untilKnown(func() error { n++; return c.errs[n-1] })
+		if !errors.Is(err, c.want) || n != len(c.errs) {
+			t.Errorf("%v: %d runs, %v", c.errs, n, err)
+		}
+	}
 }

@@ -449,7 +449,7 @@ func TestShutdownDoesNotWaitForWhoTakesNothing(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /alds/rest-1.v1/Data/Story HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46YTpi\r\n\r\n")
 	<-begun
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := a.Shutdown(ctx); err != nil {
 		t.Error(err)
@@ -531,7 +531,7 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 		t.Errorf("too long a URL: %d %v", long.StatusCode, err)
 	}
 	wantFailure(t, "a URL over the limit", string(b))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := a.Shutdown(ctx); err != nil {
 		t.Error(err)

@@ -47,8 +47,8 @@ type waiter struct {
 // hashSlots limits the number of concurrent password hashes. Each hash uses one core and 19 MiB.
 // It is safe for concurrent use.
 type hashSlots struct {
-	size   int // number of slots
-	shared int // most slots for unknownQueue and hashQueue together, and for one account
+	size   int           // number of slots
+	shared int           // most slots for unknownQueue and hashQueue together, and for one account
 	wait   time.Duration // longest wait of a login
 	now    func() time.Time
 

@@ -85,7 +85,7 @@ func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.move(head + 5)
-		for end := time.Now().Add(30 * time.Second); ; {
+		for end := time.Now().Add(2 * time.Minute); ; {
 			ctx, cancel := context.WithTimeout(t.Context(), pollPause)
 			err := l.Wait(ctx, head)
 			cancel()

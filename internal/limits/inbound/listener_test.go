@@ -43,13 +43,13 @@ func listen(t *testing.T, b Bounds, p Proxies) (l *Listener, accepted chan *Conn
 func dial(t *testing.T, l *Listener, from string) net.Conn {
 	t.Helper()
 	testdb.Address(t, from)
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 2 * time.Minute}
 	c, err := d.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
 	return c
 }
 

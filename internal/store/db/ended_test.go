@@ -35,7 +35,7 @@ func TestATransactionOfAnEndedContext(t *testing.T) {
 
 // untilRolledBack queries with a longer context until the transaction fails.
 func untilRolledBack(t *testing.T, tx *db.Tx) error {
-	mine, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	mine, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		var n int

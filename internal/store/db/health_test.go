@@ -13,7 +13,7 @@ import (
 // Readiness uses no connection of the requests, even when all of them are in use.
 func TestHealthHasAConnectionOfItsOwn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		hold, held := make(chan struct{}), make(chan struct{})
 		var all sync.WaitGroup

@@ -88,7 +88,7 @@ func gone(t *testing.T, d *db.DB) {
 	if d.Dialect.Name != "mysql" {
 		return
 	}
-	for until := time.Now().Add(30 * time.Second); ; {
+	for until := time.Now().Add(2 * time.Minute); ; {
 		var n int
 		err := d.QueryRow(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = DATABASE() AND (info LIKE '%* lasting *%' OR info LIKE '%* endless *%')").Scan(&n)
 		if err == nil && n == 0 {
@@ -248,7 +248,7 @@ func TestQuickReadsOfOneMember(t *testing.T) {
 // when a slot is free, and that one that ends meanwhile waits for nothing.
 func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		gone := errors.New("the client has gone")
 		aside, ends, busy := make(chan struct{}), make(chan struct{}), make(chan struct{})

@@ -98,7 +98,7 @@ func TestStatisticsFollowLargeWrites(t *testing.T) {
 	if err := d.GatherStatistics(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- d.KeepStatistics(ctx) }()

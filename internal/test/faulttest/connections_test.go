@@ -169,12 +169,12 @@ func (s *site) watchConnections(enough int) connections {
 	return most
 }
 
-// countConnections counts connections for up to five seconds until an api has enough to MariaDB, and then
+// countConnections counts connections for up to two minutes until an api has enough to MariaDB, and then
 // for another second.
 func (s *site) countConnections(d *db.DB, most connections, enough int) (reached bool) {
 	s.t.Helper()
 	more := 20
-	for until := time.Now().Add(5 * time.Second); more > 0; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(2 * time.Minute); more > 0; time.Sleep(50 * time.Millisecond) {
 		for _, role := range []string{"api", "worker", "scheduler"} {
 			var n int
 			if err := d.QueryRow(s.t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE user = ?", role).Scan(&n); err != nil {

@@ -149,7 +149,7 @@ func (f *feeding) write(random *rand.Rand) {
 
 // exchange posts commands to a path. Without commands it sends a GET.
 func (f *feeding) exchange(path string, commands any) (int, []byte, error) {
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
 	defer cancel()
 	method, body := http.MethodGet, io.Reader(nil)
 	if commands != nil {

@@ -272,7 +272,7 @@ func (h *hostile) exchange(text string) (status int, answer []byte, err error) {
 		return 0, nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		return 0, nil, err
 	}
 	if _, err := conn.Write(b.Bytes()); err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // eventTimeout is how long a case waits for events.
-const eventTimeout = 20 * time.Second
+const eventTimeout = 2 * time.Minute
 
 // receiver receives the webhooks of one case.
 type receiver struct {

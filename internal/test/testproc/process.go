@@ -19,7 +19,7 @@ import (
 )
 
 // AnswersIn is how long a process may take to answer or to end.
-const AnswersIn = 30 * time.Second
+const AnswersIn = 2 * time.Minute
 
 // Main is the main function of a test binary that starts commands. It also does what
 // testdb.Main does.

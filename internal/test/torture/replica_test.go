@@ -313,7 +313,7 @@ func theRest(s *replicated) {
 			if !bytes.Contains(one, []byte(mark)) {
 				s.t.Errorf("a delivery has not the value of its moment: %.300s", one)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			s.t.Error("a change is not delivered")
 		}
 		if a := s.ask(1, name, http.MethodGet, "/api/changes?after="+feed.Next, nil); !bytes.Contains(a.text, []byte(first.bulk.RequestID)) {

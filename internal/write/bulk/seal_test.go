@@ -31,7 +31,7 @@ type vault struct {
 var errInside = errors.New("sealed while the transaction is open")
 
 func (v *vault) Seal(ctx context.Context, password string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if _, err := v.d.Exec(ctx, `UPDATE sequence SET value = value WHERE name = 'none'`); err != nil {
 		return "", errInside
