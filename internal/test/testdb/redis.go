@@ -6,7 +6,10 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -32,7 +35,7 @@ func Redis(t testing.TB) string {
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); <-time.After(50 * time.Millisecond) {
 		for n := 1; n < redisDatabases; n++ {
 			mark := fmt.Sprintf("alds_test_db_%d", n)
-			if c.do("SET", mark, fmt.Sprint(os.Getpid()), "NX", "EX", "900") != "+OK" {
+			if c.do("SET", mark, owner(), "NX", "EX", "900") != "+OK" && !c.takeOver(mark) {
 				continue
 			}
 			c.flush(n)
@@ -43,6 +46,24 @@ func Redis(t testing.TB) string {
 	}
 	t.Fatal("every Redis database is taken by another test")
 	return ""
+}
+
+// owner is the value of a mark: the host and the id of this process.
+func owner() string {
+	host, _ := os.Hostname() // "" if it has none
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// takeOver gives this process the mark of a process of this host that was killed, and reports whether it
+// did.
+func (c *redisConn) takeOver(mark string) bool {
+	old := c.do("GET", mark)
+	pid, err := strconv.Atoi(path.Base(old))
+	if err != nil || path.Dir(old) != path.Dir(owner()) || syscall.Kill(pid, 0) != syscall.ESRCH {
+		return false
+	}
+	const ifUnchanged = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("SET", KEYS[1], ARGV[2], "EX", "900") end`
+	return c.do("EVAL", ifUnchanged, "1", mark, old, owner()) == "+OK"
 }
 
 // redisConn implements the few commands that the tests need. Only package jobs may use the real client.
@@ -67,7 +88,7 @@ func dialRedis(host, password string) (*redisConn, error) {
 	return c, nil
 }
 
-// do sends a command whose answer is one line, and returns that line.
+// do sends a command and returns the line that it is answered with, or a text without its length.
 func (c *redisConn) do(words ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
@@ -78,6 +99,9 @@ func (c *redisConn) do(words ...string) string {
 		return err.Error()
 	}
 	line, err := c.in.ReadString('\n')
+	if err == nil && strings.HasPrefix(line, "$") && !strings.HasPrefix(line, "$-") {
+		line, err = c.in.ReadString('\n')
+	}
 	if err != nil {
 		return err.Error()
 	}

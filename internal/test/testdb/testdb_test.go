@@ -2,6 +2,11 @@ package testdb
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
 	"strings"
 	"testing"
 
@@ -32,6 +37,41 @@ func TestRedisHandsOutDatabasesOfTheirOwn(t *testing.T) {
 	a, b := Redis(t), Redis(t)
 	if a == b || !strings.HasPrefix(a, "redis://") {
 		t.Errorf("got %s and %s", a, b)
+	}
+}
+
+func TestRedisTakesOverMarksOfDeadProcesses(t *testing.T) {
+	u, err := url.Parse(Redis(t)) // skips without a server
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	c, err := dialRedis(u.Host, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.conn.Close()
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host := path.Dir(owner())
+	for mark, want := range map[string]bool{
+		fmt.Sprintf("%s/%d", host, ended.Process.Pid):  true,
+		fmt.Sprintf("elsewhere/%d", ended.Process.Pid): false,
+		fmt.Sprintf("%s/%d", host, os.Getpid()):        false,
+		fmt.Sprintf("%s/%d", host, os.Getppid()):       false,
+		fmt.Sprint(ended.Process.Pid):                  false,
+	} {
+		key := fmt.Sprintf("alds_test_mark_%d", os.Getpid())
+		c.do("SET", key, mark, "EX", "60")
+		if got := c.takeOver(key); got != want {
+			t.Errorf("%s is taken over: %v", mark, got)
+		}
+		if left := c.do("GET", key); (left == owner()) != (want || mark == owner()) {
+			t.Errorf("after %s the mark is %s", mark, left)
+		}
+		c.do("DEL", key)
 	}
 }
 
