@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,6 +73,24 @@ func TestRedisTakesOverMarksOfDeadProcesses(t *testing.T) {
 			t.Errorf("after %s the mark is %s", mark, left)
 		}
 		c.do("DEL", key)
+	}
+}
+
+func TestKeepWithoutACache(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", file)
+	t.Setenv("HOME", file)
+	t.Setenv("TMPDIR", t.TempDir())
+	dir, release, err := Keep("x")
+	if err != nil || !strings.HasPrefix(dir, os.TempDir()) {
+		t.Fatalf("kept in %q: %v", dir, err)
+	}
+	defer release()
+	if _, _, err := KeepIfFree("x"); err == nil {
+		t.Error("two processes use one folder")
 	}
 }
 
