@@ -109,7 +109,7 @@ func withoutC(flags []string) string {
 }
 
 // packagesOf returns the packages to test, the flags for go test, and whether the arguments
-// name the packages.
+// name the packages. If they do not, it goes to the folder of the repository.
 func packagesOf(t tier, args []string) (packages, flags []string, named bool, err error) {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "./") {
@@ -120,6 +120,13 @@ func packagesOf(t tier, args []string) (packages, flags []string, named bool, er
 	}
 	named = len(packages) > 0
 	if !named {
+		root, err := testdb.FindRoot()
+		if err == nil {
+			err = os.Chdir(root)
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
 		packages = []string{"./..."}
 	}
 	list := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, packages...)

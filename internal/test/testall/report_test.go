@@ -124,6 +124,23 @@ func TestTiers(t *testing.T) {
 	}
 }
 
+// TestPackages checks that a tier has the same packages in each folder of the repository.
+func TestPackages(t *testing.T) {
+	quick, _, err := tierOf(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("../testdb")
+	packages, _, named, err := packagesOf(quick, []string{"-v"})
+	if err != nil || named || !slices.Contains(packages, modulePath+"internal/store/db") {
+		t.Errorf("packages %q, named %v (%v)", packages, named, err)
+	}
+	t.Chdir("internal/test")
+	if packages, _, named, err = packagesOf(quick, []string{"./testdb"}); err != nil || !named || len(packages) != 1 {
+		t.Errorf("packages %q, named %v (%v)", packages, named, err)
+	}
+}
+
 // quickOrHelpers are the entries of internal/test that are in no separate area: tests of the quick
 // tier, and helpers.
 var quickOrHelpers = []string{"archtest", "testseed", "testall", "testdb", "testproc", "doc.go"}

@@ -10,15 +10,15 @@ import (
 // Root returns the folder of the repository.
 func Root(t testing.TB) string {
 	t.Helper()
-	dir, err := findRoot()
+	dir, err := FindRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// findRoot returns the first folder with a go.mod, from the current one upwards.
-func findRoot() (string, error) {
+// FindRoot returns the first folder with a go.mod, from the current one upwards.
+func FindRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err

@@ -27,7 +27,7 @@ import (
 const templatePrefix = "alds_template_"
 
 var hashed = sync.OnceValues(func() (string, error) {
-	root, err := findRoot()
+	root, err := FindRoot()
 	if err != nil {
 		return "", err
 	}
