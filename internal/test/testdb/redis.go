@@ -9,7 +9,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -59,7 +58,7 @@ func owner() string {
 func (c *redisConn) takeOver(mark string) bool {
 	old := c.do("GET", mark)
 	pid, err := strconv.Atoi(path.Base(old))
-	if err != nil || path.Dir(old) != path.Dir(owner()) || syscall.Kill(pid, 0) != syscall.ESRCH {
+	if err != nil || path.Dir(old) != path.Dir(owner()) || !HasEnded(pid) {
 		return false
 	}
 	const ifUnchanged = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("SET", KEYS[1], ARGV[2], "EX", "900") end`

@@ -94,9 +94,7 @@ func findServer(address string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() == "localhost" || ip.IsLoopback() {
-		s.sweep()
-	}
+	s.sweep()
 	s.recorder, err = newRecorder(s.base.Host)
 	return s, err
 }
@@ -138,15 +136,37 @@ func (s *server) drop(name string) {
 
 var ours = regexp.MustCompile(`^alds_test_[a-z0-9]*_([0-9]+)_[0-9]+$`)
 
-// sweep drops databases of test processes that have ended.
+// Sweep drops databases of test processes that were killed, on the usual server.
+func Sweep() {
+	if s, err := openServer(usualServer()); err == nil {
+		s.sweep()
+		_ = s.admin.Close()
+	}
+}
+
+// sweep drops databases of test processes of this machine that have ended. On a server elsewhere they may be
+// of another machine.
 func (s *server) sweep() {
+	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() != "localhost" && !ip.IsLoopback() {
+		return
+	}
 	for _, name := range s.databases() {
 		if m := ours.FindStringSubmatch(name); m != nil {
-			if pid, err := strconv.Atoi(m[1]); err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+			if pid, err := strconv.Atoi(m[1]); err == nil && HasEnded(pid) {
 				s.drop(name)
 			}
 		}
 	}
+}
+
+// HasEnded reports whether a process of this machine has ended. It may still be in the list of processes if
+// nobody asks how it ended.
+func HasEnded(pid int) bool {
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
+		return true
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // Linux has it
+	return strings.Contains(string(stat), ") Z ")
 }
 
 // databases returns the names of the databases of a server; nil after an error.
