@@ -25,10 +25,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
@@ -46,14 +44,19 @@ func main() {
 	switch {
 	case errors.Is(err, errRed):
 		os.Exit(1)
+	case errors.Is(err, errInterrupted):
+		os.Exit(130) // as shells do
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "testall:", err)
 		os.Exit(2)
 	}
 }
 
-// errRed means that a test has failed. The summary has named it.
+// errRed means that a test has failed. The output has named it.
 var errRed = errors.New("tests failed")
+
+// errInterrupted means Ctrl-C or SIGTERM.
+var errInterrupted = errors.New("interrupted")
 
 func run(t tier, flags []string) error {
 	packages, flags, named, err := packagesOf(t, flags)
@@ -63,25 +66,29 @@ func run(t tier, flags []string) error {
 	if named {
 		t.name, t.takes = map[bool]string{true: "short", false: "long"}[t.short], ""
 	}
+	e := newEnding()
+	e.onCtrlC() // before anything is started that must be ended
 	folder, release := inMemory()
 	defer release()
-	address, stopServer, err := ownServer(folder)
-	if err != nil {
-		return err
-	}
+	servers, address, stopServer, err := findServers(e, folder)
 	defer stopServer()
-	env, own := append(os.Environ(), withoutC(flags)), ""
+	if e.isAsked() {
+		fmt.Println("INTERRUPTED before a test was run")
+		return errInterrupted
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testall: an own MariaDB cannot be started:", err)
+		if os.Getenv("REQUIRE_SERVICES") == "1" {
+			return errRed
+		}
+		servers = append(servers, testdb.Server{Name: "an own MariaDB", Err: err})
+	}
+	env := append(os.Environ(), withoutC(flags))
 	if folder != "" {
 		env = append(env, "TMPDIR="+folder)
 	}
 	if address != "" {
-		env, own = append(env, "ALDS_TEST_MYSQL="+address), ", which this run has started"
-	}
-	servers := testdb.Servers(address)
-	for i := range servers {
-		if servers[i].IsMySQL {
-			servers[i].Name += own
-		}
+		env = append(env, "ALDS_TEST_MYSQL="+address)
 	}
 	fmt.Printf("%s: tests of %d packages.", t.name, len(packages))
 	if t.takes != "" {
@@ -89,11 +96,13 @@ func run(t tier, flags []string) error {
 	}
 	fmt.Println()
 	printServers(os.Stdout, servers)
-	stop := make(chan os.Signal, 1) // go test gets it, too, and ends
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	r := newReport(os.Stdout, t, len(packages))
 	r.flags, r.env = flags, env
-	if err := r.test(packages, stop); err != nil {
+	err = r.test(e, packages)
+	if address == "" {
+		testdb.Sweep()
+	}
+	if err != nil {
 		return err
 	}
 	return r.summary(servers)
@@ -166,6 +175,7 @@ func printServers(out io.Writer, servers []testdb.Server) {
 			fmt.Fprintf(out, "tested with      %s\n", s.Name)
 			continue
 		}
-		fmt.Fprintf(out, "NOT tested with  %s: %s\n", s.Name, strings.TrimSpace(s.Err.Error()))
+		why, _, _ := strings.Cut(strings.TrimSpace(s.Err.Error()), "\n")
+		fmt.Fprintf(out, "NOT tested with  %s: %s\n", s.Name, why)
 	}
 }

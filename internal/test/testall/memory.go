@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // inMemory makes a folder in memory for the files of tests, if this machine has room for it.
@@ -37,7 +38,7 @@ func removeLeft(shm string) {
 	found, _ := filepath.Glob(filepath.Join(shm, left+"*"))
 	for _, dir := range found {
 		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), left))
-		if err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+		if err == nil && testdb.HasEnded(pid) {
 			_ = os.RemoveAll(dir)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
@@ -22,7 +21,8 @@ type report struct {
 	packages int      // to be tested
 	flags    []string // for go test
 	env      []string // of go test
-	stopped  atomic.Bool
+	// interrupted is set if packages were not tested because of Ctrl-C
+	interrupted bool
 
 	ended                   int // packages
 	passed, failed, skipped int // tests without subtests, and subtests
@@ -225,7 +225,11 @@ func (r *report) summary(servers []testdb.Server) error {
 		fmt.Fprintln(r.out, "FAILED "+line)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
-	if r.failed > 0 {
+	switch {
+	case r.interrupted:
+		fmt.Fprintf(r.out, "INTERRUPTED after %d of %d packages\n", r.ended, r.packages)
+		return errInterrupted
+	case r.failed > 0:
 		return errRed
 	}
 	return nil

@@ -1,22 +1,42 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
+// findServers starts a MariaDB for this run, if it can, and returns the databases that tests use. address
+// is that of the MariaDB, or "" if the usual server is used. stop ends the MariaDB. An error says why it
+// is not used; the other results are valid then, too.
+func findServers(e ending, folder string) (all []testdb.Server, address string, stop func(), err error) {
+	address, stop, err = ownServer(e, folder)
+	all = testdb.Servers(address)
+	if address == "" {
+		return all, "", stop, err
+	}
+	i := slices.IndexFunc(all, func(s testdb.Server) bool { return s.IsMySQL })
+	if err := all[i].Err; err != nil { // it is too old, for example
+		stop()
+		return testdb.Servers(""), "", func() {}, err
+	}
+	all[i].Name += ", which this run has started"
+	return all, address, stop, nil
+}
+
 // ownServer starts a MariaDB for this run on temporary data, if its programs are installed.
 // The server never waits for a disk, so a database is created in a tenth of the time. It
 // leaves nothing behind on a shared server. ownServer returns the address, or "" if the usual
-// server is used; stop ends it.
-func ownServer(folder string) (address string, stop func(), err error) {
+// server is used; stop ends it. The first line of an error says what is wrong.
+func ownServer(e ending, folder string) (address string, stop func(), err error) {
 	stop = func() {}
 	daemon, install := program("mariadbd"), program("mariadb-install-db")
 	if os.Getenv("ALDS_TEST_MYSQL") != "" || folder == "" || daemon == "" || install == "" {
@@ -26,9 +46,16 @@ func ownServer(folder string) (address string, stop func(), err error) {
 	user := fmt.Sprintf("--user=%d", os.Getuid())
 	cmd := exec.Command(install, "--no-defaults", user, "--datadir="+dir, "--auth-root-authentication-method=normal", "--skip-test-db", //nolint:gosec // found in the usual places
 		"--innodb-log-file-size=64M")
-	cmd.Env = append(os.Environ(), "TMPDIR="+folder)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", stop, fmt.Errorf("%s: %w\n%s", install, err, out)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "TMPDIR="+folder)
+	release, err := e.start(cmd)
+	if err != nil {
+		return "", stop, err
+	}
+	err = cmd.Wait()
+	release()
+	if err != nil {
+		return "", stop, fmt.Errorf("%s: %w\n%s", install, err, &out)
 	}
 	port, err := freePort()
 	if err != nil {
@@ -39,7 +66,7 @@ func ownServer(folder string) (address string, stop func(), err error) {
 		"--log-error="+filepath.Join(folder, "mariadb.log"), "--max-connections=1000", "--performance-schema=OFF",
 		"--innodb-log-file-size=64M", "--innodb-buffer-pool-size=256M",
 		"--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-flush-method=nosync")
-	server.SysProcAttr = testdb.WithParent()
+	server.SysProcAttr = apart(testdb.WithParent())
 	if err := server.Start(); err != nil {
 		return "", stop, err
 	}
@@ -52,10 +79,10 @@ func ownServer(folder string) (address string, stop func(), err error) {
 		_ = server.Process.Kill() // its data is deleted with it
 		<-ended
 	}
-	if err := answers("127.0.0.1:"+port, ended); err != nil {
+	if err := answers("127.0.0.1:"+port, ended, e.asked); err != nil {
 		log, _ := os.ReadFile(filepath.Join(folder, "mariadb.log"))
 		stop()
-		return "", func() {}, fmt.Errorf("%w\n%s", err, log[max(0, len(log)-2000):])
+		return "", func() {}, fmt.Errorf("%s %w\n%s", daemon, err, log[max(0, len(log)-2000):])
 	}
 	return "mysql://root@127.0.0.1:" + port, stop, nil
 }
@@ -81,7 +108,7 @@ func freePort() (string, error) {
 }
 
 // answers waits until a server accepts connections.
-func answers(address string, ended <-chan struct{}) error {
+func answers(address string, ended, asked <-chan struct{}) error {
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
@@ -89,9 +116,11 @@ func answers(address string, ended <-chan struct{}) error {
 		}
 		select {
 		case <-ended:
-			return errors.New("MariaDB ended at its start")
+			return errors.New("ended at its start")
+		case <-asked:
+			return errInterrupted
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return errors.New("MariaDB does not answer within a minute")
+	return errors.New("does not answer within a minute")
 }

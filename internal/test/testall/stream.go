@@ -29,11 +29,12 @@ type event struct {
 const quietFor = 15 * time.Second
 
 // test runs go test and reports its results.
-func (r *report) test(packages []string, stop <-chan os.Signal) error {
+func (r *report) test(e ending, packages []string) error {
 	kept, release := keepBinaries(r.flags)
 	defer release()
 	for i, group := range kept.groups(packages) {
-		if err := r.testGroup(kept.flags(i), group, stop); err != nil || r.stopped.Load() {
+		if err := r.testGroup(e, kept.flags(i), group); err != nil || e.isAsked() {
+			r.interrupted = e.isAsked() && r.ended < r.packages
 			return err
 		}
 	}
@@ -45,7 +46,7 @@ func (r *report) test(packages []string, stop <-chan os.Signal) error {
 var atOnce = runtime.GOMAXPROCS(0) + 1
 
 // testGroup runs go test once.
-func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) error {
+func (r *report) testGroup(e ending, flags, packages []string) error {
 	args := append([]string{"test", "-json"}, flags...)
 	if !slices.Contains(r.flags, "-p") {
 		args = append(args, "-p", strconv.Itoa(atOnce))
@@ -62,29 +63,18 @@ func (r *report) testGroup(flags, packages []string, stop <-chan os.Signal) erro
 	if err != nil {
 		return err
 	}
-	if err := tests.Start(); err != nil {
+	release, err := e.start(tests)
+	if err != nil {
 		return err
 	}
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		for {
-			select {
-			case s := <-stop:
-				r.stopped.Store(true)
-				_ = tests.Process.Signal(s) // go test ends, and then this process ends
-			case <-ended:
-				return
-			}
-		}
-	}()
+	defer release()
 	events := make(chan event)
 	go func() {
 		defer close(events)
 		r.read(out, events)
 	}()
-	r.follow(events)
-	if err := tests.Wait(); err != nil && r.failed == 0 {
+	r.follow(e, events)
+	if err := tests.Wait(); err != nil && r.failed == 0 && !e.isAsked() {
 		r.bad = append(r.bad, "go test: "+err.Error())
 		r.failed++
 	}
@@ -106,7 +96,7 @@ func (r *report) read(out io.Reader, events chan<- event) {
 }
 
 // follow reports events as they come, and the running packages after a silence.
-func (r *report) follow(events <-chan event) {
+func (r *report) follow(end ending, events <-chan event) {
 	running := map[string]time.Time{}
 	quiet := time.NewTicker(quietFor)
 	defer quiet.Stop()
@@ -115,6 +105,9 @@ func (r *report) follow(events <-chan event) {
 		case e, ok := <-events:
 			if !ok {
 				return
+			}
+			if end.isAsked() { // what fails now was interrupted
+				continue
 			}
 			switch e.Action {
 			case "start":

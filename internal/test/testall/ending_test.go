@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// stubborn prints a line. It and its child ignore SIGINT.
+const stubborn = `trap "" INT; sleep 600 & echo up; wait`
+
+// TestForcedEnd checks that the second Ctrl-C ends processes that ignore the first.
+func TestForcedEnd(t *testing.T) {
+	e := newEnding()
+	cmd := exec.Command("sh", "-c", stubborn)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = in
+	release, err := e.start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil || e.isAsked() {
+		t.Fatal(err, e.isAsked())
+	}
+	e.signals <- os.Interrupt
+	e.signals <- os.Interrupt
+	if _, err := io.ReadAll(out); err != nil { // until both have ended
+		t.Error(err)
+	}
+	if cmd.Wait() == nil || !e.isAsked() {
+		t.Error("it has ended without a signal")
+	}
+	release()
+}
+
+// TestGuard kills a process like testall, and checks that what it has started ends.
+func TestGuard(t *testing.T) {
+	if os.Getenv("ALDS_TESTALL_IS_KILLED") != "" {
+		cmd := exec.Command("sh", "-c", stubborn)
+		cmd.Stdout = os.Stdout
+		if _, err := newEnding().start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(cmd.Wait())
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run=^TestGuard$")
+	cmd.Env = append(os.Environ(), "ALDS_TESTALL_IS_KILLED=1")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // until all have ended
+		t.Errorf("it printed %q (%v)", rest, err)
+	}
+	if cmd.Wait() == nil {
+		t.Error("it was not killed")
+	}
+}
+
+// TestOwnServer starts programs that are not those of MariaDB.
+func TestOwnServer(t *testing.T) {
+	t.Setenv("ALDS_TEST_MYSQL", "")
+	for _, c := range []struct {
+		name, install, daemon string
+		ctrlC                 bool
+		why                   string
+	}{
+		{"the data cannot be made", "exit 3", "exit 0", false, "exit status 3"},
+		{"the server ends", "exit 0", "exit 0", false, "ended at its start"},
+		{"Ctrl-C while the data is made", "sleep 600", "exit 0", true, "signal: interrupt"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bin := t.TempDir()
+			for name, does := range map[string]string{"mariadb-install-db": c.install, "mariadbd": c.daemon} {
+				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil { //nolint:gosec // a program
+					t.Fatal(err)
+				}
+			}
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			e := newEnding()
+			if c.ctrlC {
+				e.signals <- os.Interrupt
+			}
+			servers, address, stop, err := findServers(e, t.TempDir())
+			stop()
+			if err == nil || address != "" || len(servers) == 0 {
+				t.Fatalf("%q is used: %v", address, err)
+			}
+			if line, _, _ := strings.Cut(err.Error(), "\n"); !strings.HasSuffix(line, c.why) {
+				t.Errorf("the first line of the error is %q, want %q", line, c.why)
+			}
+		})
+	}
+}
