@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -21,6 +22,7 @@ type report struct {
 	packages int      // to be tested
 	flags    []string // for go test
 	env      []string // of go test
+	refused  string   // why go test was called wrongly; "": it was not
 	// interrupted is set if packages were not tested because of Ctrl-C
 	interrupted bool
 
@@ -43,12 +45,38 @@ func newReport(out io.Writer, t tier, packages int) *report {
 type test struct {
 	pkg, name string
 	output    []string
+	crash     int  // lines of output up to the begin of a crash, which are kept; 0: it has not crashed
+	begun     bool // it has not ended
+	paused    bool // it waits for others before it goes on in parallel
 	parent    bool // has subtests
 	red       bool // one of its subtests has failed
 }
 
-// keptLines is how many lines of a test are stored, and shown if it fails.
-const keptLines = 60
+// keptLines is how many lines of a test are stored, and shown if it fails. If the process has
+// crashed, these are the last lines before that, the first lines of the crash, and the last.
+const (
+	keptLines  = 60
+	crashLines = 20
+)
+
+// add stores a line of output.
+func (t *test) add(line string) {
+	keep := keptLines
+	if t.crash == 0 && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")) {
+		t.output = t.output[max(0, len(t.output)-crashLines):]
+		t.crash = len(t.output) + crashLines
+	}
+	if t.crash > 0 {
+		keep = t.crash + crashLines
+	}
+	t.output = append(t.output, line)
+	if len(t.output) > keep {
+		t.output = slices.Delete(t.output, t.crash, t.crash+1)
+		if t.crash > 0 {
+			t.output[t.crash] = "...\n"
+		}
+	}
+}
 
 // take counts an event, and prints failures at once.
 func (r *report) take(e event) {
@@ -57,10 +85,14 @@ func (r *report) take(e event) {
 	case "build-output":
 		pkg, _, _ := strings.Cut(e.ImportPath, " ")
 		r.built[pkg] = append(r.built[pkg], e.Output)
-	case "output":
+	case "run", "pause", "cont":
 		t := r.of(e)
-		t.output = append(t.output, e.Output)
-		t.output = t.output[max(0, len(t.output)-keptLines):]
+		t.begun, t.paused = true, e.Action == "pause"
+	case "output":
+		if _, name, ok := strings.Cut(e.Output, "flag provided but not defined: "); ok && e.Test == "" {
+			r.refused = fmt.Sprintf("the tests of %s have no flag %s", short(e.Package), strings.TrimSpace(name))
+		}
+		r.of(e).add(e.Output)
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			r.packageEnded(e)
@@ -98,12 +130,15 @@ func (r *report) testEnded(e event) {
 		}
 		r.of(event{Package: e.Package}).red = true
 	}
+	if t.crash > 0 && e.Action != "fail" { // the crash came after this test
+		r.of(event{Package: e.Package}).output = t.output
+	}
 	switch {
 	case e.Action == "fail" && t.red:
 		r.show(t) // a subtest was printed already; this is the output of the test itself, such as shared logs
 	case e.Action == "fail":
 		r.failed++
-		r.tellFailed(t)
+		r.tellFailed(t, "")
 	case t.parent: // only its subtests are counted
 	case e.Action == "pass":
 		r.passed++
@@ -119,52 +154,99 @@ func (r *report) packageEnded(e event) {
 	result := "ok"
 	if e.Action == "fail" {
 		result = "FAILED"
-		unended := r.unended(e.Package)
-		// The package did not compile, TestMain failed, or the package ended in the middle of a test.
-		if !t.red || len(unended) > 0 {
+		begun, others := r.unended(e.Package)
+		switch {
+		case len(begun) > 0: // the package ended in the middle of tests
+			begun[0].output = slices.Concat(others, begun[0].output, t.output)
+			for _, t := range begun {
+				r.failed++
+				r.tellFailed(t, " did not end")
+			}
+		case !t.red: // it did not compile, or TestMain failed
 			r.failed++
-			t.output = slices.Concat(r.built[e.Package], unended, t.output)
-			r.tellFailed(t)
+			t.output = slices.Concat(r.built[e.Package], others, t.output)
+			r.tellFailed(t, "")
 		}
 	}
 	fmt.Fprintf(r.out, "%-6s%6.1fs  %s (%d of %d)\n", result, e.Elapsed, short(e.Package), r.ended, r.packages)
 }
 
-// unended returns the output of tests that had not ended when their package ended.
-func (r *report) unended(pkg string) (all []string) {
-	for _, key := range slices.Sorted(maps.Keys(r.tests)) {
-		if t := r.tests[key]; t.pkg == pkg && t.name != "" {
-			all = append(all, t.output...)
+// unended returns the tests that ran when their package ended, and the output of those that
+// waited for subtests or other tests.
+func (r *report) unended(pkg string) (ran []*test, others []string) {
+	parents := map[string]bool{}
+	for _, t := range r.tests {
+		for up, ok := upper(t.name); ok && t.pkg == pkg && t.begun && !t.paused; up, ok = upper(up) {
+			parents[up] = true
 		}
 	}
-	return all
+	for _, key := range slices.Sorted(maps.Keys(r.tests)) {
+		switch t := r.tests[key]; {
+		case t.pkg != pkg || !t.begun:
+		case t.paused || parents[t.name]:
+			others = append(others, t.output...)
+		default:
+			ran = append(ran, t)
+		}
+	}
+	return ran, others
 }
 
 // seed matches the flag that repeats a test, if its output names one.
 var seed = regexp.MustCompile(`-[a-z.]*seed[ =][0-9]+`)
 
 // tellFailed prints a failed test, and the command that runs it alone.
-func (r *report) tellFailed(t *test) {
-	alone := "go test ./" + short(t.pkg) + " -count=1"
-	if address := os.Getenv("ALDS_TEST_MYSQL"); address != "" {
-		alone = "ALDS_TEST_MYSQL=" + address + " " + alone
+func (r *report) tellFailed(t *test, how string) {
+	fmt.Fprintf(r.out, "\nFAILED %s %s%s\n", short(t.pkg), t.name, how)
+	r.show(t)
+	alone := r.alone(t)
+	fmt.Fprintf(r.out, "  alone: %s\n\n", alone)
+	r.bad = append(r.bad, fmt.Sprintf("%s %s%s\n    %s", short(t.pkg), t.name, how, alone))
+}
+
+// alone returns the command that runs a test on the servers of this run. The command fails if one is
+// missing.
+func (r *report) alone(t *test) string {
+	words := []string{"REQUIRE_SERVICES=1"}
+	for _, name := range []string{"ALDS_TEST_MYSQL", "ALDS_TEST_REDIS"} {
+		if address := os.Getenv(name); address != "" {
+			words = append(words, name+"="+quote(address))
+		}
 	}
-	if slices.Contains(r.flags, "-race") {
-		alone += " -race"
+	words = append(words, "go run ./internal/test/testall")
+	if !r.tier.short {
+		words = append(words, "long")
 	}
-	if r.tier.short {
-		alone += " -short"
-	}
+	words = append(words, "./"+short(t.pkg), "-count=1")
+	left := []string{"count"}
 	if t.name != "" {
-		alone += " -run '" + exactly(t.name) + "'"
+		words = append(words, "-run", quote(exactly(t.name)))
+		left = append(left, "run", "skip")
+	}
+	leave := false
+	for _, f := range r.flags {
+		if strings.HasPrefix(f, "-") {
+			name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+			leave = slices.Contains(left, name)
+		}
+		if !leave { // the word after a flag is its value
+			words = append(words, quote(f))
+		}
 	}
 	if flags := seed.FindAllString(strings.Join(t.output, ""), -1); len(flags) > 0 {
-		alone += " " + flags[len(flags)-1]
+		words = append(words, flags[len(flags)-1])
 	}
-	fmt.Fprintf(r.out, "\nFAILED %s %s\n", short(t.pkg), t.name)
-	r.show(t)
-	fmt.Fprintf(r.out, "  alone: %s\n\n", alone)
-	r.bad = append(r.bad, fmt.Sprintf("%s %s\n    %s", short(t.pkg), t.name, alone))
+	return strings.Join(words, " ")
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
+// quote returns a word as the shell reads it.
+func quote(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // show prints the output of a test, without the progress lines of go test.
@@ -211,8 +293,14 @@ const summaryLines = 12
 func (r *report) summary(servers []testdb.Server) error {
 	fmt.Fprintf(r.out, "\n== %s: %d packages in %s\n", r.tier.name, r.ended, since(r.began))
 	printServers(r.out, servers)
-	for _, why := range slices.Sorted(maps.Keys(r.reasons)) {
+	reasons := slices.SortedFunc(maps.Keys(r.reasons), func(a, b string) int {
+		return cmp.Or(r.reasons[b]-r.reasons[a], strings.Compare(a, b))
+	})
+	for _, why := range reasons[:min(len(reasons), summaryLines)] {
 		fmt.Fprintf(r.out, "skipped %4d      %.120s\n", r.reasons[why], why)
+	}
+	if n := len(reasons) - summaryLines; n > 0 {
+		fmt.Fprintf(r.out, "skipped           for %d more reasons\n", n)
 	}
 	if r.tier.takes != "" && r.tier.short {
 		fmt.Fprintln(r.out, "not tested here  what `go run ./internal/test/testall list` names for other tiers, and the depth of `make long`")
@@ -229,6 +317,9 @@ func (r *report) summary(servers []testdb.Server) error {
 	case r.interrupted:
 		fmt.Fprintf(r.out, "INTERRUPTED after %d of %d packages\n", r.ended, r.packages)
 		return errInterrupted
+	case r.passed+r.failed+r.skipped == 0:
+		fmt.Fprintln(r.out, "no test ran")
+		return errRed
 	case r.failed > 0:
 		return errRed
 	}

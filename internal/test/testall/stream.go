@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -57,7 +58,8 @@ func (r *report) testGroup(e ending, flags, packages []string) error {
 	if !slices.ContainsFunc(r.flags, func(f string) bool { return strings.HasPrefix(f, "-timeout") }) {
 		args = append(args, "-timeout", map[bool]string{true: "60m", false: "4h"}[r.tier.short])
 	}
-	tests := exec.Command("go", slices.Concat(args, r.flags, packages)...) //nolint:gosec // the arguments are the caller's own
+	// the flags of a test are after the packages, where go test does not take their values for packages
+	tests := exec.Command("go", slices.Concat(args, packages, r.flags)...) //nolint:gosec // the arguments are the caller's own
 	tests.Stderr, tests.Env = os.Stderr, r.env
 	out, err := tests.StdoutPipe()
 	if err != nil {
@@ -74,7 +76,9 @@ func (r *report) testGroup(e ending, flags, packages []string) error {
 		r.read(out, events)
 	}()
 	r.follow(e, events)
-	if err := tests.Wait(); err != nil && r.failed == 0 && !e.isAsked() {
+	if err := tests.Wait(); r.refused != "" {
+		return errors.New(r.refused)
+	} else if err != nil && r.failed == 0 && !e.isAsked() {
 		r.bad = append(r.bad, "go test: "+err.Error())
 		r.failed++
 	}
@@ -119,6 +123,10 @@ func (r *report) follow(end ending, events <-chan event) {
 				}
 			}
 			r.take(e)
+			if r.refused != "" {
+				end.signals <- os.Interrupt
+				<-end.asked
+			}
 		case <-quiet.C:
 			var names []string
 			for _, pkg := range slices.Sorted(maps.Keys(running)) {
