@@ -88,7 +88,7 @@ func TestOwnServer(t *testing.T) {
 		why                   string
 	}{
 		{"the data cannot be made", "exit 3", "exit 0", false, "exit status 3"},
-		{"the server ends", "exit 0", "exit 0", false, "ended at its start"},
+		{"the server ends", "exit 0", "echo unknown option >&2", false, "ended at its start"},
 		{"Ctrl-C while the data is made", "sleep 600", "exit 0", true, "signal: interrupt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -107,6 +107,9 @@ func TestOwnServer(t *testing.T) {
 			stop()
 			if err == nil || address != "" || len(servers) == 0 {
 				t.Fatalf("%q is used: %v", address, err)
+			}
+			if c.name == "the server ends" && !strings.Contains(err.Error(), "unknown option") {
+				t.Errorf("the server's output is missing in %v", err)
 			}
 			if line, _, _ := strings.Cut(err.Error(), "\n"); !strings.HasSuffix(line, c.why) {
 				t.Errorf("the first line of the error is %q, want %q", line, c.why)

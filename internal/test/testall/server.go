@@ -66,7 +66,12 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 		"--log-error="+filepath.Join(folder, "mariadb.log"), "--max-connections=1000", "--performance-schema=OFF",
 		"--innodb-log-file-size=64M", "--innodb-buffer-pool-size=256M",
 		"--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-flush-method=nosync")
-	server.SysProcAttr = apart(testdb.WithParent())
+	log, err := os.Create(filepath.Join(folder, "mariadb.log")) //nolint:gosec // in a folder of this run
+	if err != nil {
+		return "", stop, err
+	}
+	defer log.Close()
+	server.Stderr, server.SysProcAttr = log, apart(testdb.WithParent())
 	if err := server.Start(); err != nil {
 		return "", stop, err
 	}
@@ -80,9 +85,9 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 		<-ended
 	}
 	if err := answers("127.0.0.1:"+port, ended, e.asked); err != nil {
-		log, _ := os.ReadFile(filepath.Join(folder, "mariadb.log"))
 		stop()
-		return "", func() {}, fmt.Errorf("%s %w\n%s", daemon, err, log[max(0, len(log)-2000):])
+		text, _ := os.ReadFile(log.Name())
+		return "", func() {}, fmt.Errorf("%s %w\n%s", daemon, err, text[max(0, len(text)-2000):])
 	}
 	return "mysql://root@127.0.0.1:" + port, stop, nil
 }
