@@ -44,12 +44,12 @@ check: ## the gate: all that must be green before a change lands, a quarter of a
 	.ci/run
 
 .PHONY: long
-long: ## everything at full depth; AREA=rights for one area, of `go run ./internal/test/testall list`, or race
-	@case "$(AREA)" in \
-		race) $(MAKE) --no-print-directory race TIER=long ;; \
-		"") REQUIRE_SERVICES=1 go run ./internal/test/testall long -count=1 && $(MAKE) --no-print-directory race TIER=long ;; \
-		*) REQUIRE_SERVICES=1 go run ./internal/test/testall long $(AREA) -count=1 ;; \
-	esac
+long: TIER = long
+long: $(if $(filter race,$(AREA)),,areas) $(if $(filter-out race,$(AREA)),,race) ## everything at full depth; AREA=rights for one area, of `go run ./internal/test/testall list`, or race
+
+.PHONY: areas
+areas:
+	REQUIRE_SERVICES=1 go run ./internal/test/testall long $(AREA) -count=1
 
 .PHONY: race
 race: ## the race detector on the packages where goroutines meet
