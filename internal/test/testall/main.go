@@ -16,7 +16,8 @@
 //
 // While it runs, testall prints one line for each package that has ended. It prints a failed
 // test at once: its output and the command that runs it alone, with its seed. The summary is
-// last and fits on a screen.
+// last and fits on a screen. Ctrl-C ends the tests, and the summary says how many packages were
+// tested; the second Ctrl-C kills them.
 package main
 
 import (

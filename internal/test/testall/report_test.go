@@ -182,7 +182,7 @@ func TestExits(t *testing.T) { os.Exit(3) }
 	}
 	t.Chdir(dir)
 	for _, c := range []struct{ flags, prints, err string }{
-		{"-run=Hangs -timeout=100ms", "FAILED m TestHangs did not end\n    panic: test timed out after 100ms\n", ""},
+		{"-run=Hangs -timeout=1s", "FAILED m TestHangs did not end\n    panic: test timed out after 1s\n", ""},
 		{"-run=Exits", "FAILED m TestExits did not end\n", ""},
 		{"-run=Exits -bogus 2", "", "the tests of m have no flag -bogus"},
 	} {

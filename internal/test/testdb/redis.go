@@ -61,7 +61,9 @@ func (c *redisConn) takeOver(mark string) bool {
 	if err != nil || path.Dir(old) != path.Dir(owner()) || !HasEnded(pid) {
 		return false
 	}
-	const ifUnchanged = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("SET", KEYS[1], ARGV[2], "EX", "900") end`
+	const ifUnchanged = `if redis.call("GET", KEYS[1]) == ARGV[1] then
+		return redis.call("SET", KEYS[1], ARGV[2], "EX", "900")
+	end`
 	return c.do("EVAL", ifUnchanged, "1", mark, old, owner()) == "+OK"
 }
 
