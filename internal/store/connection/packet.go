@@ -9,10 +9,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
+// MaxJoinedArgs and MaxJoinedBytes limit a statement that is sent with others. A larger one is
+// prepared and sent by itself: for the server that costs less than the additional round trip.
 const (
-	// MaxJoinedArgs and MaxJoinedBytes limit a statement that is sent with others. A larger one
-	// is prepared and sent by itself: for the server that costs less than the additional round
-	// trip.
 	MaxJoinedArgs  = 300
 	MaxJoinedBytes = 64 << 10
 )

@@ -192,6 +192,7 @@ func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = rows.Close() }()
 	err = each(rows, func() error {
 		var version int
 		var oldest string

@@ -95,7 +95,7 @@ type version struct {
 // changed in place.
 func (s *state) clone() *state {
 	c := *s
-	c.Values = s.Values.Clone()
+	c.Values = s.Clone()
 	c.linked, c.until = false, forever
 	return &c
 }
