@@ -28,7 +28,7 @@ var randomQueries = flag.Int("sqlgen.queries", 0, "how many random queries TestR
 //	go test ./internal/query/sqlgen -run RandomStatements -v -timeout 2h -sqlgen.queries 1000
 func TestRandomStatements(t *testing.T) {
 	if *randomQueries == 0 {
-		t.Skip("long tier only: run it with -sqlgen.queries 1000")
+		t.Skip("only with -sqlgen.queries: it names queries that MariaDB plans for longer than two seconds, see docs/limits.md")
 	}
 	const most = 2 * time.Second
 	seed := testseed.New(t)

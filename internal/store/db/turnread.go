@@ -27,8 +27,9 @@ var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that w
 
 // ReadInTurn runs do, which answers a query of a request. In a write on SQLite all its
 // queries together have MaxTurnRead. The query that exceeds it is interrupted, and the write
-// ends. If other processes keep the machine busy, only the processor time of this process
-// counts. In all other cases ReadInTurn only runs do.
+// ends. If other processes keep the machine busy, the processor time of this process counts
+// instead; by the clock, the limit is then starved times as long. In all other cases ReadInTurn
+// only runs do.
 // Errors: that of do; ErrTurnRead.
 func ReadInTurn(q Querier, do func() error) error {
 	t, ok := q.(*Tx)
