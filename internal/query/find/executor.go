@@ -238,6 +238,9 @@ func (x *executor) scan(ctx context.Context, s *encode.Set, st sqlgen.Statement,
 	if len(st.Args) > maxArgs {
 		return fault.Invalidf(fault.NoPlace, "too many values in one query: the limit is %d", maxArgs)
 	}
+	if err := st.Check(); err != nil {
+		return err
+	}
 	cells := slices.Concat(before, s.Scanners())
 	size := s.Size()
 	return db.Each(ctx, x.q, st.SQL, x.filled(st.Args), func(r db.Scanner) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/alds-dev/alds/internal/access/auth"
+	"github.com/alds-dev/alds/internal/base/fault"
 	"github.com/alds-dev/alds/internal/model/meta"
 	"github.com/alds-dev/alds/internal/query"
 	"github.com/alds-dev/alds/internal/query/sqlgen"
@@ -160,6 +161,19 @@ func TestWidestQueriesRun(t *testing.T) {
 			if got, err := New(d, f.m).Rows(context.Background(), nil, actors["andre"], r, nil); err != nil || len(got) < 10 {
 				t.Errorf("%s: %.80s, %v", what, got, err)
 			}
+		}
+	})
+}
+
+// TestTooComplexIsRefused checks that a statement that is too complex is an error before the
+// database gets it.
+func TestTooComplexIsRefused(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, d *db.DB) {
+		r := query.Request{Sort: []query.Text{{Text: strings.Repeat("EmbeddedImages.Now.Viewers.", 4) + "@Count"}}}
+		r.From.Text = "Member"
+		_, err := New(d, seed(t).m).Rows(context.Background(), nil, actors["andre"], r, nil)
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "too complex") {
+			t.Error(err)
 		}
 	})
 }

@@ -149,6 +149,9 @@ func (x *executor) explain(ctx context.Context) ([]explained, error) {
 }
 
 func (x *executor) explainOne(ctx context.Context, st sqlgen.Statement) ([]map[string]any, error) {
+	if err := st.Check(); err != nil {
+		return nil, err
+	}
 	rows, err := x.q.Query(ctx, explainVerbs[x.f.d.Dialect.Name]+st.SQL, x.filled(st.Args)...)
 	if err != nil {
 		return nil, err

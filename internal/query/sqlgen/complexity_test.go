@@ -1,0 +1,40 @@
+package sqlgen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alds-dev/alds/internal/base/fault"
+	"github.com/alds-dev/alds/internal/query/sqlgen"
+)
+
+// TestComplexity checks which statements are refused because a database might need minutes or
+// gigabytes to plan them.
+func TestComplexity(t *testing.T) {
+	long := "SELECT '" + strings.Repeat("(SELECT ", 3000) + "' " // a text, not SELECTs
+	for name, c := range map[string]struct {
+		sql     string
+		refused bool
+	}{
+		"long":                      {long, false},
+		"short":                     {nested("SELECT SUM((", "))", 100), false},
+		"many side by side":         {long + strings.Repeat("AND EXISTS (SELECT 1) ", sqlgen.MaxNesting), false},
+		"too many side by side":     {long + strings.Repeat("AND EXISTS (SELECT 1) ", sqlgen.MaxNesting+1), true},
+		"deep":                      {long + nested("(SELECT ", ")", 50), false}, // 1 + 2 + … + 50 = 1275
+		"too deep":                  {long + nested("(SELECT ", ")", 51), true},
+		"too deep hierarchies":      {long + nested("(WITH RECURSIVE ", ")", 51), true},
+		"aggregates inside":         {long + nested("(SELECT SUM(", "))", sqlgen.MaxAggregates), false},
+		"too many aggregates":       {long + nested("(SELECT SUM(", "))", sqlgen.MaxAggregates+1), true},
+		"aggregates side by side":   {long + strings.Repeat("(SELECT COUNT(*)), ", 100), false},
+		"a parenthesis that closes": {long + strings.Repeat(")", 10), false},
+	} {
+		err := sqlgen.Statement{SQL: c.sql}.Check()
+		if refused := fault.KindOf(err) == fault.Invalid && err != nil; refused != c.refused {
+			t.Errorf("%s: %v, want refused: %t", name, err, c.refused)
+		}
+	}
+}
+
+func nested(begin, end string, times int) string {
+	return strings.Repeat(begin, times) + "1" + strings.Repeat(end, times)
+}
