@@ -45,10 +45,11 @@ func TestForcedEnd(t *testing.T) {
 func TestGuard(t *testing.T) {
 	if os.Getenv("ALDS_TESTALL_IS_KILLED") != "" {
 		cmd := exec.Command("sh", "-c", stubborn)
-		cmd.Stdout = os.Stdout
+		cmd.Stderr = os.Stdout // the test reads until all have ended
 		if _, err := newEnding().start(cmd); err != nil {
 			t.Fatal(err)
 		}
+		fmt.Println("up") // now its guard runs, too
 		fmt.Println(cmd.Wait())
 		return
 	}
@@ -89,7 +90,7 @@ func TestOwnServer(t *testing.T) {
 	}{
 		{"the data cannot be made", "exit 3", "exit 0", false, "exit status 3"},
 		{"the server ends", "exit 0", "echo unknown option >&2", false, "ended at its start"},
-		{"Ctrl-C while the data is made", "sleep 600", "exit 0", true, "signal: "}, // killed, if it misses the interrupt
+		{"Ctrl-C while the data is made", "exec sleep 600", "exit 0", true, "signal: "}, // killed, if it misses the interrupt
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bin := t.TempDir()

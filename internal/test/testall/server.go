@@ -48,6 +48,7 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 		"--innodb-log-file-size=64M")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "TMPDIR="+folder)
+	cmd.WaitDelay = endsIn // what the program has left may keep its output open
 	release, err := e.start(cmd)
 	if err != nil {
 		return "", stop, err
