@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,8 +173,9 @@ func TestTooComplexIsRefused(t *testing.T) {
 		r := query.Request{Sort: []query.Text{{Text: strings.Repeat("EmbeddedImages.Now.Viewers.", 4) + "@Count"}}}
 		r.From.Text = "Member"
 		_, err := New(d, seed(t).m).Rows(context.Background(), nil, actors["andre"], r, nil)
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "too complex") {
-			t.Error(err)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || !strings.Contains(f.Msg, "too complex") || f.Err != nil {
+			t.Errorf("%v, want an error that no database has caused", err)
 		}
 	})
 }

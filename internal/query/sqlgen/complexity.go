@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxNesting is the sum of the depths of all nested SELECTs of a statement.
+	// MaxNesting limits the sum of the depths of all nested SELECTs of a statement.
 	MaxNesting = 1_300
 	// MaxAggregates is how many aggregate functions of a statement may be inside each other.
 	MaxAggregates = 4
