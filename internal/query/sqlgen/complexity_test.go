@@ -20,12 +20,17 @@ func TestComplexity(t *testing.T) {
 		"short":                     {nested("SELECT SUM((", "))", 100), false},
 		"many side by side":         {long + strings.Repeat("AND EXISTS (SELECT 1) ", sqlgen.MaxNesting), false},
 		"too many side by side":     {long + strings.Repeat("AND EXISTS (SELECT 1) ", sqlgen.MaxNesting+1), true},
-		"deep":                      {long + nested("(SELECT ", ")", 50), false}, // 1 + 2 + … + 50 = 1275
-		"too deep":                  {long + nested("(SELECT ", ")", 51), true},
-		"too deep hierarchies":      {long + nested("(WITH RECURSIVE ", ")", 51), true},
+		"deep":                      {long + nested("(SELECT ", ")", 94), false}, // 1 + 2 + … + 94 = 4465
+		"too deep":                  {long + nested("(SELECT ", ")", 95), true},
+		"too deep hierarchies":      {long + nested("(WITH RECURSIVE ", ")", 95), true},
 		"aggregates inside":         {long + nested("(SELECT SUM(", "))", sqlgen.MaxAggregates), false},
 		"too many aggregates":       {long + nested("(SELECT SUM(", "))", sqlgen.MaxAggregates+1), true},
+		"aggregates and SELECTs":    {long + "(SELECT SUM((SELECT SUM(1)))) " + strings.Repeat("(SELECT 1), ", sqlgen.MaxNesting/2-3), false},
+		"too many for aggregates":   {long + "(SELECT SUM((SELECT SUM(1)))) " + strings.Repeat("(SELECT 1), ", sqlgen.MaxNesting/2-2), true},
+		"hierarchies":               {long + strings.Repeat("(WITH RECURSIVE r) + ", 20) + "SUM(1)", false},
+		"hierarchies, aggregates":   {long + strings.Repeat("(WITH RECURSIVE r) + ", 8) + "SUM((SELECT SUM(1)))", true},
 		"aggregates side by side":   {long + strings.Repeat("(SELECT COUNT(*)), ", 100), false},
+		"the least of two values":   {long + nested("(SELECT MIN(MAX(", ", -9), 9))", 10), false},
 		"a parenthesis that closes": {long + strings.Repeat(")", 10), false},
 	} {
 		err := sqlgen.Statement{SQL: c.sql}.Check()

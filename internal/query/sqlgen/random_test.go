@@ -61,6 +61,10 @@ func TestRandomStatements(t *testing.T) {
 				began := time.Now()
 				err := db.Each(context.Background(), d, s.SQL, s.Args, func(db.Scanner) error { return nil })
 				took := time.Since(began)
+				if err != nil && fault.KindOf(err) == fault.Invalid { // SQLite has a limit of its own
+					refused++
+					continue
+				}
 				run, slowest = run+1, max(slowest, took)
 				if took > most || err != nil {
 					t.Errorf("%s as %q %s\n%s, %d bytes of SQL: %v", g.body, g.as, g.when, took, len(s.SQL), err)
