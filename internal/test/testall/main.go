@@ -85,6 +85,9 @@ func run(t tier, flags []string) error {
 		servers = append(servers, testdb.Server{Name: "an own MariaDB", Err: err})
 	}
 	env := append(os.Environ(), withoutC(flags))
+	if os.Getenv("GOGC") == "" {
+		env = append(env, "GOGC=400") // saves a fifth of the processors' time; testproc removes it for commands
+	}
 	if folder != "" {
 		env = append(env, "TMPDIR="+folder)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,7 +179,9 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // a command of this repository
 	}
 	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), log: &Log{}, ended: make(chan struct{})}
-	cmd.Env, cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = o.Env, p.log, &p.Out, testdb.WithParent()
+	// testall sets GOGC for tests; a command runs as on an operator's machine
+	cmd.Env = slices.DeleteFunc(slices.Clone(o.Env), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
+	cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = p.log, &p.Out, testdb.WithParent()
 	if o.Log != nil {
 		cmd.Stderr = io.MultiWriter(p.log, o.Log)
 	}
