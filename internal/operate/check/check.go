@@ -176,8 +176,6 @@ type checker struct {
 	found []Finding
 	mends []Statement // the statements that fix the next finding
 
-	built *built // the schema that the migrations of this build create; nil: not computed yet
-
 	mending bool            // for a repair: keep statements, and only the first findings without statements
 	skip    map[string]bool // keys of findings whose statements have run before and did not help
 }

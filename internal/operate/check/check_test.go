@@ -208,7 +208,7 @@ func TestCorruptions(t *testing.T) {
 			if testing.Short() {
 				rule = c.ruleOf()
 			}
-			found := damagedFor(t, d, c.sql, rule)
+			found := damaged(t, d, rule, c.sql)
 			if !strings.Contains(found, c.want) {
 				t.Errorf("%s: want %s, got:\n%s", c.why, c.want, found)
 			}
@@ -264,7 +264,7 @@ func TestALoginMadeAnew(t *testing.T) {
 		fill(t, d) // sets a password at the instant 1000000
 		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000007, 2, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
 		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000009, 3, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
-		if found := damagedFor(t, d, `UPDATE credential SET password_hash = NULL, version = 1000008 WHERE member_id = 1007`, "passwords"); found != "" {
+		if found := damaged(t, d, "passwords", `UPDATE credential SET password_hash = NULL, version = 1000008 WHERE member_id = 1007`); found != "" {
 			t.Error(found)
 		}
 	})
@@ -309,7 +309,7 @@ func TestCustomAttributes(t *testing.T) {
 func TestBounded(t *testing.T) {
 	d := testdb.SQLite(t)
 	build(t, d)
-	found := damaged(t, d, `UPDATE asset_version SET audit_id = 999`)
+	found := damaged(t, d, "", `UPDATE asset_version SET audit_id = 999`)
 	if n := strings.Count(found, "audit of a version: "); n != check.MaxFindings {
 		t.Errorf("%d findings of one check; want %d", n, check.MaxFindings)
 	}
@@ -324,25 +324,21 @@ func must(found []check.Finding, err error) []check.Finding {
 
 var errUndo = errors.New("undo")
 
-// damaged runs a statement in a transaction, returns the findings, and rolls back.
-func damaged(t *testing.T, d *db.DB, statement string) string {
-	t.Helper()
-	return damagedFor(t, d, statement, "")
-}
-
-// damagedFor does the same as damaged, but returns only the findings of one rule. An empty name
-// means all rules.
-func damagedFor(t *testing.T, d *db.DB, statement, rule string) string {
+// damaged runs statements in a transaction, returns the findings of a rule, and rolls back. An
+// empty rule means all rules.
+func damaged(t *testing.T, d *db.DB, rule string, statements ...string) string {
 	t.Helper()
 	var b strings.Builder
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
 		b.Reset()
-		r, err := tx.Exec(t.Context(), statement)
-		if err != nil {
-			return err
-		}
-		if n, _ := r.RowsAffected(); n == 0 {
-			t.Errorf("%s changes nothing", statement)
+		for _, statement := range statements {
+			r, err := tx.Exec(t.Context(), statement)
+			if err != nil {
+				return err
+			}
+			if n, _ := r.RowsAffected(); n == 0 {
+				t.Errorf("%s changes nothing", statement)
+			}
 		}
 		run := check.RunIn
 		if rule != "" {
@@ -363,7 +359,7 @@ func damagedFor(t *testing.T, d *db.DB, statement, rule string) string {
 		return errUndo
 	})
 	if !errors.Is(err, errUndo) {
-		t.Fatalf("%s: %v", statement, err)
+		t.Fatalf("%q: %v", statements, err)
 	}
 	return b.String()
 }

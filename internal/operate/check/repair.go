@@ -88,7 +88,6 @@ type repairing struct {
 	db    *db.DB
 	model *meta.Model
 	tried map[string]bool // keys of findings whose statements have run; found again, they cannot be fixed
-	built *built
 }
 
 // each calls fn for every rule, and collects the findings that fn returns. It ends after a rule if
@@ -116,9 +115,9 @@ func each(
 func (x *repairing) findings(ctx context.Context, r rule) (found []Finding, err error) {
 	err = x.db.ReadLong(ctx, func(tx *db.Tx) error {
 		c := newChecker(tx, x.model)
-		c.mending, c.installed, c.skip, c.built = true, true, x.tried, x.built
+		c.mending, c.installed, c.skip = true, true, x.tried
 		err := c.do(ctx, r)
-		found, x.built = c.found, c.built
+		found = c.found
 		return err
 	})
 	return found, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/alds-dev/alds/internal/store/db"
 	"github.com/alds-dev/alds/internal/store/migrate"
@@ -24,7 +25,7 @@ func (c *checker) tables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want, err := c.expected(ctx)
+	want, err := expected(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (c *checker) keys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want, err := c.expected(ctx)
+	want, err := expected(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,10 +141,18 @@ var migratedRows = []struct {
 	{"sequence", []string{"name", "value", "stamped_at"}},
 }
 
+// theBuilt is what expected returns. It is the same for all checks of a process.
+var theBuilt struct {
+	sync.Mutex
+	*built // nil: not computed yet
+}
+
 // expected returns the schema that the migrations of this build create.
-func (c *checker) expected(ctx context.Context) (*built, error) {
-	if c.built != nil {
-		return c.built, nil
+func expected(ctx context.Context) (*built, error) {
+	theBuilt.Lock()
+	defer theBuilt.Unlock()
+	if theBuilt.built != nil {
+		return theBuilt.built, nil
 	}
 	var b built
 	err := db.Built(ctx, func(q db.Querier, d *db.Dialect) (err error) {
@@ -169,8 +178,11 @@ func (c *checker) expected(ctx context.Context) (*built, error) {
 		}
 		return nil
 	})
-	c.built = &b
-	return c.built, err
+	if err != nil {
+		return nil, err
+	}
+	theBuilt.built = &b
+	return &b, nil
 }
 
 // counting are the sequences whose values can be computed from other rows. The check sequences
@@ -183,7 +195,7 @@ var given = []string{"custom type", "custom relation", "horizon", "horizon feed"
 
 // migrated expects the rows that migrations insert and the service needs.
 func (c *checker) migrated(ctx context.Context) error {
-	want, err := c.expected(ctx)
+	want, err := expected(ctx)
 	if err != nil {
 		return err
 	}
