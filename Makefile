@@ -23,7 +23,7 @@ RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
 	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...
 
 # Packages whose answers depend on the database server: .ci/run tests these on
-# every server that is supported.
+# every server that is supported. The examples of the documents do not depend on it.
 ON_EACH := ./internal/store/db ./internal/store/connection ./internal/store/migrate ./internal/query/sqlgen ./internal/query/find \
 	./internal/write/asset/... ./internal/write/seed ./internal/write/requests ./internal/events/webhook ./internal/query/history \
 	./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest

@@ -38,6 +38,7 @@ const (
 type cost struct {
 	counts
 	waited
+	sent   int64 // size of the request in bytes
 	peak   int64 // bytes that the process held above those before the request
 	status int   // 0: no answer
 	answer []byte
@@ -81,7 +82,7 @@ func (m *machine) run(seed, stream uint64, n int) {
 		r := g.request()
 		c := m.send(r)
 		m.note(r, c)
-		if why := tooMuch(r, c); why != "" {
+		if why := tooMuch(c); why != "" {
 			found++
 			if *first {
 				m.t.Errorf("request %d of %d: %s\nanswered %d %.300s\n%.2000s\n%v, %d MiB held", i, stream, why, c.status, c.answer, r, c.counts, c.peak/mib)
@@ -154,6 +155,7 @@ func (m *machine) renew() {
 func (m *machine) send(r *request) (c cost) {
 	m.t.Helper()
 	s, ctx := m.s, m.t.Context()
+	c.sent = int64(r.size())
 	_ = s.proc.ForgetPeak()
 	rest, _ := s.proc.Memory()
 	before, err := s.looked(ctx, "")
@@ -279,7 +281,7 @@ func (s *service) await(ctx context.Context, answer []byte) {
 func (m *machine) note(r *request, c cost) {
 	m.seen[fmt.Sprintf("%s %d", r.kind, c.status)]++
 	for i, b := range bounds {
-		if share := b.share(r, c); share > m.closest[i].share {
+		if share := b.share(c); share > m.closest[i].share {
 			m.closest[i] = nearest{share, r, c}
 		}
 	}
@@ -338,8 +340,8 @@ var bounds = []bound{
 }
 
 // share returns the used part of a bound, 1 for all of it.
-func (b bound) share(r *request, c cost) float64 {
-	return float64(b.of(c)) / float64(b.each*int64(r.size())+b.once)
+func (b bound) share(c cost) float64 {
+	return float64(b.of(c)) / float64(b.each*c.sent+b.once)
 }
 
 // isTime reports whether a bound is a time. Times differ between machines, so the short form does not
@@ -348,7 +350,7 @@ func (b bound) isTime() bool { return strings.HasPrefix(b.what, "microseconds") 
 
 // tooMuch describes the first bound that a request exceeds, or its failure. It is empty if the cost is
 // within all bounds.
-func tooMuch(r *request, c cost) string {
+func tooMuch(c cost) string {
 	if c.failed != nil {
 		return c.failed.Error()
 	}
@@ -359,8 +361,8 @@ func tooMuch(r *request, c cost) string {
 		return c.wrong
 	}
 	for _, b := range bounds {
-		if b.share(r, c) > 1 && (!b.isTime() || !testing.Short()) {
-			return fmt.Sprintf("%d %s, at most %d for %d bytes", b.of(c), b.what, b.each*int64(r.size())+b.once, r.size())
+		if b.share(c) > 1 && (!b.isTime() || !testing.Short()) {
+			return fmt.Sprintf("%d %s, at most %d for %d bytes", b.of(c), b.what, b.each*c.sent+b.once, c.sent)
 		}
 	}
 	return ""
@@ -381,7 +383,7 @@ func (m *machine) shrunk(r *request, why string) string {
 				continue
 			}
 			c := m.send(less)
-			reason := tooMuch(less, c)
+			reason := tooMuch(c)
 			if reason != "" || c.status == http.StatusUnauthorized || c.Written > 200 {
 				m.renew()
 			}
