@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,17 +12,6 @@ import (
 
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
-
-// freeAddr returns an address on which no process listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // waiting starts a role whose database does not answer. It returns the first line of the log,
 // which must report that.
@@ -60,7 +48,7 @@ func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line m
 func TestRolesWaitForADatabaseThatDoesNotAnswer(t *testing.T) {
 	for _, role := range []Role{API, Worker, Scheduler} {
 		t.Run(role.Name, func(t *testing.T) {
-			admin := freeAddr(t)
+			admin := "127.0.0.1:" + testdb.Port(t)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			_, ended := waiting(t, ctx, admin, role)

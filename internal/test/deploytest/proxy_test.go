@@ -41,7 +41,7 @@ func newBehind(t *testing.T) *behind {
 	testdb.Runs(t, "haproxy", "-v")
 	testdb.Address(t, one)
 	testdb.Address(t, two)
-	b := &behind{t: t, port: freePort(t), admin: freePort(t), names: newNames(t, "api"), log: &testproc.Log{}}
+	b := &behind{t: t, port: testdb.Port(t), admin: testdb.Port(t), names: newNames(t, "api"), log: &testproc.Log{}}
 	b.env = append(os.Environ(),
 		"DATABASE_URL="+testdb.URL(t, "mysql"), "REDIS_URL="+testdb.Redis(t), "ALDS_SECRET_KEY="+strings.Repeat("A", 43)+"=",
 		"ALDS_ADMIN_PASSWORD="+password, "ALDS_LOG_LEVEL=warn", "ALDS_DB_CONNS=12", "ALDS_TRUSTED_PROXIES=127.0.0.1", "ALDS_SHUTDOWN_DELAY=5s",
@@ -67,12 +67,6 @@ func newBehind(t *testing.T) *behind {
 		}
 	})
 	return b
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	_, port, _ := strings.Cut(testproc.FreeAddr(t), ":")
-	return port
 }
 
 // configuration returns the file of the repository with the addresses of the test.

@@ -58,7 +58,7 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 	if err != nil {
 		return "", stop, fmt.Errorf("%s: %w\n%s", install, err, &out)
 	}
-	port, err := freePort()
+	port, err := testdb.FreePort()
 	if err != nil {
 		return "", stop, err
 	}
@@ -101,16 +101,6 @@ func program(name string) string {
 		}
 	}
 	return ""
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 // answers waits until a server accepts connections.

@@ -98,7 +98,7 @@ func OwnMySQLWithTLS(t testing.TB, c Certificate) *Own {
 // OwnRedisWithTLS starts a Redis whose URL only accepts connections with TLS.
 func OwnRedisWithTLS(t testing.TB, c Certificate) *Own {
 	t.Helper()
-	o, port := OwnRedis(t), freePort(t)
+	o, port := OwnRedis(t), Port(t)
 	o.Stop()
 	o.With(redisTLS(c, port)...)
 	o.Start()
@@ -110,7 +110,7 @@ func OwnRedisWithTLS(t testing.TB, c Certificate) *Own {
 // Its URL only accepts connections with TLS.
 func OwnSentinelWithTLS(t testing.TB, c Certificate, master *Own) *Own {
 	t.Helper()
-	dir, port, secure := scratch(t), freePort(t), freePort(t)
+	dir, port, secure := scratch(t), Port(t), Port(t)
 	_, at, err := net.SplitHostPort(master.URL[len("rediss://"):])
 	if err != nil {
 		t.Fatal(err)

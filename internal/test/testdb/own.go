@@ -3,7 +3,6 @@ package testdb
 import (
 	"fmt"
 	"hash/fnv"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,7 +116,7 @@ func ownMySQL(t testing.TB, name string) *Own {
 	if err != nil {
 		t.Fatalf("install a MariaDB: %v", err)
 	}
-	port := freePort(t)
+	port := Port(t)
 	o := &Own{
 		URL: "mysql://root@127.0.0.1:" + port, t: t, name: name, log: filepath.Join(dir, "log"), attr: WithParent(),
 		args: []string{
@@ -164,7 +163,7 @@ func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
 // OwnRedis starts a Redis that stores nothing on disk. If it is killed, it loses all data.
 func OwnRedis(t testing.TB) *Own {
 	t.Helper()
-	dir, port := scratch(t), freePort(t)
+	dir, port := scratch(t), Port(t)
 	o := &Own{
 		URL: "redis://127.0.0.1:" + port, t: t, name: "Redis", log: filepath.Join(dir, "log"), attr: WithParent(),
 		args: []string{
@@ -333,18 +332,4 @@ func scratch(t testing.TB) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

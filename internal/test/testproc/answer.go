@@ -2,14 +2,13 @@ package testproc
 
 import (
 	"context"
-	"math/rand/v2"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
 // Becomes waits up to AnswersIn until a URL answers with a status, and reports whether it did. 0 means any
@@ -28,25 +27,10 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	return false
 }
 
-// The ports of FreeAddr. The system does not assign them automatically, so no other program uses one
-// between the choice and the start of the service.
-const (
-	firstPort = 16_000
-	ports     = 16_000
-)
-
-// FreeAddr returns an unused host:port of this machine.
+// FreeAddr returns an unused host:port of this machine. No other test gets the same.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(firstPort+rand.N(ports)))
-		if err == nil {
-			_ = l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
+	return "127.0.0.1:" + testdb.Port(t)
 }
 
 // Log stores the last lines that processes wrote, up to keptLines writes.
