@@ -126,16 +126,22 @@ func TestSlowReadsStartOver(t *testing.T) {
 					return run(ctx, q, "SELECT 1 + ?")
 				}, map[string]int{"Read": 2, "One": 1}[name]},
 			} {
-				times := 0
-				before := d.Counts().Restarts
-				if err := read(func(q db.Querier) error { times++; return c.do(q) }); err != nil {
-					t.Errorf("%s, %s: %v", name, c.name, err)
+				var times int
+				for range 10 { // on a busy machine, a short read may be slow
+					times = 0
+					before := d.Counts().Restarts
+					if err := read(func(q db.Querier) error { times++; return c.do(q) }); err != nil {
+						t.Errorf("%s, %s: %v", name, c.name, err)
+					}
+					if n := d.Counts().Restarts - before; n != int64(times-1) {
+						t.Errorf("%s, %s: ran %d times with %d restarts", name, c.name, times, n)
+					}
+					if times == c.times {
+						break
+					}
 				}
 				if times != c.times {
 					t.Errorf("%s, %s: ran %d times, want %d", name, c.name, times, c.times)
-				}
-				if n := d.Counts().Restarts - before; n != int64(c.times-1) {
-					t.Errorf("%s, %s: %d restarts", name, c.name, n)
 				}
 			}
 		}
