@@ -18,7 +18,8 @@ RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=
 
 # Packages where goroutines meet, besides those of internal/store: those that meet there do so on
 # each database in another way, and above it in the same.
-RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
+# In the quick form, commands are left out: nearly all that they start, app starts too.
+RACED = ./internal/events/webhook/... ./internal/jobs/... ./internal/app $(if $(filter quick,$(TIER)),,./internal/app/...) \
 	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
 	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...
 
@@ -58,7 +59,7 @@ race: ## the race detector on the packages where goroutines meet
 
 .PHONY: on-server
 on-server: ## what depends on the database server, on that of ALDS_TEST_MYSQL
-	go run ./internal/test/testall $(TIER) -count=1 -skip '/^sqlite$$|TiDB$$' $(ON_EACH)
+	go run ./internal/test/testall $(TIER) -count=1 -skip '/^sqlite$$|TiDB$$|^TestExamples$$' $(ON_EACH)
 
 .PHONY: golden
 golden: ## rewrite the golden cases of the query stages; the diff is the review

@@ -42,15 +42,21 @@ func (r *report) test(e ending, packages []string) error {
 	return nil
 }
 
-// atOnce is how many packages are tested at once. Their tests wait for databases and clocks, so
-// one package for each processor leaves a fifth of the processors' time unused.
-var atOnce = runtime.GOMAXPROCS(0) + 1
+// atOnce returns how many packages are tested at once. Their tests wait for databases and clocks, so
+// one package for each processor leaves a fifth of the processors' time unused. Those of the gate
+// wait for processes, too.
+func (t tier) atOnce() int {
+	if t.name == "gate" {
+		return runtime.GOMAXPROCS(0) + 2
+	}
+	return runtime.GOMAXPROCS(0) + 1
+}
 
 // testGroup runs go test once.
 func (r *report) testGroup(e ending, flags, packages []string) error {
 	args := append([]string{"test", "-json"}, flags...)
 	if !slices.Contains(r.flags, "-p") {
-		args = append(args, "-p", strconv.Itoa(atOnce))
+		args = append(args, "-p", strconv.Itoa(r.tier.atOnce()))
 	}
 	if r.tier.short {
 		args = append(args, "-short")
