@@ -16,15 +16,14 @@ TIER ?= quick
 # that takes fifteen times as long, and a race in it is not ours.
 RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
-# Packages where goroutines meet, besides those of internal/store: those that meet there do so on
-# each database in another way, and above it in the same.
-# In the quick form, commands are left out: nearly all that they start, app starts too.
-RACED = ./internal/events/webhook/... ./internal/jobs/... ./internal/app $(if $(filter quick,$(TIER)),,./internal/app/...) \
+# Packages where goroutines meet, besides those of internal/store. Only in internal/store does that
+# depend on the database, so these leave out SQLite.
+RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
 	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
 	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...
 
 # Packages whose answers depend on the database server: .ci/run tests these on
-# every server that is supported. The examples of the documents do not depend on it.
+# every server that is supported. It leaves out the examples of the documents, which quick runs.
 ON_EACH := ./internal/store/db ./internal/store/connection ./internal/store/migrate ./internal/query/sqlgen ./internal/query/find \
 	./internal/write/asset/... ./internal/write/seed ./internal/write/requests ./internal/events/webhook ./internal/query/history \
 	./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
