@@ -141,18 +141,18 @@ var migratedRows = []struct {
 	{"sequence", []string{"name", "value", "stamped_at"}},
 }
 
-// theBuilt is what expected returns. It is the same for all checks of a process.
-var theBuilt struct {
+// known is what expected returns, the same for all checks of a process.
+var known struct {
 	sync.Mutex
 	*built // nil: not computed yet
 }
 
 // expected returns the schema that the migrations of this build create.
 func expected(ctx context.Context) (*built, error) {
-	theBuilt.Lock()
-	defer theBuilt.Unlock()
-	if theBuilt.built != nil {
-		return theBuilt.built, nil
+	known.Lock()
+	defer known.Unlock()
+	if known.built != nil {
+		return known.built, nil
 	}
 	var b built
 	err := db.Built(ctx, func(q db.Querier, d *db.Dialect) (err error) {
@@ -181,7 +181,7 @@ func expected(ctx context.Context) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	theBuilt.built = &b
+	known.built = &b
 	return &b, nil
 }
 

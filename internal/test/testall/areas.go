@@ -65,7 +65,7 @@ func tierOf(args []string) (tier, []string, error) {
 	case "quick":
 		return quick, rest, nil
 	case "gate":
-		return tier{"gate", true, "about 5 minutes", func(a area) bool { return !a.quick }}, rest, nil
+		return tier{"gate", true, "about 6 minutes", func(a area) bool { return !a.quick }}, rest, nil
 	case "long":
 		all := tier{"long", false, "an hour or more", func(area) bool { return true }}
 		if len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "./") {

@@ -86,7 +86,7 @@ func run(t tier, flags []string) error {
 	}
 	env := append(os.Environ(), withoutC(flags))
 	if os.Getenv("GOGC") == "" {
-		env = append(env, "GOGC=400") // saves a fifth of the processors' time; testproc removes it for commands
+		env = append(env, "GOGC=400") // small heaps need few collections; testproc removes it for commands
 	}
 	if folder != "" {
 		env = append(env, "TMPDIR="+folder)

@@ -18,7 +18,7 @@ const (
 )
 
 // FreePort returns an unused TCP port of 127.0.0.1. Test binaries take turns and choose the ports one after
-// another, so no two of them get the same.
+// another, so a port is chosen again only after all the others.
 func FreePort() (string, error) {
 	dir, release, err := Keep("ports")
 	if err != nil {
