@@ -1,8 +1,10 @@
 package query
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alds-dev/alds/internal/query/token"
@@ -37,8 +39,8 @@ func AddressOf(path string) Address {
 	return a
 }
 
-// FromParams reads a query of the data interface. Names of parameters are compared without
-// regard to case; unknown parameters are ignored.
+// FromParams reads a query of the data interface. Names of parameters are compared without regard
+// to case. Unknown parameters are ignored.
 // Errors: fault.Invalid; its place is the byte offset in the parameter's value.
 func FromParams(a Address, values url.Values) (Request, error) {
 	r := Request{Rest: true, From: Text{Text: a.Type}}
@@ -74,12 +76,13 @@ func FromParams(a Address, values url.Values) (Request, error) {
 	return r, nil
 }
 
-// momentOnly is a filter that existing clients use to read the current asset.
+// momentOnly matches a filter that only compares the moment. Existing clients use such a filter to
+// read the current asset.
 var momentOnly = regexp.MustCompile(`^\s*(?:(\w+)\.)?Moment\s*=\s*(?:'\d+'|"\d+")\s*$`)
 
-// Current returns r without a filter that only names a moment, if r reads one asset as it is
-// now. Existing clients send the moment of the version they have and expect the current
-// version.
+// Current returns r without its filter, if r reads one asset as it is now and the filter only
+// compares the moment. Existing clients send the moment of the version that they have, and expect
+// the current version.
 func (r Request) Current() Request {
 	if !r.One || r.Momented || r.AsOf.Text != "" || len(r.Filter) != 1 {
 		return r
@@ -91,7 +94,7 @@ func (r Request) Current() Request {
 	return r
 }
 
-// listed splits text at commas. It records the place of every part.
+// listed splits text at commas. It stores the byte offset of every part.
 func listed(s string) []Text {
 	var list []Text
 	at := 0
@@ -104,11 +107,13 @@ func listed(s string) []Text {
 	return list
 }
 
-// fold converts the names of parameters to lower case. The first value of a name is used.
+// fold converts the names of parameters to lower case. It uses the first value of a name. If several
+// names differ only in case, the name in lower case has precedence, and otherwise the first one in the
+// order of bytes.
 func fold(values url.Values) map[string]string {
 	params := make(map[string]string, len(values))
-	for name, list := range values {
-		low := strings.ToLower(name)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list, low := values[name], strings.ToLower(name)
 		if _, twice := params[low]; len(list) > 0 && (!twice || name == low) {
 			params[low] = list[0]
 		}
@@ -116,8 +121,9 @@ func fold(values url.Values) map[string]string {
 	return params
 }
 
-// restSelect reads sel or select. If it is missing, the default attributes are selected; if it
-// is empty, none.
+// restSelect reads the parameter sel or select. If the parameter is missing, the default attributes
+// are selected. If it is empty, nothing is selected. If the path names an attribute, only this
+// attribute is selected.
 func restSelect(r *Request, a Address, params map[string]string) error {
 	if a.Attr != "" {
 		r.Plain = true
@@ -142,8 +148,8 @@ func restSelect(r *Request, a Address, params map[string]string) error {
 	return nil
 }
 
-// withParam reads "$A=v1,v2;$B=v3". A semicolon ends a value only if another variable follows. So
-// values may contain semicolons.
+// withParam reads "$A=v1,v2;$B=v3". A semicolon or "|" ends a value only if another variable
+// follows, so values may contain these characters.
 func withParam(s string) map[string][]string {
 	if s == "" {
 		return nil
