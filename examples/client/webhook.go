@@ -18,8 +18,8 @@ import (
 
 const (
 	patience  = time.Minute     // how long to wait for the event
-	tolerance = 5 * time.Minute // by which the time of a delivery may differ from ours
-	largest   = 16 << 20        // bytes of a delivery
+	tolerance = 5 * time.Minute // maximum difference between the time of a delivery and our clock
+	largest   = 16 << 20        // maximum size of a delivery in bytes
 )
 
 type event struct {
@@ -54,10 +54,10 @@ func followChange(ctx context.Context, project string) (err error) {
 			fmt.Println("subscription deleted")
 		}
 	}()
-	events := make(chan event, 100) // as many as a delivery has at most
+	events := make(chan event, 100) // maximum number of events in a delivery
 	server := http.Server{Handler: receiver(hook.Secret, events), ReadTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }()                         // returns when it is closed
-	defer func() { _ = server.Shutdown(context.WithoutCancel(ctx)) }() // answers what is being received
+	go func() { _ = server.Serve(listener) }()                         // returns when the listener is closed
+	defer func() { _ = server.Shutdown(context.WithoutCancel(ctx)) }() // waits until the current requests are answered
 	if _, err := write(ctx, object{
 		"from": "Story", "where": object{"Scope": project, "Name": "Pay by card"},
 		"update": object{"Status": "In Progress", "Estimate": 5},
@@ -75,7 +75,8 @@ func followChange(ctx context.Context, project string) (err error) {
 	}
 }
 
-// receiver answers 204 to what the service sends, and 401 to everybody else.
+// receiver returns a handler that sends the events of genuine deliveries to events. It answers them
+// with 204, and all other requests with 401, or 400 if the JSON is invalid.
 func receiver(secret string, events chan<- event) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
@@ -87,15 +88,14 @@ func receiver(secret string, events chan<- event) http.HandlerFunc {
 			w.WriteHeader(http.StatusBadRequest)
 		default:
 			w.WriteHeader(http.StatusNoContent)
-		}
-		for _, e := range delivery.Events {
-			events <- e
+			for _, e := range delivery.Events {
+				events <- e
+			}
 		}
 	}
 }
 
-// isGenuine reports whether the body comes from who knows the secret, and was sent just
-// now.
+// isGenuine reports whether the sender of the body knows the secret and sent the body recently.
 func isGenuine(secret string, header http.Header, body []byte) bool {
 	id, sent := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
 	seconds, err := strconv.ParseInt(sent, 10, 64)
