@@ -14,17 +14,16 @@ import (
 	"strings"
 )
 
-// The types whose attribute Content is bytes, and the number of bytes in a part
-// of a content (blob.PartSize).
+// The numbers of the asset types whose attribute Content has bytes, and the number of bytes in a
+// stored part of such a content (blob.PartSize).
 const (
 	contentTypes = "(41, 42, 43)"
 	contentPart  = 256 << 10
 )
 
-// mover moves the contents of attachments and images into the tables of package
-// blob. Older releases have stored the Base64 of a content in the rows of its
-// asset. Each content is moved in one transaction, and a mover may run again from
-// the start.
+// mover moves the contents of attachments and images into the tables of package blob. Older
+// releases have stored a content as Base64 in the rows of its asset. Each content is moved in one
+// transaction, and a mover may run again from the start.
 type mover struct {
 	folder
 	dialect string
@@ -39,7 +38,7 @@ func (m mover) run(ctx context.Context, r Runner) error {
 	return nil
 }
 
-// moveAll goes through the rows of a table, a batch of keys at a time.
+// moveAll moves the contents of all rows of a table. It reads the keys of the rows in batches.
 func (m mover) moveAll(ctx context.Context, r Runner, table string) error {
 	last := row{id: -1 << 62}
 	for {
@@ -56,7 +55,7 @@ func (m mover) moveAll(ctx context.Context, r Runner, table string) error {
 	}
 }
 
-// keys returns the keys of the next rows after a row, in order.
+// keys returns the keys of the next rows after the row from, in order.
 func (m mover) keys(ctx context.Context, r Runner, table string, from row) (all []row, err error) {
 	rows, err := r.QueryContext(ctx, "SELECT id, moment FROM "+table+" WHERE type IN "+contentTypes+
 		" AND id >= ? AND (id > ? OR moment > ?) ORDER BY id, moment LIMIT ?", from.id, from.id, from.moment, batch)
@@ -74,7 +73,8 @@ func (m mover) keys(ctx context.Context, r Runner, table string, from row) (all 
 	return all, rows.Err()
 }
 
-// move stores the content of a row, and replaces it in the row by its reference.
+// move stores the content of a row in the tables of package blob. In the row it replaces the
+// content by a reference to the stored content.
 func (m mover) move(ctx context.Context, r Runner, table string, k row) error {
 	attrs, err := readAttrs(ctx, r, table, k)
 	if err != nil || attrs == nil {
@@ -86,7 +86,7 @@ func (m mover) move(ctx context.Context, r Runner, table string, k row) error {
 	}
 	content, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil //nolint:nilerror // no release has written such a text; it stays unchanged
+		return nil //nolint:nilerr // no release has written such a text; it stays unchanged
 	}
 	sum := sha256.Sum256(content)
 	hash := hex.EncodeToString(sum[:])
@@ -106,7 +106,7 @@ func (m mover) move(ctx context.Context, r Runner, table string, k row) error {
 	})
 }
 
-// readAttrs reads the attributes of a row; nil for none.
+// readAttrs returns the attributes of a row, or nil if the row has none.
 func readAttrs(ctx context.Context, r Runner, table string, k row) (attrs map[string]json.RawMessage, err error) {
 	rows, err := r.QueryContext(ctx, "SELECT attrs FROM "+table+" WHERE id = ? AND moment = ?", k.id, k.moment)
 	if err != nil {
