@@ -1,6 +1,7 @@
-// Package write is the folder of everything that changes assets: the write engine, bulk
+// Package write is the parent of the packages that change assets. They are the write engine, bulk
 // requests, writes by path, tags, attachments, roles, and requests that run once.
 //
-// Nothing here sends an event. A write only stores what its event needs, in the same
-// transaction. Start with asset, the engine, and with bulk for the largest of its callers.
+// These packages send no events. A write only stores the data for its event, in the same
+// transaction as the change. Read package asset first, the write engine. Then read package bulk,
+// the largest caller of the write engine.
 package write

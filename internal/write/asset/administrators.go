@@ -20,15 +20,16 @@ func (g *gate) noteAdministrators(c *Command, target *row) {
 	g.s.administratorsChanged = g.s.administratorsChanged || lost
 }
 
-// checkAdministrators refuses a request after which no system administrator could log in.
-// Nobody could then appoint another one.
+// checkAdministrators returns an error if no system administrator could log in after the request.
+// Nobody could then make another member a system administrator.
 // Errors: fault.Denied.
 func (s *Session) checkAdministrators(ctx context.Context) error {
 	l := s.e.layout
 	if !s.administratorsChanged || l.loginDisabled == nil || l.defaultRole == nil {
 		return nil
 	}
-	// Two requests at once could each remove one of the last two administrators.
+	// Without the lock, two concurrent requests could each remove one of the last two
+	// administrators.
 	if err := lockNamed(ctx, s.tx, "administrators"); err != nil {
 		return err
 	}

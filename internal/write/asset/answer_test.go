@@ -13,14 +13,14 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// reply is the answer or the error of a request under a key.
+// reply is the answer or the error of a request with an idempotency key.
 type reply struct {
 	answer string
 	err    error
 }
 
-// ask runs a request under a key that creates a story. If reached is not nil, ask sends to it from
-// inside the transaction, and then waits for goOn.
+// ask sends a request that has an idempotency key and creates a story. If reached is not nil, ask
+// sends to it from inside the transaction, and then waits for goOn.
 func (w *harness) ask(e *asset.Engine, answer string, reached chan<- struct{}, goOn <-chan struct{}) reply {
 	once := requests.Identity{Key: "k", Hash: strings.Repeat("0", 64)}
 	b, err := e.Answer(context.Background(), auth.System, asset.Request{ID: uuid.NewString()}, once, func(s *asset.Session) ([]byte, error) {
@@ -38,8 +38,9 @@ func (w *harness) ask(e *asset.Engine, answer string, reached chan<- struct{}, g
 	return reply{string(b), err}
 }
 
-// While the first request under a key runs, the same process refuses a second one. Another process
-// waits for the first request and returns the same answer. Only one story is created.
+// While the first request with a key runs, the same process refuses a second request with the
+// key. Another process waits for the first request and returns the same answer. Only one story is
+// created.
 func TestConcurrentDuplicates(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		other := newHarness(t, w.d) // like another process

@@ -11,7 +11,7 @@ import (
 )
 
 // Run executes commands in order and writes their changes. It returns one outcome for each
-// command. If a command fails, only those that depend on it fail too (Command.For,
+// command. If a command fails, only the commands that depend on it also fail (Command.For,
 // Command.Within).
 // Errors: those that end the whole request.
 func (s *Session) Run(ctx context.Context, commands []*Command) ([]Outcome, error) {
@@ -46,9 +46,10 @@ func (s *Session) run(ctx context.Context, commands []*Command) ([]Outcome, erro
 	return outcomes, nil
 }
 
-// runBatch executes commands together. If they need too many assets or too much text (errSplit), it
-// executes them again in two halves. If the database refuses a value, such as a duplicate username,
-// it executes them one by one, so that only the command with that value fails.
+// runBatch executes commands together. If the commands need too many assets or too much text
+// (errSplit), runBatch executes them again in two halves. If the database refuses a value, such
+// as a duplicate username, runBatch executes the commands one by one, so that only the command
+// with that value fails.
 func (s *Session) runBatch(ctx context.Context, commands []*Command) ([]Outcome, error) {
 	sealed := s.ownSealed
 	outcomes, guarded, err := s.attempt(ctx, commands)
@@ -82,8 +83,8 @@ func (s *Session) runParts(ctx context.Context, commands []*Command, size int) (
 	return outcomes, nil
 }
 
-// attempt executes commands once. guarded reports that the changes were written under a
-// savepoint, because the database may refuse a value that cannot be checked in memory.
+// attempt executes commands once. guarded is true if the changes were written under a savepoint.
+// A savepoint is used if the database may refuse a value that cannot be checked in memory.
 func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []Outcome, guarded bool, err error) {
 	resetHandles(commands)
 	x := s.newExecutor()
@@ -112,7 +113,8 @@ func (s *Session) attempt(ctx context.Context, commands []*Command) (outcomes []
 	return outcomes, guarded, err
 }
 
-// resetHandles makes the handles pending again after a rollback.
+// resetHandles marks the assets of create commands as not yet created, for example after a
+// rollback.
 func resetHandles(commands []*Command) {
 	for _, c := range commands {
 		if c.Self != nil {
@@ -121,8 +123,8 @@ func resetHandles(commands []*Command) {
 	}
 }
 
-// refusal returns the error of a command that the database refused. If Credentials.Set
-// returned a violation, it is that violation. Otherwise a value is not unique.
+// refusal returns the error of a command that the database refused. If Credentials.Set returned a
+// violation, the error is that violation. Otherwise the error says that a value is not unique.
 func (s *Session) refusal(c *Command, err error) error {
 	if strings.HasPrefix(fault.Public(err), "Violation'") {
 		return fault.Invalidf(fault.NoPlace, "%s", fault.Public(err))
@@ -140,7 +142,7 @@ func (s *Session) refusal(c *Command, err error) error {
 }
 
 // batchLen returns how many of the first commands can run together. The batch ends before a
-// command that must read from the database what an earlier command changes. It ends after a
+// command that must read the changes of an earlier command from the database. It ends after a
 // command that may change which assets the caller sees.
 func (s *Session) batchLen(commands []*Command) int {
 	changed := map[*meta.Type]bool{}
@@ -181,11 +183,12 @@ func batchKey(t *meta.Type, c *Command) string {
 // hidesScopes reports whether an operation on a project may hide it or show it again.
 func hidesScopes(op *meta.Op) bool { return op.Effect.To == meta.StateDeleted || op.Effect.Back }
 
-// runsAlone reports whether a command must be the only one in its batch. That is so if
-//   - it moves a project in the tree or an asset in its rank space, because the next command
+// runsAlone reports whether a command must be the only one in its batch. That is so if the
+// command
+//   - moves a project in the tree or an asset in its rank space, because the next command
 //     needs the new order,
-//   - it writes a definition, because the next command is checked against it,
-//   - it runs an operation that queries the database.
+//   - writes a definition, because the next command is checked against the definition,
+//   - runs an operation that queries the database.
 func (s *Session) runsAlone(t *meta.Type, c *Command) bool {
 	if t != nil && t.Metadata {
 		return true

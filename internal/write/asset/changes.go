@@ -20,11 +20,11 @@ type changes struct {
 	s      *Session
 	loaded *loaded
 
-	start   savepoint         // of the current command
+	start   savepoint         // savepoint of the current command
 	touched []*row            // assets that the current command creates or may change
 	holders []*row            // assets in touched that store a relation which the command writes from its other end
-	asked   []role            // roles that the current command sets, including those that the member has already
-	ended   map[endedEdge]int // edges that the current command has ended; the value is the index in edges
+	asked   []role            // roles that the current command sets, including roles that the member already has
+	ended   map[endedEdge]int // key: edge that the current command has ended; value: index in edges
 	undone  int               // number of ended edges that continue after all; their entries in edges are empty
 	counts  *Affected         // limit for the current command; nil: none
 
@@ -34,18 +34,18 @@ type changes struct {
 	roles       []role
 	newScopes   []*row                       // new projects
 	movedScopes []*row                       // projects with a new parent
-	affected    map[*Affected]map[int64]bool // by limit: ids of the assets that its commands have changed
+	affected    map[*Affected]map[int64]bool // key: limit; value: ids of the assets that its commands have changed
 	beside      int                          // number of changed assets that no command names
 	bytes       int64                        // size of the texts of versions
 
 	moments  int64                // number of moments to allocate
-	numbers  map[*meta.Type]int64 // by type: number of Numbers to allocate
-	ranks    map[string]int64     // by sequence: number of ranks to allocate
+	numbers  map[*meta.Type]int64 // key: type; value: how many Numbers to allocate
+	ranks    map[string]int64     // key: sequence; value: how many ranks to allocate
 	made     []*row               // new assets
 	changed  []*row               // changed assets that existed before the batch
 	versions []*version
 	closings []closing
-	closure  []ancestry // of new projects
+	closure  []ancestry // rows of scope_closure for new projects
 }
 
 func newChanges(s *Session, l *loaded) *changes {
@@ -61,14 +61,14 @@ type savepoint struct{ edges, logins, contents, roles, newScopes, movedScopes in
 // edgeChange is an edge that a command has begun or ended.
 type edgeChange struct {
 	edge  *edge
-	set   *edgeSet // to which the edge was added; nil: the edge ended
+	set   *edgeSet // the set to which the edge was added; nil if the edge ended
 	owner *row     // the asset whose version records the change
 }
 
 // endedEdge is the key of an edge that the current command has ended.
 type endedEdge struct {
 	from  int64
-	end   string // of a value: its exact text; an equal value in another case has another key
+	end   string // exact text of a value; a value that differs only in case has another key
 	code  int
 	to    int64
 	owner *row // the asset whose version records the end
@@ -93,8 +93,8 @@ type login struct {
 type role struct {
 	scope, member, role int64 // stored ids
 	owner               bool
-	since               moment // of the change
-	end                 bool   // the current row ends, and no row begins
+	since               moment // moment of the change
+	end                 bool   // true if the current row ends and no new row begins
 	by                  *row   // the asset whose version records the change
 }
 
@@ -159,7 +159,7 @@ func (c *changes) commit() {
 }
 
 // addVersion adds the current state of a row as a version with the next moment, and ends the
-// version before it.
+// previous version.
 func (c *changes) addVersion(w *row) {
 	c.moments++
 	st := w.cur
@@ -238,7 +238,8 @@ func (c *changes) newRow(t *meta.Type, id int64) *row {
 	return w
 }
 
-// touch must be called before the current command changes a row. A second call does nothing.
+// touch prepares a row for changes. It must be called before the current command changes the row.
+// A second call does nothing.
 func (c *changes) touch(w *row) {
 	if w.before != nil {
 		return
@@ -270,9 +271,9 @@ func (c *changes) addEdge(set *edgeSet, e edge, owner *row) {
 	owner.links++
 }
 
-// cancelEnd makes an edge continue if the current command has ended it. It reports whether the edge
-// continues. The link of a project to a member stays ended, because the role of the member has
-// ended with it.
+// cancelEnd makes an edge continue if the current command has ended it. It reports whether the
+// edge continues. The link of a project to a member stays ended, because the role of the member
+// has ended together with the link.
 func (c *changes) cancelEnd(set *edgeSet, e *edge, owner *row) bool {
 	at, ok := c.ended[endedBy(e, owner)]
 	if !ok || c.s.e.layout.isMembers(e.code) {
@@ -318,13 +319,13 @@ func (c *changes) mayBeRefused() bool {
 	return len(c.logins) > 0 || slices.ContainsFunc(c.edges, beginsValue)
 }
 
-// setLogin changes the username or the hash of the password of a member. If username or password is
-// nil, it does not change.
+// setLogin changes the username, or the hash of the password, of a member. nil means that the
+// value does not change.
 func (c *changes) setLogin(w *row, username, password *string) {
 	c.logins = append(c.logins, login{w.id, w.typ.Name, username, password})
 }
 
-// recordInSession records in the session what later batches of the request need.
+// recordInSession records in the session the data that later batches of the request need.
 func (c *changes) recordInSession() {
 	for _, w := range c.made {
 		if w.typ.Secured.Self {
@@ -365,8 +366,8 @@ func with(set map[int64]bool, id int64) map[int64]bool {
 	return set
 }
 
-// withCommitted applies the changes of earlier commands of the batch to ids. ids are the assets
-// that have a link to the asset to in the database.
+// withCommitted adds and removes ids according to the changes of earlier commands of the batch.
+// In the database, the assets in ids have a link of the relation to the asset to.
 func (c *changes) withCommitted(ids []int64, relation int, to int64) []int64 {
 	for _, ch := range c.edges[:c.start.edges] {
 		switch e := ch.edge; {

@@ -24,23 +24,23 @@ const (
 type Command struct {
 	Verb    Verb
 	Type    *meta.Type // Create: the concrete type
-	Self    *Handle    // Create: set to the identity of the new asset
+	Self    *Handle    // Create: gets the identity of the new asset
 	Context Ref        // Create: the asset that supplies defaults, such as the project; zero: none
 	Target  Ref        // Update, Operate: the asset
 
-	// TargetDeleted (Update) means that the target was deleted when it was looked up, and is
-	// updated nevertheless.
+	// TargetDeleted (Update) is true if the target was deleted when it was looked up. The target
+	// is updated nevertheless.
 	TargetDeleted bool
-	// TargetLive (Update, Operate) means that the target was not deleted when it was looked
-	// up. If another request has deleted it since, the command is skipped.
+	// TargetLive (Update, Operate) is true if the target was not deleted when it was looked up.
+	// If another request has deleted it since, the command is skipped.
 	TargetLive bool
-	// ByPath (Update) means that the target was not looked up. The command fails with
+	// ByPath (Update) is true if the target was not looked up. The command fails with
 	// fault.NotFound if the target does not exist, is deleted, or is not visible to the caller.
 	ByPath bool
 
 	IfMoment int64    // Update, Operate: the moment that the asset must have; 0: any; see oid.HasMoment
 	Changes  []Change // Create, Update
-	Within   *Command // Create: the update in which it is nested; it fails or is skipped with that update
+	Within   *Command // Create: the enclosing update; if it fails or is skipped, the create does, too
 
 	// For (Create) is the later command that refers to the new asset. If the later command
 	// fails, the asset is not created. Commands between the two belong to the same group; see
@@ -51,20 +51,20 @@ type Command struct {
 	Args     []Change  // Operate: its arguments; the value of each is in Set
 	Affected *Affected // limit for the changed assets; nil: none
 
-	outcome Outcome  // of this command, for the commands that depend on this command
-	decided *Outcome // of this command, if an earlier try has decided it; see runGroups
+	outcome Outcome  // outcome of this command, for the commands that depend on this command
+	decided *Outcome // outcome of this command, if an earlier try has decided it; see runGroups
 }
 
-// Affected limits how many assets are changed by the commands of a session that share it.
-// Assets that the commands do not name count too. An asset that is changed twice counts once.
+// Affected limits how many assets some commands of a session may change together. Assets that the
+// commands do not name count too. An asset that is changed twice counts once.
 type Affected struct {
 	Most int // the limit
 
 	written map[int64]bool // ids of the assets whose changes are written
 }
 
-// Listed returns the number of values in the lists of a command. If a client's command
-// changes many assets, each asset has a Command, and each repeats the lists.
+// Listed returns the number of values in the lists of a command. If a client's command changes
+// many assets, there is one Command per asset, and each repeats the lists.
 func (c *Command) Listed() (n int) {
 	for i := range c.Changes {
 		ch := &c.Changes[i]
@@ -85,8 +85,8 @@ func (c *Command) sets(name string) bool {
 // and Remove, or Find and Replace, or Neighbour, or Content.
 type Change struct {
 	Name    string
-	Sealed  string    // of a secret: the hash of Set, as Engine.Seal returns it; empty: not computed yet
-	Content *blob.Ref // of a Blob: bytes that are stored already
+	Sealed  string    // for a secret: the hash of Set, as Engine.Seal returns it; empty: not computed yet
+	Content *blob.Ref // for a Blob: reference of bytes that are already stored
 
 	// Set has one value. For a multi-value attribute it means Add, and an empty value changes
 	// nothing.
@@ -94,12 +94,12 @@ type Change struct {
 	// Add and Remove are lists. For a multi-value attribute no value in them may be empty.
 	Add, Remove []Value
 
-	Find      *Value // the exact text to replace; of a multi-value attribute: one of its values
+	Find      *Value // the exact text to replace; for a multi-value attribute: one of its values
 	Replace   Value
-	Neighbour *Value // of a rank: the asset before which to rank, or with After the one after which to rank
+	Neighbour *Value // for a rank: the asset before which to rank, or after which to rank if After is true
 	After     bool
 	At        int   // byte offset of the value in the body
-	Bad       error // the value is malformed: the command fails with this error; see ErrForm
+	Bad       error // not nil if the value is malformed; the command fails with this error; see ErrForm
 }
 
 // single returns the value of a change to a single-value attribute. {add: [x], remove: []} sets x,
@@ -116,8 +116,8 @@ func (ch *Change) single() (Value, bool) {
 	return Value{}, len(ch.Remove) > 0
 }
 
-// isNothing reports whether a change is one empty value that is not in a list. For a
-// multi-value attribute it changes nothing.
+// isNothing reports whether a change is one empty value that is not in a list. Such a change of a
+// multi-value attribute changes nothing.
 func (ch *Change) isNothing() bool { return len(ch.Set) == 1 && ch.Set[0].isEmpty() }
 
 // each calls fn for every value of a change except Neighbour.
@@ -155,7 +155,8 @@ type Value struct {
 	Text string // the text, the literal of a number, or true or false
 }
 
-// isEmpty reports whether v means no value. For text attributes, an empty text is a value.
+// isEmpty reports whether v is null or an empty text. Attributes of most kinds then have no
+// value. Only a text attribute can have an empty text as its value.
 func (v Value) isEmpty() bool {
 	return v.Kind == Null || v.Kind == Text && v.Text == ""
 }
@@ -170,11 +171,11 @@ func isName(v Value) bool {
 // Handle refers to an asset that a command of the request creates. It is pending until the
 // command succeeds.
 type Handle struct {
-	Alias string        // with its @; for messages
+	Alias string        // alias with the @; for messages
 	Name  func() string // returns an automatic alias if Alias is empty; may be nil
 	Type  *meta.Type
 	ID    int64 // stored id
-	Made  bool  // the command has succeeded
+	Made  bool  // true if the command has succeeded
 }
 
 // alias returns the alias for messages. An automatic alias is computed at the first call.
@@ -213,8 +214,8 @@ func (r Ref) token() string {
 type Outcome struct {
 	OID     oid.OID // the asset that was created, updated or operated on
 	Result  oid.OID // the asset for the answer, with its moment: the new asset of a Copy, else the asset of OID
-	Skipped bool    // the command did nothing, because the target is deleted
-	Err     error   // a fault: why the command failed; nil if it did not
+	Skipped bool    // true if the command did nothing, because the target is deleted
+	Err     error   // the fault with which the command failed; nil if it did not fail
 
 	about *row   // the asset of Result
 	as    *state // the state of about at the end of the command

@@ -17,7 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/audit"
 )
 
-// consistent checks what must always be true for all versions.
+// consistent checks conditions that must always be true for the versions, Numbers and audit rows
+// of a database.
 func (w *harness) consistent() {
 	w.t.Helper()
 	w.expect("0\n", `SELECT COUNT(*) FROM asset a LEFT JOIN asset_version v ON v.id = a.id AND v.moment = a.moment AND v.until_moment = 9223372036854775807
@@ -277,8 +278,8 @@ func TestRequestIDIsUsedOnce(t *testing.T) {
 	})
 }
 
-// If the answer to a commit was lost, the audit shows whether the commit happened. A request that
-// was reported as not committed is never committed later.
+// If the answer to a commit was lost, the audit row shows whether the commit happened. A request
+// that was reported as not committed is never committed later.
 func TestLostCommitAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		audits, lost := audit.New(w.d), errors.New("connection lost")

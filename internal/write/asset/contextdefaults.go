@@ -17,12 +17,12 @@ const (
 	today                           // the day of the write, in UTC
 	futureState                     // the value that results in AssetState Future
 	scheduleName                    // the name of the timebox's schedule and the next number
-	scheduleBegin                   // the end of the schedule's last timebox plus the gap; for the first one, today
+	scheduleBegin                   // the end of the schedule's last timebox plus the gap; for the first timebox, today
 	scheduleEnd                     // scheduleBegin plus the timebox length of the schedule
 )
 
-// contextDefault is one attribute that a new asset gets because of its context, if its
-// command does not set it. docs/contexts.md contains the rows as a table.
+// contextDefault is one attribute that a new asset gets because of its context, if the command
+// does not set the attribute. docs/contexts.md contains the rows as a table.
 type contextDefault struct {
 	newTypes     []string // types of new assets, with their subtypes; empty: all types with the attribute
 	contextTypes []string // types of contexts, with their subtypes; empty: all types that fit
@@ -103,9 +103,10 @@ func amongTypes(t *meta.Type, names []string) bool {
 	return len(names) == 0
 }
 
-// Implied reports whether a new asset of type child gets its context, of type parent, in the
-// to-one attribute name, if the command does not set the attribute. Examples are the Parent
-// of a Task, the Super of a Story in an Epic, and the Scope of a workitem in a project.
+// Implied reports whether the context of a new asset becomes the value of its to-one attribute
+// name, if the command does not set the attribute. child is the type of the new asset, and parent
+// is the type of the context. Examples are the Parent of a Task, the Super of a Story in an Epic,
+// and the Scope of a workitem in a project.
 func Implied(child, parent *meta.Type, name string) bool {
 	return slices.ContainsFunc(contextDefaults, func(s contextDefault) bool {
 		a, ok := s.attrOn(child, parent)

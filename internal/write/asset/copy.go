@@ -19,8 +19,9 @@ var notCopied = [...]string{
 	"Order", "ActualResults", "ChangeSets", "CompletedInBuildRuns", "FoundInBuildRuns", "DuplicateOf", "IdentifiedIn",
 }
 
-// notCopiedByType are attributes that copies of one type do not get. The copy of a test has
-// no status, because it has not been run.
+// notCopiedByType contains an attribute that copies of one type do not get. The key is the type,
+// and the value is the attribute. The copy of a test has no status, because the copy has not been
+// run.
 var notCopiedByType = map[string]string{"Test": "Status"}
 
 // newRow adds an asset that an operation creates, with a new id.
@@ -36,7 +37,7 @@ func (c *copier) newRow(ctx context.Context, typ string) (*row, error) {
 	return c.changes.newRow(t, id), nil
 }
 
-// copiedCodes returns the codes of the edges of a type that its copies may get.
+// copiedCodes returns the codes of those links and values of a type that a copy may get.
 func copiedCodes(t *meta.Type) (codes []int) {
 	for _, a := range t.Attrs {
 		if (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) && !a.ReadOnly {
@@ -62,8 +63,8 @@ func (c *copier) foresee(ctx context.Context, sources []*row) error {
 	return nil
 }
 
-// copyAs creates an asset of a type from src. Its values come from prepare, which may be nil,
-// then from the attributes of src that choose selects, then from the defaults.
+// copyAs creates an asset of a type from src. The new asset first gets values from prepare, which
+// may be nil. It then gets the attributes of src that choose selects, and last the defaults.
 func (c *copier) copyAs(
 	ctx context.Context, typ string, src *row, choose func(string) bool, prepare func(made *row) error,
 ) (*row, error) {
@@ -163,8 +164,9 @@ func (c *copier) copyAttribute(ctx context.Context, w *row, a *meta.Attr, src *r
 	return c.copyRef(ctx, w, a, id)
 }
 
-// copyRef sets the relation a of w to the asset id, or adds the asset if a is a relation to
-// many. It does nothing if the asset is missing or deleted, or if a does not allow its type.
+// copyRef sets the relation a of w to the asset with an id. If the relation is to-many, copyRef
+// adds the asset. It does nothing if the asset is missing or deleted, or if the relation does not
+// allow its type.
 func (c *copier) copyRef(ctx context.Context, w *row, a *meta.Attr, id int64) error {
 	t, ok, err := c.loaded.find(ctx, id)
 	if err != nil || !ok || t.isDeleted() || !a.Takes(t.typ) {

@@ -15,7 +15,7 @@ import (
 
 // The types of definitions that administrators write.
 const (
-	anyDefinition    = "AttributeDefinition" // only in a create, for one of the next three
+	anyDefinition    = "AttributeDefinition" // only in a create; specify replaces it by one of the next three
 	simpleDefinition = "SimpleAttributeDefinition"
 	toOneDefinition  = "OneToManyRelationDefinition"
 	toManyDefinition = "ManyToManyRelationDefinition"
@@ -26,7 +26,7 @@ const (
 // this name.
 const codeKey = "Code"
 
-// IsCreatable reports whether a create may name a type. That is a concrete type, or
+// IsCreatable reports whether a create may name a type. It may name a concrete type, or the type
 // AttributeDefinition, which is replaced by the concrete type that fits the values.
 func IsCreatable(t *meta.Type) bool {
 	return !t.Abstract || t.Metadata && t.Name == anyDefinition
@@ -51,7 +51,7 @@ func (s *Session) specify(c *Command) {
 	}
 }
 
-// text returns the text that a command sets an attribute to, or an empty text.
+// text returns the text to which a command sets an attribute, or an empty text.
 func (c *Command) text(name string) string {
 	for i := range c.Changes {
 		if c.Changes[i].Name == name {
@@ -72,9 +72,9 @@ func (c *Command) at(name string) int {
 	return fault.NoPlace
 }
 
-// lockDefinitions locks the definitions of the model if a command writes one, until the
-// transaction ends. Other writers of definitions wait, so the results of the checks stay
-// true. It locks nothing for a caller who is not an administrator.
+// lockDefinitions locks the definitions of the model until the transaction ends, if a command
+// writes a definition. Other writers of definitions wait, so the results of the checks stay true.
+// lockDefinitions locks nothing for a caller who is not an administrator.
 func (s *Session) lockDefinitions(ctx context.Context, commands []*Command) error {
 	if s.definitionsLocked || !s.who.Admin || !slices.ContainsFunc(commands, func(c *Command) bool {
 		t := s.typeOf(c)
@@ -89,8 +89,8 @@ func (s *Session) lockDefinitions(ctx context.Context, commands []*Command) erro
 	return nil
 }
 
-// definitions checks the definitions that administrators write. It refuses all definitions
-// from which no model could be built.
+// definitions checks the definitions that administrators write. It returns an error for a
+// definition that would make the model invalid.
 //
 // Spec: interface 2.1.4.
 type definitions struct {
@@ -117,9 +117,10 @@ func (d *definitions) complete(w *row) {
 	}
 }
 
-// checkDefinitions refuses to change definitions of the built-in model, which have negative
-// ids. It refuses to change another definition than the one that the command names. It also
-// refuses new assets of types that administrators do not write.
+// checkDefinitions returns an error for three kinds of changes. The first are changes of
+// definitions of the built-in model, which have negative ids. The second are changes of
+// definitions that the command does not name. The third are new assets of types that
+// administrators may not create.
 // Errors: fault.Denied.
 func (g *gate) checkDefinitions(c *Command, target *row) error {
 	for _, w := range g.changes.touched {
@@ -144,8 +145,8 @@ func (g *gate) checkDefinitions(c *Command, target *row) error {
 	return denied(target.typ, meta.ToChange, "")
 }
 
-// check refuses a definition that the model cannot have, and sets the code of a new one. The
-// rights of the caller must have been checked before.
+// check returns an error for a definition that the model cannot have, and sets the code of a new
+// definition. The caller must check the rights of the member first.
 // Errors: fault.Invalid, with the position of the wrong value.
 func (d *definitions) check(ctx context.Context, c *Command, w *row) error {
 	if !w.typ.Metadata || !w.creating() && (w.before == nil || w.cur.same(w.before)) {
@@ -236,7 +237,7 @@ func (d *definitions) checkAttribute(ctx context.Context, w *row) error {
 	return d.giveCode(ctx, w, codes, code)
 }
 
-// nextCode returns the next code of a type or a relation. It does not reserve it, because
+// nextCode returns the next code of a type or a relation. It does not reserve the code, because
 // lockDefinitions makes other writers of definitions wait.
 // Errors: *meta.MisfitError if the codes are used up.
 func (d *definitions) nextCode(ctx context.Context, codes string) (int64, error) {
@@ -268,8 +269,8 @@ func (d *definitions) giveCode(ctx context.Context, w *row, codes string, code i
 // what the name of the definition means, and the meaning never changes.
 var changeable = []string{"DisplayName", "Order", "IsRequired"}
 
-// checkUpdate refuses changes of attributes that are not in changeable. It also refuses to
-// make a relation to many required.
+// checkUpdate returns an error for a change of an attribute that is not in changeable. It also
+// returns an error if a relation to many becomes required.
 // Errors: *meta.MisfitError.
 func (d *definitions) checkUpdate(w *row) error {
 	was := &row{typ: w.typ, cur: w.before}

@@ -83,8 +83,8 @@ func TestDeleteListWithData(t *testing.T) {
 	})
 }
 
-// DeleteWithData of an attribute also removes its values from a retired list. An attribute that
-// later uses the same column or relation code does not find them.
+// DeleteWithData of an attribute also removes its values from a list that is out of use. A later
+// attribute with the same column or relation code does not find these values.
 func TestDeleteWithDataOfARetiredList(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.growing()

@@ -60,7 +60,7 @@ func (w *harness) number(query string, args ...any) (n int) {
 
 var errInterrupted = errors.New("interrupted")
 
-// purgeUntilLess runs a purge that is interrupted after the first step that reduces the number which a
+// purgeUntilLess runs a purge and interrupts it as soon as a step has reduced the number that
 // query returns.
 func (w *harness) purgeUntilLess(query string) {
 	w.t.Helper()
@@ -76,8 +76,8 @@ func (w *harness) purgeUntilLess(query string) {
 	}
 }
 
-// A purge removes a value and its folded form, even if only one of them is in the row of a version.
-// The other one is then in asset_text. A long value of another attribute moves it there.
+// A purge removes a value and its folded form, even if only one of them is in the row of a
+// version. The other is then in asset_text, because another attribute has a long value.
 func TestDeleteWithDataThatLiesApart(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now, short := w.growing().define("Custom_Short", "AttributeType", "LongText")
@@ -216,8 +216,8 @@ func TestOneNameAtOnce(t *testing.T) {
 	})
 }
 
-// An attribute that becomes required is checked only for new assets. Existing assets can be changed
-// and copied without a value of it.
+// An attribute that becomes required is checked only for new assets. Existing assets without a
+// value can still be changed and copied.
 func TestRequiredLater(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.growing()

@@ -10,13 +10,13 @@ import (
 // edge is a row of asset_link or asset_value. It is a link to another asset, or one value of
 // a multi-value scalar.
 type edge struct {
-	code         int    // of a link: the code of the relation; of a value: the negative code of the attribute
+	code         int    // for a link: the code of the relation; for a value: the negative code of the attribute
 	fromType     int    // code of the type of from
 	from, to     int64  // stored ids; to is only used for links
 	text         string // the value; empty for links
 	since, until moment
-	stored       bool // it existed before the batch
-	ended        bool // the batch has ended it
+	stored       bool // true if the edge existed before the batch
+	ended        bool // true if the batch has ended the edge
 }
 
 // edgeCode returns the code of the edges that store an attribute.
@@ -32,7 +32,7 @@ type edgeSet struct {
 	typ    int // code of the asset's type
 	edges  []*edge
 	loaded []int // codes of the edges that have been read
-	isNew  bool  // the batch creates the asset, so it has no stored edges
+	isNew  bool  // true if the batch creates the asset, which then has no stored edges
 
 	byEnd map[edgeEnd]*edge // the edges that have not ended; nil if the set has few edges
 }
@@ -72,8 +72,8 @@ func (s *edgeSet) add(e *edge) {
 	}
 }
 
-// remove undoes add, if the command that added the edge is rolled back. The edge is usually
-// the last of the set.
+// remove undoes add when the command that added the edge is rolled back. The edge is usually the
+// last of the set.
 func (s *edgeSet) remove(e *edge) {
 	at := len(s.edges) - 1
 	if s.edges[at] != e {
@@ -145,9 +145,9 @@ func (s *edgeSet) current(code int) []*edge {
 	return all
 }
 
-// ancestry is a row of scope_closure. Its moment may be a placeholder.
+// ancestry is a row of scope_closure. since may be a placeholder; see moment.
 type ancestry struct {
 	ancestor, descendant int64 // stored ids of projects
-	depth                int   // levels between them; 0: they are the same project
+	depth                int   // levels between the two projects; 0: they are the same project
 	since                moment
 }

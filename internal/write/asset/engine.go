@@ -24,13 +24,13 @@ type Credentials interface {
 	// Seal returns the hash of a password, for Set. It is slow.
 	// Errors: fault.Invalid for a password that is not accepted.
 	Seal(ctx context.Context, password string) (string, error)
-	// Set stores the username and the hash of the password of a member. A nil pointer leaves
-	// that part unchanged.
+	// Set stores the username and the hash of the password of a member. If one of the pointers is
+	// nil, that value does not change.
 	// Errors: fault.Conflict if another member has the username.
 	Set(ctx context.Context, tx *db.Tx, member int64, username, sealed *string) error
 	// HaveLogin reports whether at least one of the members has a username and a password.
 	HaveLogin(ctx context.Context, tx *db.Tx, members []int64) (bool, error)
-	// Prove reports whether a password is that of a member. It is slow, and each wrong
+	// Prove reports whether a password is the password of a member. It is slow, and each wrong
 	// password makes the next calls slower.
 	Prove(ctx context.Context, member int64, password string) (bool, error)
 	// Digest returns a slow hash of 64 characters. It depends only on text and salt.
@@ -39,7 +39,7 @@ type Credentials interface {
 
 // CommitListener is called after every commit of a write that created versions.
 type CommitListener interface {
-	// Committed is called with the id of the audit and the Request.ID of the write. waits is
+	// Committed is called with the id of the audit row and the Request.ID of the write. waits is
 	// false if the write is known to need no fan-out.
 	Committed(auditID int64, write string, waits bool)
 }
@@ -53,36 +53,36 @@ type Engine struct {
 	OnRolesChanged  func(administrators bool) // see auth.Service.RolesChanged; may be nil
 	OnScopesHidden  func()                    // called after every commit that hid projects or restored hidden projects; may be nil
 	OnLoginsChanged func()                    // called after every commit that set usernames or passwords; may be nil
-	// Unwatched returns the generation of the subscriptions at which none is enabled, or -1 if
-	// it is not known; may be nil.
+	// Unwatched returns a generation of the webhook subscriptions in which no subscription is
+	// enabled, or -1 if no such generation is known; may be nil.
 	Unwatched  func() int64
 	Contents   *blob.Store // the bytes of attachments and images
 	MaxContent int64       // limit for the bytes of one attachment or image; 0: none
-	// MaxAssets limits the assets that one request changes, including those that its operations
+	// MaxAssets limits the assets that one request changes, including assets that its operations
 	// change in addition; 0: no limit.
 	MaxAssets  int
 	MaxWritten int              // limit for the bytes of texts in the versions that one request writes
 	Tracking   catalog.Tracking // where effort may be written, at the generation of the model; zero: everywhere
-	// NobodyElsewhere means that at the generation of the model no process reads from a
-	// replica, so writes are not counted; see catalog.ReadElsewhere.
+	// NobodyElsewhere is true if, at the generation of the model, no process reads from a
+	// replica. Writes are then not counted; see catalog.ReadElsewhere.
 	NobodyElsewhere bool
 
 	db         *db.DB
 	model      *meta.Model
-	generation int64 // of the model; 0: writes do not compare it
+	generation int64 // generation of the model; 0: writes do not compare generations
 	layout     *layout
-	secrets    map[string]bool // names of attributes
+	secrets    map[string]bool // key: name of an attribute that is a secret
 	creds      Credentials
 	listener   CommitListener
 	log        *slog.Logger
-	ids        *sequence.Block // of asset ids
+	ids        *sequence.Block // allocates ids of assets
 	audits     *audit.Log
 	allocator  *sequence.Allocator
 	finder     *find.Finder // evaluates filters of operations, and finds the assets that an actor sees
 }
 
-// New returns the write engine on d. creds may be nil: then members have no logins. changes
-// may be nil: then commits are not reported.
+// New returns the write engine on d. If creds is nil, members have no logins. If changes is nil,
+// commits are not reported.
 func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log *slog.Logger) *Engine {
 	return &Engine{
 		Requests: requests.New(d),
@@ -97,10 +97,10 @@ func New(d *db.DB, m *meta.Model, creds Credentials, changes CommitListener, log
 	}
 }
 
-// With returns an engine for another model of the same database, which was read at a
-// generation. If the database has another generation, its writes fail with ErrModelChanged.
-// If generation is 0, writes do not compare it. The engine shares the settings, the blocks of
-// ids and the running requests with e.
+// With returns an engine for m, another model of the same database. generation is the generation
+// at which m was read. If the database has another generation, writes fail with ErrModelChanged.
+// If generation is 0, writes do not compare generations. The new engine shares the settings, the
+// blocks of ids and the running requests with e.
 func (e *Engine) With(m *meta.Model, generation int64) *Engine {
 	other := *e
 	other.model, other.generation = m, generation
@@ -143,14 +143,14 @@ func (e *Engine) SetsPasswords(who auth.Actor) bool {
 	return who.Admin || e.layout.member != nil && e.layout.member.Rights.Kind.Roles(meta.ToChange, "").Has(who.System)
 }
 
-// IsSecret reports whether attributes with this name are secrets. At most a hash of them is
+// IsSecret reports whether attributes with this name are secrets. At most a hash of a secret is
 // stored.
 func (e *Engine) IsSecret(attr string) bool { return e.secrets[attr] }
 
-// Seal returns the hash of a secret, for Change.Sealed. It is slow, so it must be called
-// before Write, which holds locks. It returns an empty text for other attributes, and for an
-// invalid secret, whose command will fail. For OldPassword it returns a constant if the value
-// is the caller's password, else an empty text.
+// Seal returns the hash of a secret, for Change.Sealed. It is slow, so it must be called before
+// Write, which holds locks. It returns an empty text if the attribute is not a secret. It also
+// returns an empty text for an invalid secret; the command with this secret fails later. For
+// OldPassword it returns a constant if the value is the caller's password, else an empty text.
 // Errors: fault.Transient if ctx ends; *auth.SlowDownError after too many wrong old passwords.
 func (e *Engine) Seal(ctx context.Context, who auth.Actor, attr string, v Value) (string, error) {
 	if e.creds == nil || !e.secrets[attr] || v.isEmpty() {
@@ -170,7 +170,7 @@ func (e *Engine) Seal(ctx context.Context, who auth.Actor, attr string, v Value)
 	return sealed, err
 }
 
-// Request contains the data of a write for its audit.
+// Request contains the data of a write that its audit row stores.
 type Request struct {
 	ID      string // UUID; a second write with the same ID is refused as a conflict
 	Comment string // ChangeComment; may be empty
@@ -182,22 +182,22 @@ type Session struct {
 	e       *Engine
 	tx      *db.Tx
 	who     auth.Actor
-	trace   string // traceparent of the write; empty: it is not traced
+	trace   string // traceparent of the write; empty: the write is not traced
 	req     Request
-	audit   int64 // id of the audit
-	quiet   bool  // the audit is known to need no fan-out
+	audit   int64 // id of the audit row
+	quiet   bool  // true if the audit row is known to need no fan-out
 	now     int64 // UTC microseconds of the database's clock; 0: not read yet; see clock
 	aliases map[string]*Handle
 	named   int // number of assets that the commands of the request name; see Count
 	effects
 
-	modelChanged      bool // rows of the model were changed
+	modelChanged      bool // true if rows of the model were changed
 	definitionsLocked bool // see lockDefinitions
-	finished          bool // the audit is written, and no more commands may follow
+	finished          bool // true if the audit row is written; no more commands may follow
 }
 
-// Count sets the number of assets that the commands of the request have named so far. It does
-// not include assets that operations change in addition.
+// Count sets the number of assets that the commands of the request have named so far. The number
+// does not include assets that operations change in addition.
 func (s *Session) Count(n int) { s.named = n }
 
 // Who returns the actor of the request. In projects that the request has created, the actor
@@ -242,8 +242,8 @@ func (s *Session) Alias(name string) (*Handle, bool) {
 	return h, ok && h.Made
 }
 
-// clock returns the time of the database's clock, in UTC microseconds. It reads the clock at
-// the first call only. No moment that is allocated later has an earlier time.
+// clock returns the time of the database's clock, in UTC microseconds. It reads the clock at the
+// first call only. The moments of the request get the same time or a later time.
 func (s *Session) clock(ctx context.Context) (int64, error) {
 	if s.now == 0 {
 		if err := s.tx.QueryRow(ctx, `SELECT `+s.e.db.Dialect.NowMillis).Scan(&s.now); err != nil {
@@ -278,8 +278,8 @@ func (s *Session) valueID(v Value) (int64, bool) {
 	return storedID(s.e.model, o)
 }
 
-// typeOf returns the type of a command's asset before the asset is loaded, or nil if it is
-// not known. The concrete type may be a subtype.
+// typeOf returns the type of a command's asset before the asset is loaded, or nil if the type is
+// unknown. The concrete type of the asset may be a subtype of the result.
 func (s *Session) typeOf(c *Command) *meta.Type {
 	if c.Type != nil {
 		return c.Type

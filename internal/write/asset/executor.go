@@ -19,7 +19,7 @@ type executor struct {
 	gate       *gate
 	defs       *definitions
 	target     *row  // the asset that the current command creates or names
-	nextID     int64 // the next of the ids that are reserved for creates
+	nextID     int64 // the next id that is reserved for a create
 }
 
 func (s *Session) newExecutor() *executor {
@@ -111,8 +111,8 @@ func (x *executor) create(ctx context.Context, c *Command) Outcome {
 	return Outcome{OID: w.oid(), about: w, Err: x.fill(ctx, w, c, tr)}
 }
 
-// fill sets the values of a new asset and checks them. They come from the command, then from
-// the context, then from the defaults of the model.
+// fill sets the values of a new asset and checks them. The values come first from the command,
+// then from the context, and then from the defaults of the model.
 func (x *executor) fill(ctx context.Context, w *row, c *Command, tr *typeRules) error {
 	from, err := x.resolver.resolveContext(ctx, c)
 	if err != nil {
@@ -199,10 +199,10 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	w, ok, err := x.loaded.lock(ctx, t.id)
 	switch {
 	case err != nil || !ok || !w.target().isDeleted():
-	case c.TargetLive && w.cur.audit != x.s.audit && !x.s.scopesHidden: // another request has deleted it since the lookup
+	case c.TargetLive && w.cur.audit != x.s.audit && !x.s.scopesHidden: // deleted by another request
 		out.Skipped = true
 		return nil, out
-	case c.Verb == Update && !c.TargetDeleted: // an earlier command of the request has deleted it
+	case c.Verb == Update && !c.TargetDeleted: // an earlier command of the request has deleted the asset
 		out.Err = badToken(c.Target)
 		return nil, out
 	}
@@ -219,8 +219,8 @@ func (x *executor) lockTarget(ctx context.Context, c *Command) (*row, Outcome) {
 	return w, out
 }
 
-// checkPath refuses the target of a path if it does not exist, is not visible to the caller,
-// or is deleted.
+// checkPath returns an error if the target of a path does not exist, is not visible to the
+// caller, or is deleted.
 // Errors: fault.NotFound.
 func (x *executor) checkPath(ctx context.Context, t target, ok bool) (err error) {
 	if ok {

@@ -6,7 +6,7 @@ import "strings"
 type ContextDefault struct {
 	Made, In []string // types of the new asset and of the context; nil: any type
 	Attr     string
-	Line     string // of the table in the document
+	Line     string // the line of the table in the document
 }
 
 var origins = map[origin]string{

@@ -15,8 +15,8 @@ type gate struct {
 	unit
 }
 
-// check refuses a command for which the caller does not have the rights. target is the asset
-// that the command creates or names. Assets that change as a consequence, such as the tasks
+// check returns an error if the caller does not have the rights for a command. target is the
+// asset that the command creates or names. Assets that change as a consequence, such as the tasks
 // of a story, need no additional right.
 // Errors: fault.Denied; fault.Invalid for a missing OldPassword.
 func (g *gate) check(ctx context.Context, c *Command, target *row) error {
@@ -51,7 +51,8 @@ func (g *gate) check(ctx context.Context, c *Command, target *row) error {
 }
 
 // checkTarget checks the rights for the asset that the command creates or names. If an update
-// changes only relations that other assets store, meta.ToRelate is enough for its asset.
+// changes only relations that other assets store, the right meta.ToRelate is enough for the
+// asset.
 func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 	switch {
 	case c.Verb == Operate && (c.Op == "Delete" || c.Op == "Undelete"):
@@ -90,9 +91,9 @@ func (g *gate) checkTarget(ctx context.Context, c *Command, w *row) error {
 	return nil
 }
 
-// checkOldPassword requires OldPassword from members who change their own password. So a
-// stolen access token is not enough to take over a member. Administrators may set the
-// passwords of others and need not send it. A wrong OldPassword was refused before.
+// checkOldPassword requires OldPassword from members who change their own password. So a stolen
+// access token is not enough to take over a member. Administrators may set the passwords of
+// others, and do not need to send OldPassword. A wrong OldPassword has already been refused.
 // Errors: fault.Invalid.
 func (g *gate) checkOldPassword(c *Command, w *row) error {
 	if c.Verb != Update || w.id != g.s.who.Member || g.s.who.System == meta.MemberAdmin {
@@ -162,7 +163,7 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 		if !ok {
 			continue
 		}
-		if e.from == target.id && e.to != target.id { // the target may have written a link to itself from either end
+		if e.from == target.id && e.to != target.id { // otherwise the target may have written the link from either end
 			if err := g.checkAdoption(ctx, a, ch); err != nil {
 				return err
 			}
@@ -180,8 +181,8 @@ func (g *gate) checkEdges(ctx context.Context, target *row) error {
 }
 
 // checkAdoption checks a new link that places the linked asset in a project. For example, a
-// schedule is in all projects that use it. Without this check a caller could get rights to an asset
-// of other projects. The caller needs the right to relate the asset.
+// schedule is in all projects that use it. The caller needs the right to relate the asset.
+// Without this check a caller could get rights to an asset of other projects.
 func (g *gate) checkAdoption(ctx context.Context, a *meta.Attr, ch edgeChange) error {
 	if a.Back == nil || ch.set == nil {
 		return nil
@@ -212,8 +213,8 @@ func (g *gate) rowOf(ctx context.Context, id int64) (*row, error) {
 	return g.loaded.read(ctx, t)
 }
 
-// require refuses a command unless the caller has a right to an asset both as it was before
-// the command and as it is after it.
+// require returns an error unless the caller has a right to an asset both before and after the
+// command.
 // Errors: fault.Denied.
 func (g *gate) require(ctx context.Context, w *row, verb meta.Verb, name string) error {
 	ok, err := g.may(ctx, w, false, verb, name)

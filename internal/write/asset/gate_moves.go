@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkMoves refuses a move of a project if a member then inherits a higher role there, and
-// the caller may not give that role. Projects below need no check: a member has the same role
-// there, or a separate role that does not change.
+// checkMoves returns an error if a project is moved, a member then inherits a higher role in the
+// project, and the caller may not give that role. The projects below the moved project need no
+// check. In these projects a member has the same role, or a separate role that does not change.
 // Errors: fault.Denied.
 func (g *gate) checkMoves(ctx context.Context) error {
 	for _, w := range g.changes.movedScopes[g.changes.start.movedScopes:] {
@@ -44,15 +44,15 @@ func (g *gate) checkMoves(ctx context.Context) error {
 	return nil
 }
 
-// isRaised reports whether the new role ranks above the old role, or reads projects that the
-// old role does not read.
+// isRaised reports whether the new role ranks above the old role, or the new role may read
+// projects and the old role may not.
 func (g *gate) isRaised(oldRole, newRole meta.Role) bool {
 	return g.s.e.model.Rights.Above(newRole, oldRole) || newRole.Reads() && !oldRole.Reads()
 }
 
-// rolesIn returns the role of each member in a project, held there or inherited. own contains
-// the members who hold a role in the project itself. The roles in a new project come from the
-// changes of the batch.
+// rolesIn returns the role of each member in a project. A member has a role in the project
+// itself, or inherits one from a project above. own contains the members who have a role in the
+// project itself. The roles in a new project come from the changes of the batch.
 func (g *gate) rolesIn(ctx context.Context, scope int64) (roles map[int64]meta.Role, own map[int64]bool, err error) {
 	roles, own = map[int64]meta.Role{}, map[int64]bool{}
 	above := scope
@@ -82,8 +82,8 @@ func (g *gate) rolesIn(ctx context.Context, scope int64) (roles map[int64]meta.R
 	return roles, own, nil
 }
 
-// administers reports whether a member is System Admin, by the default role or by the role in
-// the root project.
+// administers reports whether a member is System Admin, either by the default role or by the role
+// in the root project.
 func (g *gate) administers(ctx context.Context, member int64) (bool, error) {
 	l := g.s.e.layout
 	var held int

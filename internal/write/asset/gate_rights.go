@@ -45,8 +45,8 @@ func (g *gate) may(ctx context.Context, w *row, was bool, verb meta.Verb, name s
 }
 
 // mayOn reports whether the caller may change the asset to which Rights.On of w refers. If w
-// refers to none, the caller must have created w, and must have a role with the right
-// anywhere.
+// refers to no asset, the caller must have created w, and must have a role with the right in at
+// least one project.
 func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 	ids, err := g.relatedIDs(ctx, w.typ, w.id, w.typ.Rights.On, was)
 	if err != nil {
@@ -63,8 +63,7 @@ func (g *gate) mayOn(ctx context.Context, w *row, was bool) (bool, error) {
 }
 
 // maySystem is the part of may for assets that belong to the whole system. A Member Admin may
-// change members who have no higher role. All members may change some attributes of
-// themselves.
+// change members who have no higher role. All members may change some attributes of their own.
 func (g *gate) maySystem(ctx context.Context, w *row, k *meta.RightsKind, verb meta.Verb, name string) (bool, error) {
 	who, set := &g.s.who, k.Roles(verb, name)
 	isMember := w.typ == g.s.e.layout.member
@@ -139,8 +138,8 @@ func (g *gate) roleIn(scope int64) meta.Role {
 	return g.s.who.RoleIn(scope)
 }
 
-// scopesOf returns the projects whose roles give rights to an asset. For a new project that
-// is its parent, except for rights to its members.
+// scopesOf returns the projects whose roles give rights to an asset. For a new project, this is
+// the parent project. For rights to the members of a new project, it is the new project itself.
 func (g *gate) scopesOf(ctx context.Context, w *row, k *meta.RightsKind, was bool) ([]int64, error) {
 	st := w.cur
 	if was && w.before != nil {
@@ -186,8 +185,8 @@ func (g *gate) liesIn(ctx context.Context, t *meta.Type, id int64, was bool) ([]
 	return scopes, err
 }
 
-// relatedIDs returns the ids to which a relation refers: before the command if was is true,
-// else after it. If other assets store the relation, the ids are read from the database.
+// relatedIDs returns the ids to which a relation refers: before the command if was is true, else
+// after the command. If other assets store the relation, the ids are read from the database.
 func (g *gate) relatedIDs(ctx context.Context, t *meta.Type, id int64, a *meta.Attr, was bool) ([]int64, error) {
 	var ids []int64
 	var err error
@@ -211,7 +210,8 @@ func (g *gate) relatedIDs(ctx context.Context, t *meta.Type, id int64, a *meta.A
 		if back {
 			near, far = far, near
 		}
-		// So far, ids are those before the command if back is true, else those after it.
+		// If back is true, ids contains the ids before the command, otherwise the ids after the
+		// command.
 		if back == was || ch.edge.code != a.Place.Code || near != id {
 			continue
 		}

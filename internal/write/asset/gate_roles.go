@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// checkRoles checks the roles in projects that a command sets or ends. The caller must have
-// the right to manage the members of the project, and may neither set nor end a role above
-// the caller's role there. See mayTake for the role that a member inherits afterwards.
+// checkRoles checks the roles in projects that a command sets or ends. The caller must have the
+// right to manage the members of the project. The caller may neither set nor end a role above the
+// caller's own role in that project. See mayTake for the role that a member inherits afterwards.
 // Errors: fault.Denied.
 func (g *gate) checkRoles(ctx context.Context, c *Command, target *row) error {
 	refusal := func() error {
@@ -37,9 +37,9 @@ func (g *gate) checkRoles(ctx context.Context, c *Command, target *row) error {
 	return nil
 }
 
-// mayTake reports whether the caller may end the role that a member holds in a project. If
-// the member then inherits a higher role, the caller must be allowed to give that role, or
-// the member must be System Admin.
+// mayTake reports whether the caller may end the role that a member has in a project. If the
+// member then inherits a higher role, the caller must be allowed to give that role, or the member
+// must be System Admin.
 func (g *gate) mayTake(ctx context.Context, r role) (bool, error) {
 	held, err := g.heldIn(ctx, r.scope, r.member)
 	if err != nil || !g.mayGive(r.scope, held) {
@@ -75,7 +75,7 @@ func (g *gate) mayGive(scope int64, role meta.Role) bool {
 	return l.membersRights.Roles(meta.ToChange, l.members.Name).Has(own) && !g.s.e.model.Rights.Above(role, own)
 }
 
-// heldIn returns the role that a member holds in the project itself, or No Access.
+// heldIn returns the role that a member has in the project itself, or No Access.
 func (g *gate) heldIn(ctx context.Context, scope, member int64) (meta.Role, error) {
 	var held int64
 	const query = `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`

@@ -10,10 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// Identity returns what identifies a request under an Idempotency-Key: the key and a hash of
-// the text of the request. The hash is stored. It is a slow hash if the text contains
-// secrets, so that a reader of the database cannot guess them. An empty key returns the zero
-// Identity.
+// Identity returns the key of a request and a hash of its text. They identify a request that is
+// sent again with the same Idempotency-Key. The hash is stored. If the text contains secrets, the
+// hash is slow, so that a reader of the database cannot guess the secrets. For an empty key,
+// Identity returns the zero value.
 // Errors: fault.Transient when ctx ends.
 func (e *Engine) Identity(
 	ctx context.Context, who auth.Actor, key string, text []byte, hasSecrets bool,

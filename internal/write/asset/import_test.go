@@ -21,8 +21,8 @@ func (w *harness) sound() {
 	}
 }
 
-// The audit of an import is marked. Only there may a version have another member and another date
-// than the audit. The moments of an import are stamped with the real instant.
+// The audit row of an import is marked. Without this mark, a version must have the member and the
+// date of its audit row. The moments of an import are stamped with the real time.
 func TestImportIsMarked(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		m := w.must(create("Member", "@m", "Name", "M", "Nickname", "m", "DefaultRole", "Role:4"))[0]

@@ -19,11 +19,11 @@ type layout struct {
 	copiedSlots    []int // slots that any type copies from another asset
 	types          map[*meta.Type]*typeRules
 	dependentRules []dependentRule
-	ranked         map[string][]int64 // by sequence of ranks: the codes of the types that share it
-	ranks          map[string]bool    // names of attributes of kind Rank
-	decideSeen     map[string]bool    // names of attributes that affect who sees an asset
+	ranked         map[string][]int64 // key: sequence of ranks; value: codes of the types that share it
+	ranks          map[string]bool    // key: name of an attribute of kind Rank
+	decideSeen     map[string]bool    // key: name of an attribute that affects who sees an asset
 	parts          []partRule
-	mustBeEmpty    map[relationOf]bool // lists that must be empty when an operation deletes their asset
+	mustBeEmpty    map[relationOf]bool // key: list that must be empty when an operation deletes its asset
 
 	members       *meta.Attr // Scope.Members; like the fields below, nil if the model does not have it
 	defaultRole   *meta.Attr // Member.DefaultRole
@@ -42,29 +42,30 @@ type typeRules struct {
 	order     int          // slot of the rank; -1: none
 	number    int          // slot of the Number; -1: none
 	sources   []source
-	states    map[int64]int // AssetState by stored id of the value of stateAttr
+	states    map[int64]int // key: stored id of the value of stateAttr; value: AssetState
 	stateAttr *meta.Attr    // the attribute that determines AssetState; nil: none
 	begin     *meta.Attr    // begin may not be after end; nil: no rule
 	end       *meta.Attr
 	username  *meta.Attr // nil: the type has no logins
 }
 
-// source is a rule: the slots are copied from the target of a relation.
+// source is a rule: assets copy the values of these slots from the target of the relation.
 type source struct {
 	relation *meta.Attr
 	slots    []int
 }
 
-// dependentRule is a source of the assets of one type.
+// dependentRule is a rule by which the assets of one type copy values.
 type dependentRule struct {
 	dependent *meta.Type
 	source
 }
 
-// partRule is the PartOf of one type.
+// partRule is the rule by which the assets of one type are parts of other assets
+// (meta.Type.PartOf).
 type partRule struct {
 	part     *meta.Type
-	relation *meta.Attr // of part; its target is the owner
+	relation *meta.Attr // relation from the part to its owner
 	ops      []string   // operations on the owner that also run on the part
 }
 
@@ -74,9 +75,9 @@ type relationOf struct {
 	name string
 }
 
-// newLayout makes the layout of a model for a database. At generation 0, m may not be the
-// current model. The layout then has all columns, so that a change keeps the values in
-// columns that no attribute of m uses.
+// newLayout makes the layout of a model for a database. If generation is 0, m may not be the
+// current model. The layout then has all columns, so that a change keeps the values in columns
+// that no attribute of m uses.
 func newLayout(m *meta.Model, generation int64, d *db.Dialect) *layout {
 	columns := m.Columns
 	if generation == 0 {
@@ -267,8 +268,8 @@ func (l *layout) stateRules(m *meta.Model, t *meta.Type, tr *typeRules) {
 	}
 }
 
-// sourceOf returns the rule that copies from the target of the relation with a name, if
-// there is one.
+// sourceOf returns the rule that copies from the target of the relation called name, if there is
+// such a rule.
 func (tr *typeRules) sourceOf(name string) (source, bool) {
 	for _, s := range tr.sources {
 		if s.relation.Name == name {
@@ -278,8 +279,8 @@ func (tr *typeRules) sourceOf(name string) (source, bool) {
 	return source{}, false
 }
 
-// follows reports whether assets of a type copy values from the target of relation a, or are parts
-// of it. If so, the target must not change while the relation is written.
+// follows reports whether assets of a type copy values from the target of relation a, or are
+// parts of the target. If so, the target must not change while the relation is written.
 func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
 	tr := l.types[t]
 	if tr == nil {
@@ -289,8 +290,8 @@ func (l *layout) follows(t *meta.Type, a *meta.Attr) bool {
 	return copies || t.PartOf.Relation == a.Name || a.Back != nil && l.mustBeEmpty[relationOf{a.Related, a.Back.Name}]
 }
 
-// partRules returns the rules by which an operation on assets of type t also runs on their
-// parts.
+// partRules returns the rules for the parts on which the operation op on assets of type t also
+// runs.
 func (l *layout) partRules(t *meta.Type, op string) []partRule {
 	var all []partRule
 	for _, p := range l.parts {
@@ -301,8 +302,8 @@ func (l *layout) partRules(t *meta.Type, op string) []partRule {
 	return all
 }
 
-// hasDependents reports whether a change of attribute a on an asset of type t may require
-// changes of the assets that copy values from it.
+// hasDependents reports whether a change of attribute a on an asset of type t may require changes
+// of the assets that copy values from the asset.
 func (l *layout) hasDependents(t *meta.Type, a *meta.Attr) bool {
 	if a == nil || !a.ToOne() {
 		return false
@@ -330,8 +331,8 @@ func storedID(m *meta.Model, o oid.OID) (int64, bool) {
 	return t.Stored(o.ID), true
 }
 
-// upTree returns the name of the tree in which an attribute of type t refers to the parent.
-// The row of tree_lock has the same name. Empty means that the attribute forms no tree.
+// upTree returns the name of the tree in which an attribute of type t refers to the parent. The
+// row of tree_lock has the same name. The result is empty if the attribute forms no tree.
 func upTree(t *meta.Type, name string) string {
 	for _, h := range t.Hierarchies {
 		if h.Up.Name != name {
@@ -345,8 +346,9 @@ func upTree(t *meta.Type, name string) string {
 	return ""
 }
 
-// treeOf returns the name of the tree that a change of a may reorder; empty if there is none.
-// a may refer to the parent, or be the reverse of that relation.
+// treeOf returns the name of the tree that a change of the relation a may reorder, or an empty
+// text if there is no such tree. The relation may refer to the parent, or be the reverse of such
+// a relation.
 func treeOf(t *meta.Type, a *meta.Attr) string {
 	if a.Place.Kind == meta.Reverse && a.Back != nil {
 		return upTree(a.Back.On, a.Back.Name)
@@ -357,8 +359,8 @@ func treeOf(t *meta.Type, a *meta.Attr) string {
 	return ""
 }
 
-// storedAtOtherEnd reports whether the asset at the other end of a relation stores it. A
-// write of the relation then changes that asset.
+// storedAtOtherEnd reports whether a relation is stored with the asset at its other end. A write
+// of the relation then changes that asset.
 func storedAtOtherEnd(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Reverse || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.ToOne()
 }

@@ -19,9 +19,9 @@ type reference struct {
 	boxed  any // id, boxed once because thousands of rows may contain the id of a project
 	typ    *meta.Type
 	code   int   // AssetState
-	hidden bool  // it is in a hidden project
+	hidden bool  // true if the asset is in a hidden project
 	copied []any // the slots that other assets copy, in the order of layout.copiedSlots
-	locked bool  // no other transaction can change it before this one ends
+	locked bool  // true if no other transaction can change the asset before this transaction ends
 }
 
 // target is an asset that a value, a context or a command names.
@@ -34,8 +34,8 @@ type target struct {
 	reference *reference // set if row is nil
 }
 
-// isDeleted reports whether the asset is deleted or in a hidden project. New references to
-// it are refused then.
+// isDeleted reports whether the asset is deleted or in a hidden project. New references to such
+// an asset are refused.
 func (t target) isDeleted() bool {
 	return t.code == meta.StateDeleted || t.row != nil && t.row.hidden || t.reference != nil && t.reference.hidden
 }
@@ -64,23 +64,23 @@ type loaded struct {
 	references       map[int64]*reference
 	missing          map[int64]bool // ids that have no row
 	edgeSets         map[int64]*edgeSet
-	dependents       map[int64][]*row // by the asset they copy from; some may copy from another asset now
+	dependents       map[int64][]*row // key: asset from which they copy; some may copy from another asset by now
 	dependentsLoaded map[int64]bool
-	parts            map[int64][]*row // by owner; some may have another owner now
+	parts            map[int64][]*row // key: owner; some may have another owner by now
 	partsLoaded      map[int64]bool
-	several          bool                 // the batch has several commands, so it can be split
-	bytes            int64                // of text in the rows that were read
+	several          bool                 // true if the batch has several commands, so it can be split
+	bytes            int64                // bytes of text in the rows that were read
 	deletions        map[int64]*deletion  // a nil entry: the asset was read and is not deleted
 	parents          map[parentKey]int64  // noID: no parent
-	ancestors        map[int64][]ancestry // of projects
+	ancestors        map[int64][]ancestry // ancestors of projects
 	locked           map[string]bool      // names of locked rows of tree_lock
 	seen             map[int64]bool       // whether the caller sees an asset whose type has a rule (meta.Type.Seen)
 	sealed           map[int64]bool       // whether a reference made the asset read-only (meta.Type.Sealed)
 }
 
 type parentKey struct {
-	id   int64 // of the child
-	slot int   // of the column that refers to the parent
+	id   int64 // id of the child
+	slot int   // slot of the column that refers to the parent
 }
 
 func newLoaded(s *Session) *loaded {
@@ -93,7 +93,7 @@ func newLoaded(s *Session) *loaded {
 	}
 }
 
-// find returns the asset with a stored id; ok is false if it does not exist.
+// find returns the asset with a stored id. It returns false if the asset does not exist.
 func (l *loaded) find(ctx context.Context, id int64) (target, bool, error) {
 	if t, ok := l.cached(id); ok || l.missing[id] {
 		return t, ok, nil
@@ -145,9 +145,9 @@ func (l *loaded) lockReferences(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// lockHolder locks an asset that stores links or roles which are written from their other
-// end. Another transaction that writes them waits, whichever end it writes from. Links that
-// were read before the lock are dropped from the cache, so that they are read again.
+// lockHolder locks an asset that stores links or roles which are written from their other end.
+// Another transaction that writes these links or roles waits, from whichever end it writes. Links
+// that were read before the lock are dropped from the cache, so that they are read again.
 func (l *loaded) lockHolder(ctx context.Context, id int64) error {
 	if l.rows[id] != nil || l.references[id] != nil && l.references[id].locked {
 		return nil
@@ -200,7 +200,7 @@ func (l *loaded) scanReference(scan db.Scanner) error {
 	return nil
 }
 
-// lock locks and loads one asset; ok is false if it does not exist.
+// lock locks and loads one asset. ok is false if the asset does not exist.
 func (l *loaded) lock(ctx context.Context, id int64) (w *row, ok bool, err error) {
 	if l.rows[id] == nil {
 		err = l.loadRows(ctx, []int64{id})

@@ -39,8 +39,8 @@ func lockNamed(ctx context.Context, tx *db.Tx, name string) error {
 	return nil
 }
 
-// parentOf returns the id of the parent of an asset; noID if it has none. slot is the slot of
-// the column that refers to the parent.
+// parentOf returns the id of the parent of an asset, or noID if there is no parent. slot is the
+// slot of the column that refers to the parent.
 func (l *loaded) parentOf(ctx context.Context, id int64, slot int) (int64, error) {
 	if w := l.rows[id]; w != nil {
 		return w.cur.refOr(slot), nil

@@ -10,7 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// dependency is the ids of two assets: dependent copies values from source, or is a part of it.
+// dependency contains the ids of two assets: dependent copies values from source, or is a part of
+// source.
 type dependency struct{ source, dependent int64 }
 
 // dependencies runs a query that returns the ids of a source and a dependent in each row.
@@ -90,8 +91,8 @@ func (l *loaded) loadDependents(ctx context.Context, ids []int64) error {
 // dependentsOf finds the assets that copy values from some assets. Their relations are
 // stored in columns or as links.
 func (l *loaded) dependentsOf(ctx context.Context, ids []int64) ([]dependency, error) {
-	types := map[int][]int64{}    // by slot of the relation: codes of the dependent types
-	relations := map[int64]bool{} // codes of relations that are stored as links
+	types := map[int][]int64{}    // key: slot of the relation; value: codes of the dependent types
+	relations := map[int64]bool{} // key: code of a relation that is stored as links
 	for _, rule := range l.s.e.layout.dependentRules {
 		switch p := rule.relation.Place; p.Kind {
 		case meta.InColumn:

@@ -68,7 +68,8 @@ func (l *loaded) scanEdge(scan db.Scanner, code, fromType int) error {
 	return nil
 }
 
-// pointsTo returns the id of the target of a to-one relation of a row; noID if there is none.
+// pointsTo returns the id of the target of a to-one relation of a row, or noID if there is no
+// target.
 func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, error) {
 	if a.Place.Kind == meta.InColumn {
 		return w.cur.refOr(a.Place.Slot), nil
@@ -83,8 +84,8 @@ func (l *loaded) pointsTo(ctx context.Context, w *row, a *meta.Attr) (int64, err
 	return noID, nil
 }
 
-// linkedTo returns the ids of the assets whose relation refers to an asset, in ascending
-// order. It finds relations that are stored as links. typ names a type with that relation.
+// linkedTo returns the ids of the assets whose relation refers to an asset, in ascending order.
+// The relation must be stored as links. typ is the name of a type that has the relation.
 func (l *loaded) linkedTo(ctx context.Context, typ, relation string, to int64) ([]int64, error) {
 	t, ok := l.s.e.model.Type(typ)
 	if !ok {

@@ -18,8 +18,8 @@ const MaxBatch = 5000
 // hold in memory. The batch is then split.
 var errSplit = fault.Transientf(nil, "the commands reach too many assets at once")
 
-// loadDeletions reads the last deletion of each asset that is deleted. It skips assets whose
-// deletion is loaded.
+// loadDeletions reads the last deletion of each deleted asset among ids. It skips assets whose
+// deletion is already loaded.
 func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id int64) bool {
 		d, known := l.deletions[id]
@@ -47,9 +47,9 @@ func (l *loaded) loadDeletions(ctx context.Context, ids []int64) error {
 }
 
 // loadParts locks and loads the parts of the owners, for operations that also run on parts.
-// several means that the batch can be split.
-// Errors: errSplit if several commands have more than MaxBatch parts; fault.Invalid with
-// ErrReach for more assets than one request may change.
+// several is true if the batch has several commands, so it can be split.
+// Errors: errSplit if several commands have more than MaxBatch parts; fault.Invalid with ErrReach
+// for more assets than one request may change.
 func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) error {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(id int64) bool {
 		done := l.partsLoaded[id] || l.rows[id] != nil && l.rows[id].isNew
@@ -75,8 +75,9 @@ func (l *loaded) loadParts(ctx context.Context, owners []int64, several bool) er
 	return l.loadPairs(ctx, pairs, func(owner int64, part *row) { l.parts[owner] = append(l.parts[owner], part) })
 }
 
-// partsBy finds the parts of owners by one rule, in the order of their ids. The parameter in has
-// the placeholders for the ids of the owners, and the parameter owners has the ids.
+// partsBy finds the parts of owners by one rule, in the order of the ids of the parts. The
+// parameter in contains the placeholders for the ids of the owners, and the parameter owners
+// contains the ids.
 func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []any) ([]dependency, error) {
 	at, args := p.relation.Place, append(slices.Clip(owners), p.part.Code)
 	if at.Kind == meta.InLinks {
@@ -87,7 +88,7 @@ func (l *loaded) partsBy(ctx context.Context, p partRule, in string, owners []an
 	return l.dependencies(ctx, query, args...)
 }
 
-// deletedParts returns the ids of the loaded parts of owners that are deleted.
+// deletedParts returns the ids of the deleted assets among the loaded parts of owners.
 func (l *loaded) deletedParts(owners []int64) []int64 {
 	var ids []int64
 	for _, id := range owners {
@@ -100,7 +101,7 @@ func (l *loaded) deletedParts(owners []int64) []int64 {
 	return ids
 }
 
-// addPart adds w to the parts of an owner if relation a makes it a part.
+// addPart adds w to the parts of an owner if relation a makes w a part.
 func (l *loaded) addPart(w *row, a *meta.Attr, owner int64) {
 	if w.typ.PartOf.Relation == a.Name {
 		l.parts[owner] = append(l.parts[owner], w)

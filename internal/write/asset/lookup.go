@@ -14,13 +14,13 @@ import (
 
 // Known describes an asset that Lookup has found.
 type Known struct {
-	OID     oid.OID // of its concrete type
-	Moment  int64   // of its last change
-	Deleted bool    // it is deleted or in a hidden project
-	Gone    bool    // it is deleted itself
+	OID     oid.OID // Oid with the concrete type
+	Moment  int64   // moment of the last change
+	Deleted bool    // true if the asset is deleted or in a hidden project
+	Gone    bool    // true if the asset itself is deleted
 }
 
-// Lookup looks up the Oids in all. It returns the assets that exist and are visible to who,
+// Lookup looks up the Oids in all. It returns the assets that exist and that the actor may see,
 // including deleted assets. If it does not find one of the Oids, it calls db.Missed, which has an
 // effect only if q is a write transaction.
 func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all []oid.OID) (map[oid.OID]Known, error) {
@@ -59,9 +59,9 @@ func (e *Engine) Lookup(ctx context.Context, q db.Querier, who auth.Actor, all [
 	return found, err
 }
 
-// LockFound locks assets that a query of the request has found, in the order of their ids. It
-// reports whether other transactions may have written them since the query. On a database
-// that runs one write transaction at a time, it does nothing and returns false.
+// LockFound locks assets that a query of the request has found, in the order of their ids.
+// written is true if other transactions may have written these assets since the query. On a
+// database that runs one write transaction at a time, LockFound does nothing and returns false.
 func (s *Session) LockFound(ctx context.Context, found []oid.OID) (written bool, err error) {
 	dialect := s.e.db.Dialect
 	if dialect.IsAlone {
@@ -95,8 +95,8 @@ func (r *ruledAssets) add(id int64, t *meta.Type) {
 	}
 }
 
-// scanKnown adds an asset to found if its scope is visible to who. An asset whose type has a
-// rule is added in any case, to found and to ruled.
+// scanKnown adds an asset to found if the actor may see its scope. If the type of the asset has a
+// rule, scanKnown always adds the asset to found, and also to ruled.
 func (e *Engine) scanKnown(
 	scan db.Scanner, who auth.Actor, wanted map[int64][]oid.OID, found map[oid.OID]Known, ruled *ruledAssets,
 ) error {
@@ -125,6 +125,6 @@ func (e *Engine) scanKnown(
 	return nil
 }
 
-// sees reports whether an actor may read assets with a security scope. Everyone may read assets
-// without one, for which scope is nil.
+// sees reports whether an actor may read assets with a security scope. scope is nil for assets
+// without a security scope, which everyone may read.
 func sees(who auth.Actor, scope *int64) bool { return scope == nil || who.Reads(*scope) }

@@ -4,18 +4,18 @@ import "context"
 
 // The ids of roles in their Oids; layout.roleID returns the stored ids.
 const (
-	roleSystemAdmin = 1 // the role that the creator of a project gets in it
+	roleSystemAdmin = 1 // the role that the creator of a project gets in the project
 	roleTeamMember  = 4 // the role of a member without a default role
 )
 
-// members changes who belongs to a project, and in which role.
+// members changes the members of projects and their roles.
 type members struct {
 	unit
 	rules *rules
 }
 
-// addScope makes a new project the security scope of itself, and its creator a member of it.
-// It also loads the ancestors of the project, which changes.dateChanges needs.
+// addScope makes a new project its own security scope, and its creator a member. It also loads
+// the ancestors of the project, which changes.dateChanges needs.
 func (m *members) addScope(ctx context.Context, w *row) error {
 	w.setSlot(m.s.e.layout.scope, w.id)
 	m.changes.newScopes = append(m.changes.newScopes, w)
@@ -32,22 +32,22 @@ func (m *members) addScope(ctx context.Context, w *row) error {
 	}
 	edges, who := m.loaded.edgeSets[w.id], m.s.who.Member
 	if edges.find(a.Place.Code, who) != nil {
-		return nil // the command named the creator as a member, which added a role
+		return nil // the command already made the creator a member, with a role
 	}
 	m.changes.addEdge(edges, edge{code: a.Place.Code, from: w.id, to: who}, w)
 	m.addRole(w, role{scope: w.id, member: who, role: m.s.e.layout.roleID(roleSystemAdmin), owner: true})
 	return nil
 }
 
-// addRole records that a role begins or ends. by is the asset whose version records the
-// change.
+// addRole records that a role begins or ends. The parameter by is the asset whose version records
+// the change.
 func (m *members) addRole(by *row, o role) {
 	o.by = by
 	m.changes.roles = append(m.changes.roles, o)
 }
 
-// added is called for a new link. If the link makes a member join a project, the member gets
-// the default role in it.
+// added is called for a new link. If the link makes a member join a project, the member gets the
+// default role in the project.
 func (m *members) added(ctx context.Context, w *row, relation int, scope, member int64) error {
 	if !m.s.e.layout.isMembers(relation) {
 		return nil
@@ -60,8 +60,8 @@ func (m *members) added(ctx context.Context, w *row, relation int, scope, member
 	return nil
 }
 
-// removed is called for a link that ends. If a member thereby leaves a project, the role of the
-// member in it ends, too.
+// removed is called for a link that ends. If the member leaves a project because of this, the
+// role of the member in the project ends, too.
 func (m *members) removed(w *row, relation int, scope, member int64) {
 	if m.s.e.layout.isMembers(relation) {
 		m.addRole(w, role{scope: scope, member: member, end: true})
@@ -82,8 +82,8 @@ func (m *members) defaultRole(ctx context.Context, member int64) (int64, error) 
 	return m.s.e.layout.roleID(roleTeamMember), nil
 }
 
-// setRole sets the role of a member in a project. A member who is not in the project joins
-// it. w is the asset whose version records the change. to is the stored id of the role.
+// setRole sets the role of a member in a project. A member who is not in the project joins it. w
+// is the asset whose version records the change. The parameter to is the stored id of the role.
 func (m *members) setRole(ctx context.Context, w *row, scope, member, to int64, owner bool) error {
 	a := m.s.e.layout.members
 	if a == nil {

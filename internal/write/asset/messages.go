@@ -16,7 +16,7 @@ import (
 // with the message for an invalid value of the attribute.
 var ErrForm = fault.Invalidf(fault.NoPlace, "invalid form of a value")
 
-// isCommands reports whether an error fails only one command. Other errors end the request.
+// isCommands reports whether an error makes only one command fail. Other errors end the request.
 func isCommands(err error) bool {
 	if errors.Is(err, ErrReach) {
 		return false
@@ -32,8 +32,8 @@ func isCommands(err error) bool {
 // caller.
 func NotFound() error { return fault.NotFoundf("Not Found") }
 
-// verbNames are the names of verbs in messages. meta.ToOperate has none: messages then name
-// the operation.
+// verbNames are the names of verbs in messages. meta.ToOperate has no name, because messages name
+// the operation instead.
 var verbNames = map[meta.Verb]string{
 	meta.ToCreate: "Create", meta.ToChange: "Change", meta.ToDelete: "Delete", meta.ToRelate: "Relate",
 }
@@ -97,7 +97,7 @@ func unknownArgument(typ, op, name string) error {
 	return fault.Invalidf(fault.NoPlace, "Unknown Argument '%s.%s.%s'", typ, op, name)
 }
 
-// notNow returns the error for an operation that may not run on the asset as it is now.
+// notNow returns the error for an operation that may not run on the asset in its current state.
 func notNow(typ, op string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid Operation '%s.%s'", typ, op)
 }

@@ -65,7 +65,8 @@ func createBy(e *asset.Engine, typ string, words ...string) *asset.Command {
 	return c
 }
 
-// An engine keeps the values of attributes that its model does not have when it changes an asset.
+// When an engine changes an asset, it keeps the values of attributes that its model does not
+// have.
 func TestUnknownAttributesAreKept(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		now := w.on(w.e.With(extended(t), 0))
@@ -88,8 +89,8 @@ func TestUnknownAttributesAreKept(t *testing.T) {
 	})
 }
 
-// Both tables have all columns for custom attributes. A text column stores the longest text of an
-// attribute. A column without a value is NULL.
+// The tables asset and asset_version have all columns for custom attributes. A text column stores
+// the longest text of an attribute. A column without a value is NULL.
 func TestSpareColumns(t *testing.T) {
 	var all meta.Custom
 	kinds := []meta.Kind{meta.Numeric, meta.Date, meta.Text}
@@ -193,8 +194,8 @@ func TestWritesAreByThePresentModel(t *testing.T) {
 	})
 }
 
-// With NobodyElsewhere, a write is not counted. Once a process reads elsewhere, such a write is not
-// committed.
+// If NobodyElsewhere is true, the engine does not count writes. As soon as a process reads from a
+// replica, a write by such an engine is not committed.
 func TestWritesAreCountedByThePresentModel(t *testing.T) {
 	w := newHarness(t, testdb.MySQL(t))
 	engine := func(nobody bool) *harness {

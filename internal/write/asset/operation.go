@@ -9,11 +9,11 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// opCode carries out the part of an operation that Effect does not describe as data. It
-// returns the new asset that the operation answers with, or nil.
+// opCode carries out the part of an operation that Effect does not describe as data. It returns
+// the new asset for the answer, or nil if the answer is the asset of the operation.
 type opCode func(o *operations, ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error)
 
-// opCodes are the functions of operations, by Effect.Code.
+// opCodes are the functions of operations. The key is Effect.Code.
 var opCodes = map[string]opCode{
 	"AssignMemberWithRole":                   (*operations).assignMember,
 	"AssignToScopeWithRole":                  (*operations).assignToScope,
@@ -36,8 +36,8 @@ var opCodes = map[string]opCode{
 	"StoryToEpic":                            (*operations).breakDown,
 }
 
-// copies are the values of Effect.Code for operations that copy an asset to the same type.
-// prefetch loads the links of the asset for them.
+// copies are the values of Effect.Code for operations that copy an asset to the same type. For
+// these operations, prefetch loads the links of the asset.
 var copies = map[string]bool{"Copy": true, "DeepCopy": true, "ShallowCopy": true, "Split": true}
 
 // needsQueries are the values of Effect.Code for operations that read the database while they
@@ -46,8 +46,8 @@ var needsQueries = map[string]bool{
 	"CopyAcceptanceTestsFromRegressionSuite": true, "DeleteExpression": true, "EpicToStory": true, "Send": true,
 }
 
-// run runs an operation on an asset and on its parts, after checking that it may run. made is
-// the new asset that the operation answers with; nil means that it answers with w.
+// run checks that an operation may run, and runs it on an asset and on its parts. made is the new
+// asset for the answer, or nil if the answer is w.
 func (o *operations) run(ctx context.Context, w *row, c *Command) (made *row, err error) {
 	op, ok := w.typ.Op(c.Op)
 	if !ok {
@@ -115,7 +115,8 @@ type operations struct {
 	copier   *copier
 }
 
-// argument returns the value of an argument of an operation. Names of arguments ignore case.
+// argument returns the value of an argument of an operation. The case of the name does not
+// matter.
 func argument(args []Change, name string) (Value, bool) {
 	for _, a := range args {
 		if strings.EqualFold(a.Name, name) && len(a.Set) > 0 {
@@ -143,8 +144,9 @@ func (o *operations) argumentAsset(ctx context.Context, w *row, args []Change, n
 	return found, err
 }
 
-// claimUsername sets the login of a deleted member again if the member leaves the state
-// deleted. If another member has the username now, the operation fails. to is the new state.
+// claimUsername sets the login of a deleted member again when the member leaves the state
+// deleted. If another member now has the username, the operation fails. The parameter to is the
+// new state.
 func (o *operations) claimUsername(w *row, to int) {
 	a := o.s.e.layout.types[w.typ].username
 	if a == nil || w.cur.code != meta.StateDeleted || to == meta.StateDeleted {

@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// deleteExpression also deletes the conversation of a deleted expression. It does so if the
-// expression is the first, all expressions have the same author, and the caller may delete
-// the conversation. Effect.To deletes the expression itself.
+// deleteExpression also deletes the conversation of an expression that is deleted. The
+// conditions: the expression is the first in the conversation, all expressions have the same
+// author, and the caller may delete the conversation. Effect.To deletes the expression itself.
 func (o *operations) deleteExpression(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	id, err := o.relatedID(ctx, w, "BelongsTo")
 	if err != nil || id == noID {
@@ -55,7 +55,7 @@ func (o *operations) isFirstAndOnlyAuthor(ctx context.Context, w *row, conversat
 	return true, nil
 }
 
-// relatedID returns the id of the target of a to-one relation; noID if there is none.
+// relatedID returns the id of the target of a to-one relation, or noID if there is no target.
 func (o *operations) relatedID(ctx context.Context, w *row, relation string) (int64, error) {
 	a, ok := w.typ.Attr(relation)
 	if !ok {

@@ -50,8 +50,8 @@ func (o *operations) split(ctx context.Context, w *row, _ *meta.Op, _ []Change) 
 	return made, o.copier.moveChildren(ctx, w, made, func(child *row) bool { return child.cur.code < meta.StateClosed })
 }
 
-// copyRegressionTests adds a test to a test set for every regression test in its suite that
-// the caller sees.
+// copyRegressionTests adds tests to a test set: one for every regression test that is in the
+// suite of the test set and that the caller may see.
 func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	a, ok := w.typ.Attr("RegressionSuite")
 	if !ok {
@@ -90,7 +90,7 @@ func (o *operations) copyRegressionTests(ctx context.Context, w *row, _ *meta.Op
 }
 
 // lockLinked locks and returns the assets whose relation refers to an asset, except deleted
-// assets. typ names a type with that relation.
+// assets. typ is the name of a type that has the relation.
 func (o *operations) lockLinked(ctx context.Context, typ, relation string, to int64) ([]*row, error) {
 	ids, err := o.loaded.linkedTo(ctx, typ, relation, to)
 	if err != nil {

@@ -50,8 +50,8 @@ func (o *operations) operateOnParts(ctx context.Context, w *row, op *meta.Op) er
 	return o.operateOnPartsOf(ctx, further, op)
 }
 
-// operateOnPartsOf runs an operation on the parts of several owners, which are parts
-// themselves.
+// operateOnPartsOf runs an operation on the parts of several owners. The owners are parts of
+// other assets themselves.
 func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *meta.Op) error {
 	ids := make([]int64, len(owners))
 	for i, part := range owners {
@@ -68,7 +68,8 @@ func (o *operations) operateOnPartsOf(ctx context.Context, owners []*row, op *me
 	return nil
 }
 
-// operateOnPart changes the state of a part as an operation changes the state of its owner.
+// operateOnPart changes the state of a part in the same way as the operation changes the state of
+// the owner.
 func (o *operations) operateOnPart(ctx context.Context, part *row, op *meta.Op) error {
 	o.changes.touch(part)
 	if op.Effect.Back {

@@ -10,10 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/purge"
 )
 
-// deleteWithData marks the data of a definition for removal; Effect.To deletes the definition
+// deleteWithData marks the data of a definition for removal. Effect.To deletes the definition
 // itself. Package purge removes the data after the commit, when no attribute or list of the model
-// refers to it. The argument Assets must be the number of assets that have a value, or of the
-// values of the list. So no caller deletes more than expected.
+// refers to the data. The argument Assets must be the number of assets that have a value, or the
+// number of values of the list. So no caller deletes more than expected.
 func (o *operations) deleteWithData(ctx context.Context, w *row, op *meta.Op, args []Change) (*row, error) {
 	if !o.s.who.Admin { // checked before anything is counted
 		return nil, denied(w.typ, meta.ToOperate, op.Name)

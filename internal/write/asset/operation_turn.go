@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// breakDown creates an epic from a story and sets MorphedInto of the story to it. The story stays,
-// in the state Effect.To.
+// breakDown creates an epic from a story and sets MorphedInto of the story to the epic. The story
+// stays, in the state Effect.To.
 func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	// Epics do not use the excluded attributes.
 	epic, err := o.copier.copyAs(ctx, "Epic", w, except("Timebox", "ToDo", "DetailEstimate"), func(epic *row) error {
@@ -23,8 +23,8 @@ func (o *operations) breakDown(ctx context.Context, w *row, _ *meta.Op, _ []Chan
 	return epic, o.set.pointTo(ctx, w, "MorphedInto", epic)
 }
 
-// lockEpic locks the epic that a story has become, before the condition of EpicToStory is checked.
-// Whoever puts an asset below the epic locks it, too (layout.follows).
+// lockEpic locks the epic that a story has become, before the condition of EpicToStory is
+// checked. A request that puts an asset below the epic also locks the epic (layout.follows).
 func (o *operations) lockEpic(ctx context.Context, w *row) error {
 	into, ok := w.typ.Attr("MorphedInto")
 	if !ok {
@@ -37,9 +37,9 @@ func (o *operations) lockEpic(ctx context.Context, w *row) error {
 	return err
 }
 
-// epicToStory deletes the epic that was created from a story. Effect.To restores the story,
-// and Effect.When refuses an epic that has assets below it. If the caller does not see the
-// epic, only the story changes.
+// epicToStory deletes the epic that was created from a story. Effect.To restores the story, and
+// Effect.When refuses an epic that has assets below it. If the caller may not see the epic, only
+// the story changes.
 func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	into, ok := w.typ.Attr("MorphedInto")
 	if !ok {
@@ -67,8 +67,9 @@ func (o *operations) epicToStory(ctx context.Context, w *row, _ *meta.Op, _ []Ch
 	return nil, o.set.setRef(ctx, w, into, nil)
 }
 
-// generateSub creates a story or an epic below an epic, and copies the name. If w is a story,
-// the new asset gets the epic above w instead, because nothing can be below a story.
+// generateSub creates a story or an epic below an epic, and copies the name and a few other
+// attributes. If w is a story, the new asset goes below the epic of w instead, because nothing
+// can be below a story.
 func (o *operations) generateSub(ctx context.Context, w *row, op *meta.Op, _ []Change) (*row, error) {
 	t, ok := o.s.e.model.Type(op.Effect.Result)
 	if !ok {
@@ -84,8 +85,8 @@ func (o *operations) generateSub(ctx context.Context, w *row, op *meta.Op, _ []C
 	})
 }
 
-// convertToDefect creates a defect from a story and moves the tasks and tests of the story to
-// it. Effect.To deletes the story.
+// convertToDefect creates a defect from a story and moves the tasks and tests of the story to the
+// defect. Effect.To deletes the story.
 func (o *operations) convertToDefect(ctx context.Context, w *row, _ *meta.Op, _ []Change) (*row, error) {
 	defect, err := o.copier.copyAs(ctx, "Defect", w, everyAttribute, nil)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/sequence"
 )
 
-// A batch allocates its moments, Numbers and ranks only when it is written, because other
-// transactions then wait for their counters. Until then, values of the types in this file are
-// placeholders. The writer replaces the placeholders.
+// A batch allocates its moments, Numbers and ranks only when it is written. The reason: after the
+// allocation, other transactions wait for the counters. Until then, values of the types in this
+// file are placeholders. The writer replaces the placeholders.
 
-// moment is a moment of the history. A negative number is a placeholder for a moment of the batch:
-// -1 is the first.
+// moment is a moment of the history. A negative number is a placeholder for a moment of the
+// batch: -1 is the first moment, -2 the second.
 type moment int64
 
 // forever is the moment at which current versions end.
@@ -31,7 +31,7 @@ func (m moment) in(got sequence.Allocation) moment {
 // instant is an instant in UTC microseconds, or batchTime.
 type instant int64
 
-// batchTime is the instant of the batch.
+// batchTime is the placeholder for the instant of the batch.
 const batchTime instant = -1
 
 // pending is a placeholder in a slot. in returns the allocated value.

@@ -9,28 +9,28 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/rank"
 )
 
-// prefetch collects what a batch needs to lock and read before its first command is checked.
+// prefetch collects the data that a batch must lock and read before its first command is checked.
 type prefetch struct {
 	s            *Session
 	layout       *layout
 	locks        []int64                  // ids of assets that the batch changes
 	followed     []int64                  // ids of references that are locked; see lockReferences
 	references   []int64                  // ids of other references
-	names        map[names.Space][]string // names to look up
+	names        map[names.Space][]string // key: space; value: names to look up in the space
 	spaces       []names.Space            // the keys of names, in the order in which they were added
-	seenNames    map[nameKey]bool         // the names that the map names contains already
-	edges        map[edgeGroup][]int64    // ids of the assets at which the edges begin
-	reverseLinks map[int][]int64          // by code of the relation: ids of assets of unknown types at which edges begin
-	trees        map[string]bool          // names of rows of tree_lock
+	seenNames    map[nameKey]bool         // key: name that the map names already contains
+	edges        map[edgeGroup][]int64    // value: ids of the assets at which the edges begin
+	reverseLinks map[int][]int64          // key: code of a relation; value: ids of assets at which its edges begin
+	trees        map[string]bool          // key: name of a row of tree_lock
 	sources      []int64                  // ids of assets whose dependents are loaded
 	owners       []int64                  // ids of assets whose parts are loaded
 	deleted      []int64                  // ids of assets to be restored
-	tracked      []int64                  // ids of workitems whose effort is written, if the settings restrict that
-	sealable     map[*meta.Attr][]int64   // by meta.Type.Sealed: ids of assets to be changed
+	tracked      []int64                  // ids of workitems whose effort is written, if settings restrict effort
+	sealable     map[*meta.Attr][]int64   // key: meta.Type.Sealed; value: ids of assets to be changed
 	creates      int64                    // number of ids to reserve for new assets
 }
 
-// edgeGroup is the edges with one code that begin at assets of one type.
+// edgeGroup identifies the edges that have one code and begin at assets of one type.
 type edgeGroup struct{ code, fromType int }
 
 // addReference adds an asset that the batch refers to. If followed is true, the batch locks the
@@ -60,9 +60,9 @@ func (p *prefetch) addEdges(code int, t *meta.Type, id int64) {
 	p.edges[g] = append(p.edges[g], id)
 }
 
-// prefetch resolves all references of a batch together, locks the assets that the batch
-// changes in the order of their ids, and loads what the checks need. Anything else is loaded
-// when a check needs it.
+// prefetch resolves all references of a batch together. It locks the assets that the batch
+// changes, in the order of their ids, and loads the data that the checks need. Other data is
+// loaded when a check needs it.
 func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 	p := &prefetch{
 		s: x.s, layout: x.s.e.layout,
@@ -75,8 +75,7 @@ func (x *executor) prefetch(ctx context.Context, commands []*Command) error {
 	return p.load(ctx, x, len(commands) > 1)
 }
 
-// load locks and reads what has been collected. several means that the batch has several
-// commands.
+// load locks and reads the collected data. several is true if the batch has several commands.
 func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err error) {
 	if p.creates > 0 {
 		if x.nextID, err = x.s.e.ids.Next(ctx, x.s.e.db, x.s.tx, p.creates); err != nil {
@@ -105,7 +104,7 @@ func (p *prefetch) load(ctx context.Context, x *executor, several bool) (err err
 	return nil
 }
 
-// collect adds what one command needs to lock and read.
+// collect adds the data that one command must lock and read.
 func (p *prefetch) collect(c *Command) {
 	t := p.s.typeOf(c)
 	id, existing := p.s.idOf(c.Target)
@@ -147,8 +146,8 @@ func (p *prefetch) loadSealed(ctx context.Context, l *loaded) error {
 	return nil
 }
 
-// collectChange adds what one change needs: the assets that its values name, the trees that it
-// may reorder, and the edges and dependents of the changed asset. existing means that the
+// collectChange adds the data that one change needs: the assets that its values name, the trees
+// that it may reorder, and the edges and dependents of the changed asset. existing is true if the
 // changed asset exists; id is then its id.
 func (p *prefetch) collectChange(c *Command, t *meta.Type, a *meta.Attr, ch *Change, id int64, existing bool) {
 	if existing && (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InValues) {
@@ -197,8 +196,8 @@ func (p *prefetch) collectValue(t *meta.Type, a *meta.Attr, v Value) {
 	}
 }
 
-// collectOp adds what an operation needs: the edges that it reads and sets, and the dependents
-// and parts of its asset.
+// collectOp adds the data that an operation needs: the edges that it reads and sets, and the
+// dependents and parts of its asset.
 func (p *prefetch) collectOp(t *meta.Type, c *Command, id int64) {
 	op, ok := t.Op(c.Op)
 	if !ok {

@@ -2,8 +2,8 @@ package asset
 
 import "context"
 
-// propagate copies changed values to the assets that derive from them,
-// transitively.
+// propagate copies changed values to the dependents of the touched assets, and from these to
+// their own dependents.
 func (u unit) propagate(ctx context.Context) error {
 	for i := 0; i < len(u.changes.touched); i++ { // updateDependent appends to touched
 		w := u.changes.touched[i]
@@ -16,7 +16,7 @@ func (u unit) propagate(ctx context.Context) error {
 			}
 		}
 		for _, dependent := range u.loaded.dependents[w.id] {
-			if u.loaded.rows[dependent.id] != dependent { // the command that made it has failed
+			if u.loaded.rows[dependent.id] != dependent { // the command that created the dependent has failed
 				continue
 			}
 			if err := u.proceed(ctx); err != nil {

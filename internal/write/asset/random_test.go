@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// TestRandomSequences runs requests with random commands, some of which fail. It then checks what
-// must be true for every database.
+// TestRandomSequences runs requests with random commands, some of which fail. It then checks
+// conditions that must be true for every database.
 func TestRandomSequences(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		seeds := uint64(8)
@@ -30,7 +30,7 @@ func TestRandomSequences(t *testing.T) {
 	})
 }
 
-// generator returns random commands on assets that earlier commands have made.
+// generator returns random commands on assets that earlier commands have created.
 type generator struct {
 	rand                        *rand.Rand
 	scopes, epics, stories, all []string
@@ -76,7 +76,7 @@ func (g *generator) command() *asset.Command {
 	return operate(g.pick(g.all, "Story:1"), []string{"Delete", "Undelete", "Inactivate", "Reactivate"}[g.rand.IntN(4)])
 }
 
-// random runs one request with random commands and adds the made assets to g.
+// random runs one request with random commands and adds the created assets to g.
 func (w *harness) random(g *generator) {
 	w.t.Helper()
 	var commands []*asset.Command
@@ -113,8 +113,9 @@ func (w *harness) random(g *generator) {
 	}
 }
 
-// invariants checks what the engine maintains: the closure of the project tree, copied scopes, one
-// role for each member of a project, links whose periods do not overlap, and the column linked.
+// invariants checks the data that the engine maintains: the closure of the project tree, copied
+// scopes, one role for each member of a project, links whose periods do not overlap, and the
+// column linked.
 func (w *harness) invariants() {
 	w.t.Helper()
 	const on = `until_moment = 9223372036854775807`

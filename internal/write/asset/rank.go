@@ -44,7 +44,7 @@ func (k *ranker) setRank(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	case !ok || ch.Find != nil:
 		return invalid(a)
 	case written.isEmpty() && w.creating():
-		return nil // a new asset without a rank gets the last one
+		return nil // a new asset without a rank gets the last rank
 	case own != 0 && number == own:
 		return nil // the client sends back the rank that it has read
 	}
@@ -90,8 +90,8 @@ func (k *ranker) rankNeighbour(ctx context.Context, w *row, a *meta.Attr, v Valu
 	return neighbour, err
 }
 
-// placeRank moves an asset just before or after the rank at. It changes nothing if the asset to move
-// is already at that place.
+// placeRank moves an asset just before the rank in the parameter at, or just after that rank if
+// after is true. It changes nothing if the asset is already at that place.
 func (k *ranker) placeRank(ctx context.Context, w *row, a *meta.Attr, at int64, after bool) error {
 	slot, layout := a.Place.Slot, k.s.e.layout
 	space, err := rank.Read(ctx, k.s.tx, rank.Of{

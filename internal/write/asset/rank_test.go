@@ -65,7 +65,7 @@ func TestRankBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// A command that moves an asset to the place where it already is makes no version.
+// If a command moves an asset to the place where it already is, the asset gets no new version.
 func TestRankInPlace(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"))
@@ -86,8 +86,8 @@ func TestRankInPlace(t *testing.T) {
 	})
 }
 
-// Commands run one after another. A relative rank means the place of that number, even if the asset
-// that had the rank was moved by an earlier command.
+// Commands run one after another. A relative rank means the place next to that number, even if an
+// earlier command has moved the asset that had the rank.
 func TestRankNextToNumbers(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"), story("d"))
@@ -105,8 +105,8 @@ func TestRankNextToNumbers(t *testing.T) {
 	})
 }
 
-// Assets are moved to places where the engine soon has no free rank. The order must be the same as
-// that of a slice with the same moves.
+// Assets are moved to places where the engine soon has no free rank. The order must be the same
+// as the order of a slice with the same moves.
 func TestRankedAtTheWorstPlaces(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		rounds := 4000
@@ -157,8 +157,8 @@ func (w *harness) exec(query string, args ...any) {
 	}
 }
 
-// worst returns a command that moves a random asset, and the order after it. The place is the first,
-// the last, the middle or a random one, in turn by round.
+// worst returns a command that moves a random asset, and the order after the move. The place is
+// the first, the last, the middle or a random place, in turn by round.
 func worst(g *rand.Rand, round int, order []string) (*asset.Command, []string) {
 	i := g.IntN(len(order))
 	me := order[i]
@@ -171,7 +171,7 @@ func worst(g *rand.Rand, round int, order []string) (*asset.Command, []string) {
 	return nextTo(me, rest[at], false), moved
 }
 
-// Moves at the end of the possible ranks never use a rank above MaxRank.
+// Moves at the end of the possible ranks never use a rank above rank.Max.
 func TestRankAtTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		s := w.must(story("a"), story("b"), story("c"))

@@ -12,7 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/audit"
 )
 
-// Raw is an asset as it is stored. The engine does not check its values, and sets no others.
+// Raw is an asset as it is stored. The engine does not check its values, and sets no other
+// values.
 type Raw struct {
 	ID      int64 // stored id
 	Type    *meta.Type
@@ -20,7 +21,7 @@ type Raw struct {
 	Deleted bool
 }
 
-// Get returns the stored value of an attribute; nil if it has none.
+// Get returns the stored value of an attribute, or nil if there is no value.
 func (r *Raw) Get(name string) any {
 	for _, v := range r.Values {
 		if v.Attr.Name == name {
@@ -37,7 +38,7 @@ func (r *Raw) fill(w *row) {
 	}
 }
 
-// refill sets the values of a stored row, removes all others, and makes the row active.
+// refill sets the values of a stored row, removes all other values, and makes the row active.
 func (r *Raw) refill(w *row) {
 	w.setState(meta.StateActive)
 	r.fill(w)
@@ -73,9 +74,10 @@ func (w *row) raw() Raw {
 	return r
 }
 
-// Replace locks the assets with some stored ids, and writes the assets that change returns. An asset
-// with another id is new. An asset that change does not return stays as it is. Nothing is checked,
-// and no other asset follows.
+// Replace locks the assets with the stored ids in ids, passes them to change, and writes the
+// assets that change returns. If a returned asset has another id, it is a new asset. If change
+// does not return an asset, that asset stays as it is. Replace checks nothing, and does not copy
+// values to dependents.
 func (s *Session) Replace(ctx context.Context, ids []int64, change func(stored []Raw) []Raw) error {
 	x := s.newExecutor()
 	if err := x.loaded.loadRows(ctx, ids); err != nil {
@@ -103,8 +105,9 @@ func (s *Session) Replace(ctx context.Context, ids []int64, change func(stored [
 	return x.write(ctx)
 }
 
-// Begin inserts assets at moment 0, as the system member: well-known assets with what depends on
-// them, and raw assets. Their audit is the same for all calls and needs no fan-out.
+// Begin inserts assets at moment 0, as the system member. instances are well-known assets, which
+// also get the values that depend on their attributes. raw are raw assets. All calls of Begin
+// share one audit row, which needs no fan-out.
 func (e *Engine) Begin(ctx context.Context, tx *db.Tx, instances []meta.Instance, raw []Raw) error {
 	if err := audit.InsertFirst(ctx, tx); err != nil {
 		return err
@@ -124,7 +127,7 @@ func (e *Engine) Begin(ctx context.Context, tx *db.Tx, instances []meta.Instance
 	return x.writeBeginning(ctx)
 }
 
-// beginRow adds a row without values, whose first version is that of moment 0.
+// beginRow adds a row without values. Its first version is a version of moment 0.
 func (x *executor) beginRow(t *meta.Type, id int64) *row {
 	w := x.changes.newRow(t, id)
 	x.changes.made = append(x.changes.made, w)
@@ -133,7 +136,7 @@ func (x *executor) beginRow(t *meta.Type, id int64) *row {
 	return w
 }
 
-// fillInstance sets the values of a well-known asset, and what depends on them.
+// fillInstance sets the values of a well-known asset, and the values that depend on them.
 func (x *executor) fillInstance(ctx context.Context, in meta.Instance) error {
 	w := x.loaded.rows[in.Type.Stored(in.ID)]
 	for _, name := range slices.Sorted(maps.Keys(in.Attrs)) {

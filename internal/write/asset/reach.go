@@ -9,8 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// Bounds for requests, because a short request may read and change a lot. A request that
-// exceeds one of them ends, and nothing of it is written. maxHeld only splits a batch.
+// Bounds for requests, because a short request may read and change a lot. A request that exceeds
+// a bound ends and writes nothing. Only maxHeld is different: if a batch exceeds it, the batch is
+// split.
 const (
 	MaxWritten      = 128 << 20 // bytes of text in the versions that a request writes
 	maxHeld         = 64 << 20  // bytes of text that a batch of several commands holds in memory
@@ -19,15 +20,15 @@ const (
 	MaxEdgesByAsset = 4         // links and values that begin or end, for each asset that a request may change
 )
 
-// ErrReach marks the errors of requests that exceed a bound. They end the whole request, while
-// other errors of the kind fault.Invalid fail only a command.
+// ErrReach marks the errors of requests that exceed a bound. Such an error ends the whole
+// request. Any other error of the kind fault.Invalid makes only a command fail.
 var ErrReach = errors.New("the request exceeds a bound")
 
 func reachesTooFar(format string, most int) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf(format, most), At: fault.NoPlace, Err: ErrReach}
 }
 
-// TooManyAssets returns the error for a request that changes more than most assets.
+// TooManyAssets returns the error for a request that changes more assets than the limit most.
 func TooManyAssets(most int) error {
 	return reachesTooFar("The request touches more than %d assets.", most)
 }
@@ -36,8 +37,8 @@ func tooManyRead(most int) error {
 	return reachesTooFar("The request reads more than %d assets to change others.", most)
 }
 
-// TooManyEdges returns the error for a request that adds and removes more than most values of
-// relations.
+// TooManyEdges returns the error for a request that adds and removes more values of relations
+// than the limit most.
 func TooManyEdges(most int) error {
 	return reachesTooFar("The request adds and removes more than %d values of relations.", most)
 }
@@ -54,18 +55,18 @@ func affectsTooMany(most int) error {
 	return reachesTooFar("The command affects more assets than maxAffected: %d.", most)
 }
 
-// reach counts what a request, or a batch, has changed so far.
+// reach contains counts of the changes of a request, or of a batch, so far.
 type reach struct {
-	beside int   // changed assets, without the asset that each command names
+	beside int   // changed assets, not counting the asset that each command names
 	edges  int   // links and values that began or ended
-	bytes  int64 // of text in versions
+	bytes  int64 // bytes of text in versions
 }
 
 func (r reach) plus(o reach) reach {
 	return reach{r.beside + o.beside, r.edges + o.edges, r.bytes + o.bytes}
 }
 
-// reached returns what the batch has changed, including the current command.
+// reached returns the counts of the changes of the batch, including the current command.
 func (c *changes) reached() reach {
 	return reach{c.beside + max(len(c.touched)-1, 0), len(c.edges), c.bytes}
 }

@@ -123,7 +123,7 @@ func TestNameMadeInTheSameRequest(t *testing.T) {
 	})
 }
 
-// A create may set Children before Scope. The children then still get its project.
+// A create may set Children before Scope. The children still get the project of their new parent.
 func TestExistingChildrenOfANewParent(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(

@@ -19,9 +19,10 @@ import (
 // on them grows at its end.
 func NewRequestID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Write runs fn in the transaction of one request and writes its audit. fn may run several
-// times, each time from the start, because the database may require a retry. If the connection
-// is lost during the commit, Write finds out by the audit whether the write happened.
+// Write runs fn in the transaction of one request and writes the audit row of the request. fn may
+// run several times, each time from the start, because the database may require a retry. If the
+// connection is lost during the commit, Write looks for the audit row to find out whether the
+// write happened.
 // Errors: those of fn; fault.Transient when the database is unavailable; ErrModelChanged, which
 // is also a fault.Transient.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func(*Session) error) error {
@@ -32,8 +33,8 @@ func (e *Engine) Write(ctx context.Context, who auth.Actor, req Request, fn func
 	return err
 }
 
-// write does the same as Write without tracing. trace is the traceparent to store in the audit;
-// empty: none.
+// write does the same as Write without tracing. trace is the traceparent to store in the audit
+// row; empty: none.
 func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace string, fn func(*Session) error) error {
 	var s *Session
 	err := e.db.Write(db.WithMember(ctx, who.Member), func(tx *db.Tx) error {
@@ -60,9 +61,10 @@ func (e *Engine) write(ctx context.Context, who auth.Actor, req Request, trace s
 	return err
 }
 
-// Finish writes the audit. The request cannot run commands after that. Write calls Finish if
-// its function has not. A function that reads its answer from the database should call Finish
-// just before, so that the audit and the last statement go to the server together.
+// Finish writes the audit row. The request cannot run commands after that. Write calls Finish if
+// its function has not called it. A function that reads its answer from the database should call
+// Finish just before it reads, so that the audit row and the last statement go to the server
+// together.
 // Errors: fault.Denied for a request that would leave no administrator.
 func (s *Session) Finish(ctx context.Context) error {
 	if s.finished {
@@ -107,11 +109,11 @@ var ErrModelChanged error = fault.Transientf(nil, "the model was changed while t
 // generation of the model, and Write calls OnModelChanged before it returns.
 func (s *Session) ModelChanged() { s.modelChanged = true }
 
-// writeAudit writes the audit.
+// writeAudit writes the audit row.
 //
-// A request with changes first locks a row of write_lock. Until it commits, no subscription and
-// no part of the model can change. So the generations that the statement then reads are those at
-// the commit.
+// A request with changes first locks a row of write_lock. Until the request commits, no
+// subscription and no part of the model can change. So the generations that the insert of the
+// audit row reads are still current at the commit.
 func (s *Session) writeAudit(ctx context.Context) error {
 	if s.req.Import {
 		if err := s.noteImport(ctx); err != nil {
@@ -142,9 +144,9 @@ func (s *Session) writeAudit(ctx context.Context) error {
 	return err
 }
 
-// noteWrite counts the write for processes that read from other servers. The count is not
-// needed if NobodyElsewhere is set at the generation of the engine. The insert of the audit makes sure
-// that this is still the current generation.
+// noteWrite counts the write for processes that read from other servers. The count is not needed
+// if NobodyElsewhere is true at the generation of the engine. The insert of the audit row makes
+// sure that this is still the current generation.
 func (s *Session) noteWrite(ctx context.Context) error {
 	if s.e.NobodyElsewhere && s.e.generation != 0 {
 		return nil
@@ -171,11 +173,11 @@ func (e *Engine) checkModel(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Answer does the same as Write for a request that has an answer. If the request has an idempotency
-// key or a claim, the answer is stored in the same transaction. A repeated request returns the
-// stored answer.
-// Errors: as Write; fault.Conflict when the key was used for another body, or the
-// first request is still running; lease.ErrLost when the claim has ended.
+// Answer does the same as Write for a request that has an answer. If the request has an
+// idempotency key or a claim, the answer is stored in the same transaction. A repeated request
+// gets the stored answer.
+// Errors: those of Write; fault.Conflict when the key was used for another body, or the first
+// request is still running; lease.ErrLost when the claim has ended.
 func (e *Engine) Answer(
 	ctx context.Context, who auth.Actor, req Request, once requests.Identity, fn func(*Session) ([]byte, error),
 ) ([]byte, error) {

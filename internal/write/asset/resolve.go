@@ -25,9 +25,9 @@ type nameKey struct {
 }
 
 // resolve returns the asset that the value of a relation names by an Oid token, an @alias or a
-// name. null is true if the value is empty or the null Oid. An asset that the caller does not
-// see is not found. If the asset is deleted or not of a type that the relation accepts, resolve
-// returns it together with an error.
+// name. null is true if the value is empty or the null Oid. An asset that the caller may not see
+// is not found. If the asset is deleted, or the relation does not accept its type, resolve
+// returns the asset together with an error.
 // Errors: fault.Invalid with the messages of the interface.
 func (r *resolver) resolve(ctx context.Context, a *meta.Attr, v Value) (t target, null bool, err error) {
 	if v.isEmpty() || v.Kind == Text && v.Text == oid.Null {
@@ -82,8 +82,8 @@ func (r *resolver) resolveRemoved(ctx context.Context, a *meta.Attr, v Value) (t
 	return t, null, err
 }
 
-// resolveRef returns the asset that a Ref names. It returns false if the asset does not exist,
-// is of another type, or is not made yet.
+// resolveRef returns the asset that a Ref names. It returns false if the asset does not exist, is
+// of another type, or has not been created yet.
 func (r *resolver) resolveRef(ctx context.Context, ref Ref) (target, bool, error) {
 	if ref.Handle != nil {
 		if !ref.Handle.Made {
@@ -102,8 +102,9 @@ func (r *resolver) resolveRef(ctx context.Context, ref Ref) (target, bool, error
 	return t, ok && t.typ.IsA(typ), err
 }
 
-// resolveContext returns the asset whose values are the defaults of a new asset; the zero
-// target if the command has no context. If the client names the context, the caller must see it.
+// resolveContext returns the context of a new asset: the asset from which it gets defaults. It
+// returns the zero target if the command has no context. If the client has named the context, the
+// caller must be allowed to see it.
 func (r *resolver) resolveContext(ctx context.Context, c *Command) (target, error) {
 	if c.Context.IsZero() {
 		return target{}, nil
@@ -118,9 +119,9 @@ func (r *resolver) resolveContext(ctx context.Context, c *Command) (target, erro
 	return t, err
 }
 
-// byName returns the asset that a name means as a value of a. It looks the name up in one space after
-// another, until it finds assets. It ignores deleted assets and assets that the caller does not see.
-// It returns false if it finds no asset or several.
+// byName returns the asset that a name means as a value of the relation a. It looks up the name
+// in one space after another, until it finds assets. It ignores deleted assets and assets that
+// the caller may not see. It returns false if it finds no asset or several assets.
 func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (target, bool, error) {
 	for _, in := range names.SpacesOf(a) {
 		key := nameKey{in, name}
@@ -142,7 +143,7 @@ func (r *resolver) byName(ctx context.Context, a *meta.Attr, name string) (targe
 	return target{}, false, nil
 }
 
-// lookupNames looks names up in a space and stores the results in r.named.
+// lookupNames looks up names in a space and stores the results in r.named.
 func (r *resolver) lookupNames(ctx context.Context, in names.Space, all []string) error {
 	f := names.Finder{Tx: r.s.tx, Model: r.s.e.model, Who: r.s.Who(), Seen: r.onlySeen}
 	found, err := f.Find(ctx, in, all)
@@ -152,8 +153,8 @@ func (r *resolver) lookupNames(ctx context.Context, in names.Space, all []string
 	return err
 }
 
-// onlySeen removes assets that the caller does not see, by their projects or by the rule of their type
-// (meta.Type.Seen).
+// onlySeen removes assets that the caller may not see, because of their project or because of the
+// rule of their type (meta.Type.Seen).
 func (r *resolver) onlySeen(ctx context.Context, types []*meta.Type, all []names.Hit) ([]names.Hit, error) {
 	all = slices.DeleteFunc(all, func(h names.Hit) bool {
 		return h.Type.Seen.IsZero() && h.Scope != nil && !r.rules.seesScope(h.Scope)

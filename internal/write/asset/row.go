@@ -21,10 +21,10 @@ type state struct {
 	createdBy     int64
 	changedAt     instant
 	changedBy     int64
-	stored.Values      // pending in Slots until the batch is written
-	linked        bool // links or values began or ended with this version
+	stored.Values      // Slots may contain placeholders (pending) until the batch is written
+	linked        bool // true if links or values began or ended with this version
 	until         moment
-	partOp        string // of a part: the operation on its owner that changed it last, in this request
+	partOp        string // for a part: the operation on its owner that last changed the part in this request
 }
 
 // newState returns a state without values.
@@ -37,10 +37,10 @@ type row struct {
 	id     int64
 	typ    *meta.Type
 	cur    *state
-	isNew  bool // made in this batch
-	hidden bool // it was in a hidden project when it was loaded
+	isNew  bool // true if the batch creates the asset
+	hidden bool // true if the asset was in a hidden project when it was loaded
 
-	draft // of the current command
+	draft // changes of the current command
 
 	imported imported // creator and dates of a new asset, if an import sets them
 	stored   *state   // the state that was loaded; nil for a new asset
@@ -50,15 +50,15 @@ type row struct {
 // draft is what the current command has done with a row. It is zero between commands.
 type draft struct {
 	before *state // the state before the command; nil if the command has not touched the row
-	dirty  bool   // the command changed something
-	forced bool   // the command changed something that no column contains, so the row gets a version
-	links  int    // links and values that the command began or ended
-	holds  bool   // the row stores a relation that the command writes from its other end
+	dirty  bool   // true if the command changed something
+	forced bool   // true if the command changed something that no column contains; the row then gets a version
+	links  int    // number of links and values that the command began or ended
+	holds  bool   // true if the row stores a relation that the command writes from its other end
 }
 
-// imported contains the creator of an asset, the member who changed it last, and the dates of
-// both, as an import sets them. A nil field has the value of any new asset: the caller, or the
-// instant of the batch.
+// imported contains the values that an import sets for a new asset: its creator, the member who
+// changed it last, and the two dates. If a field is nil, the asset gets the usual value: the
+// caller, or the instant of the batch.
 type imported struct {
 	createdAt, changedAt *instant   // whole milliseconds
 	createdBy, changedBy *int64     // stored ids of members
@@ -79,7 +79,7 @@ func setIfGiven[T any](to, from *T) {
 	}
 }
 
-// creating reports whether the current command makes the asset.
+// creating reports whether the current command creates the asset.
 func (w *row) creating() bool { return w.isNew && w.latest == nil }
 
 // oid returns the Oid of the asset.
@@ -103,7 +103,7 @@ func (s *state) clone() *state {
 // same reports whether two states have the same AssetState and the same values, without links.
 func (s *state) same(as *state) bool { return s.code == as.code && s.Same(&as.Values) }
 
-// refOr returns the id in the slot of a relation; noID if there is none.
+// refOr returns the id in the slot of a relation, or noID if there is no id.
 func (s *state) refOr(slot int) int64 {
 	if id, ok := s.ref(slot); ok {
 		return id
@@ -111,7 +111,7 @@ func (s *state) refOr(slot int) int64 {
 	return noID
 }
 
-// ref returns the id in the slot of a relation; false if there is none.
+// ref returns the id in the slot of a relation. It returns false if there is no id.
 func (s *state) ref(slot int) (int64, bool) {
 	id, ok := s.Slots[slot].(int64)
 	return id, ok
@@ -147,7 +147,8 @@ func (w *row) setState(code int) {
 	}
 }
 
-// get returns the stored value of an attribute in a column or in attrs; nil if it has none.
+// get returns the stored value of an attribute in a column or in attrs, or nil if there is no
+// value.
 func (w *row) get(a *meta.Attr) any { return w.cur.Get(a) }
 
 // deletion describes the last deletion of an asset.
@@ -155,11 +156,11 @@ type deletion struct {
 	state    int   // AssetState before the deletion
 	lastLive int64 // moment of the last version before the deletion
 	since    int64 // moment of the deletion
-	audit    int64 // of the deletion
+	audit    int64 // id of the audit row of the deletion
 }
 
 // deletedWith reports whether the command that deleted the owner also deleted the part, and the
-// part was not restored since. Both deletions then have the same audit, and the part has the
+// part was not restored since. Both deletions then have the same audit row, and the part has the
 // later moment. A part that was deleted before its owner has an earlier moment. A part that was
 // restored and deleted again has a live version after the deletion of the owner.
 func (d *deletion) deletedWith(owner *deletion) bool {

@@ -27,8 +27,8 @@ func (r *rules) visible(ctx context.Context, t target) (bool, error) {
 	return true, nil
 }
 
-// seesScope reports whether the caller may read the assets in a project. It includes projects that
-// the request has made, although the rights of the caller do not contain them yet.
+// seesScope reports whether the caller may read the assets in a project. This includes projects
+// that the request has created, although the rights of the caller do not contain them yet.
 func (r *rules) seesScope(scope *int64) bool {
 	if sees(r.s.who, scope) || r.s.createdScopes[*scope] {
 		return true
@@ -62,7 +62,7 @@ func (r *rules) isEmpty(w *row, a *meta.Attr) bool {
 }
 
 // checkKept returns an error if a command has changed an attribute of a protected asset that must
-// not change. The parameter was has the value before the command.
+// not change. The parameter was is the value before the command.
 func (r *rules) checkKept(w *row, a *meta.Attr, was any) error {
 	if !w.typ.IsProtected(w.id) || w.get(a) == was || !slices.Contains(w.typ.Protected.Attributes, a.Name) {
 		return nil
@@ -121,13 +121,14 @@ var importable = map[string]bool{
 	"ChangeDate": true, "ChangeDateUTC": true, "ChangedBy": true,
 }
 
-// canImport reports whether the command may set an attribute because the request is an import
-// and the command makes the asset.
+// canImport reports whether the command may set an attribute because the request is an import and
+// the command creates the asset.
 func (r *rules) canImport(w *row, a *meta.Attr) bool {
 	return r.s.req.Import && w.creating() && a.Place.Kind == meta.System && importable[a.Name]
 }
 
-// checkImported returns an error if an imported asset was changed before it was made.
+// checkImported returns an error if the date of change of an imported asset is before its date of
+// creation.
 func (r *rules) checkImported(ctx context.Context, w *row) error {
 	if w.imported.changedAt == nil {
 		return nil

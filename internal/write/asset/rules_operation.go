@@ -19,10 +19,10 @@ func runsInState(op *meta.Op, code int) bool {
 	return slices.Contains(op.Effect.From, code)
 }
 
-// checkOperation returns an error if an operation may not run on an asset now. It checks the
-// allowed states, the protected assets, the relations that must have a target, and the filter of
-// the operation. The validator of the operation in the model is computed from the same data. An
-// operation that would change nothing is allowed (meta.Op.Repeats).
+// checkOperation returns an error if an operation may not run on an asset in its current state.
+// It checks the allowed states, the protected assets, the relations that must have a target, and
+// the filter of the operation. The validator of the operation in the model is computed from the
+// same data. An operation that would change nothing is allowed (meta.Op.Repeats).
 func (r *rules) checkOperation(ctx context.Context, w *row, op *meta.Op) error {
 	if !runsInState(op, w.cur.code) && !op.Repeats(w.cur.code) || op.Retires() && w.typ.IsProtected(w.id) {
 		return notNow(w.typ.Name, op.Name)

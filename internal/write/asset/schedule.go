@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// scheduleSlot is the name and the dates for the next timebox in a schedule.
+// scheduleSlot contains the name and the dates for the next timebox in a schedule.
 type scheduleSlot struct {
 	name       string    // empty: no schedule
 	begin, end time.Time // UTC, without a time of day
@@ -53,8 +53,7 @@ func nextInSchedule(ctx context.Context, c *changes, w *row) (*scheduleSlot, err
 }
 
 // countTimeboxes returns the number of timeboxes of a schedule, and the last of their end dates
-// in UTC microseconds. It includes what the batch has changed so far, and omits deleted
-// timeboxes.
+// in UTC microseconds. It includes the changes of the batch so far, and omits deleted timeboxes.
 func countTimeboxes(
 	ctx context.Context, c *changes, t *meta.Type, schedule *meta.Attr, id int64,
 ) (n int, last int64, err error) {

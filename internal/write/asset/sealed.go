@@ -27,8 +27,8 @@ func (r *rules) checkSealed(ctx context.Context, t *meta.Type, id int64, a *meta
 	return nil
 }
 
-// loadSealed reads which of some assets another asset refers to with a relation. The relation is
-// meta.Type.Sealed of these assets.
+// loadSealed reads which of some assets are the target of the relation by of another asset. This
+// relation is meta.Type.Sealed of these assets.
 func (l *loaded) loadSealed(ctx context.Context, by *meta.Attr, ids []int64) error {
 	for _, id := range ids {
 		l.sealed[id] = false

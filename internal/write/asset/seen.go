@@ -9,11 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Some types, such as Member, have a rule that decides who sees their assets (meta.Type.Seen). For
-// these types, the security scope is not enough. The SQL for the rule is the same as in queries.
+// Some types, such as Member, have a rule that decides who may see their assets (meta.Type.Seen).
+// For these types, the security scope is not enough. The SQL for the rule is the same as in
+// queries.
 
-// sees reports whether the caller sees an asset of a type with a rule. The caller sees all
-// assets that the request has made.
+// sees reports whether the caller may see an asset of a type with a rule. The caller may see all
+// assets that the request has created.
 func (l *loaded) sees(ctx context.Context, id int64, t *meta.Type) (bool, error) {
 	if l.s.who.All || l.s.createdRuled[id] {
 		return true, nil
@@ -28,7 +29,7 @@ func (l *loaded) sees(ctx context.Context, id int64, t *meta.Type) (bool, error)
 	return l.seen[id], err
 }
 
-// loadSeen reads which assets of types with a rule the caller sees.
+// loadSeen reads which of some assets the caller may see. The types of the assets have a rule.
 func (l *loaded) loadSeen(ctx context.Context, types []*meta.Type, ids []int64) error {
 	found, err := l.s.e.finder.Seen(ctx, l.s.tx, l.s.Who(), types, ids)
 	for _, id := range ids {
@@ -60,8 +61,8 @@ func (l *loaded) foreseeSeen(ctx context.Context) error {
 	return l.loadSeen(ctx, types, ids)
 }
 
-// Seen returns which of some assets who sees. ids are stored ids; types has the types of all
-// these assets.
+// Seen returns which of some assets the actor may see. ids are the stored ids of the assets, and
+// types contains all their types.
 func (e *Engine) Seen(
 	ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64,
 ) (map[int64]bool, error) {

@@ -34,8 +34,8 @@ func (set *setter) setRef(ctx context.Context, w *row, a *meta.Attr, t *target) 
 	return err
 }
 
-// storeRef sets a to-one relation in its column or link. It reports whether that
-// changed anything.
+// storeRef sets a to-one relation in its column or link. It reports whether the relation has
+// changed.
 func (set *setter) storeRef(ctx context.Context, w *row, a *meta.Attr, t *target) (bool, error) {
 	if a.Place.Kind == meta.InColumn {
 		var boxed any
@@ -65,8 +65,8 @@ func (set *setter) storeRef(ctx context.Context, w *row, a *meta.Attr, t *target
 	return true, nil
 }
 
-// refChanged updates what depends on a changed relation: copied values and the project tree. It
-// locks t if values are copied from it or w is a part of it.
+// refChanged updates the data that depends on a changed relation: copied values and the project
+// tree. It locks t if w copies values from t or is a part of t.
 func (set *setter) refChanged(ctx context.Context, w *row, a *meta.Attr, t *target) error {
 	if w.typ.Secured.Self && a.Name == "Parent" && !w.isNew {
 		set.changes.movedScopes = append(set.changes.movedScopes, w)
@@ -157,7 +157,7 @@ func (set *setter) lockOther(ctx context.Context, a *meta.Attr, t target) error 
 	return nil
 }
 
-// removeMember ends t's membership in a to-many relation of w, if it is a member.
+// removeMember removes t from a to-many relation of w, if t is a member of the relation.
 func (set *setter) removeMember(ctx context.Context, w *row, a *meta.Attr, t target) error {
 	is, err := set.isMember(ctx, w, a, t)
 	if err != nil || !is {

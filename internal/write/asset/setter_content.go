@@ -7,10 +7,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/blob"
 )
 
-// content is bytes to which a version of the batch refers. They are stored separately.
+// content contains bytes to which a version of the batch refers. The bytes are stored separately
+// from the version.
 type content struct {
 	ref   blob.Ref
-	bytes []byte // nil: they are stored already
+	bytes []byte // nil if the bytes are already stored
 }
 
 // setContent sets an attribute to the reference of a content. The bytes are stored when the batch

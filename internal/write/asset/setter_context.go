@@ -13,7 +13,7 @@ type contextFill struct {
 	w    *row // the new asset
 	c    *Command
 	from target        // the context
-	slot *scheduleSlot // for w in its schedule; nil until it is needed
+	slot *scheduleSlot // slot for w in its schedule; nil until it is needed
 }
 
 // fillFromContext applies contextDefaults to a new asset. It skips attributes that the command
@@ -75,7 +75,7 @@ func (m *contextFill) setContext(ctx context.Context, a *meta.Attr) error {
 	return m.set.setRef(ctx, m.w, a, &m.from)
 }
 
-// namesContext reports whether the relation with a name refers to the context.
+// namesContext reports whether the relation called name refers to the context.
 func (m *contextFill) namesContext(ctx context.Context, name string) (bool, error) {
 	a, ok := m.w.typ.Attr(name)
 	if !ok || a.Kind != meta.Relation || !isStored(a) && a.Place.Kind != meta.InLinksBack {
@@ -111,9 +111,9 @@ func (set *setter) relatedIDs(ctx context.Context, w *row, a *meta.Attr) ([]int6
 	return ids, nil
 }
 
-// setTo sets a relation of the new asset to the asset whose stored id is boxed. It does nothing
-// if there is no id or the asset is deleted. Scope is set even to a deleted project, because the
-// context is in it.
+// setTo sets a relation of the new asset to the asset with the stored id boxed. It does nothing
+// if boxed is not an id or if the asset is deleted. The relation Scope is set even to a deleted
+// project, because the context is in that project.
 func (m *contextFill) setTo(ctx context.Context, a *meta.Attr, boxed any) error {
 	id, ok := boxed.(int64)
 	if !ok {
@@ -157,7 +157,7 @@ func (m *contextFill) copySame(ctx context.Context, a *meta.Attr) error {
 
 // setFromSchedule sets the name or a date of a new timebox from the next slot in its schedule.
 // Without a schedule it does nothing. If the command sets one of the two dates, setFromSchedule
-// does not set the other one.
+// sets neither date.
 func (m *contextFill) setFromSchedule(ctx context.Context, a *meta.Attr, from origin) error {
 	if from != scheduleName && (m.c.sets("BeginDate") || m.c.sets("EndDate")) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// setDefaults sets empty attributes to the defaults of the model, except those that the command
-// sets.
+// setDefaults sets empty attributes to the defaults of the model. It leaves out attributes that
+// the command sets.
 func (set *setter) setDefaults(ctx context.Context, w *row, c *Command) error {
 	for _, a := range set.s.e.layout.types[w.typ].defaults {
 		if c.sets(a.Name) || !set.rules.isEmpty(w, a) {
@@ -48,8 +48,9 @@ func (set *setter) setDefault(ctx context.Context, w *row, a *meta.Attr, text st
 	return set.storeScalar(w, a, v)
 }
 
-// deriveValues sets what depends on other values of the row: AssetState and PersonalTo. It does
-// not change an AssetState of 200 or more. It also checks that the dates of the row are in order.
+// deriveValues sets the values that depend on other values of the row: AssetState and PersonalTo.
+// It does not change an AssetState of 200 or more. It also checks that the dates of the row are
+// in order.
 func (set *setter) deriveValues(ctx context.Context, w *row) error {
 	tr := set.s.e.layout.types[w.typ]
 	if tr.stateAttr != nil && (w.dirty || w.links > 0) {
@@ -93,8 +94,9 @@ func (set *setter) setPersonalTo(ctx context.Context, w *row) error {
 	return set.setRef(ctx, w, to, &t)
 }
 
-// completeNew sets the defaults of a new asset that an operation makes, and checks its required
-// attributes. It does not check custom attributes, because the original may have no value there.
+// completeNew sets the defaults of a new asset that an operation creates, and checks its required
+// attributes. It does not check custom attributes, because the original may have no values for
+// them.
 func (set *setter) completeNew(ctx context.Context, w *row) error {
 	if err := set.setDefaults(ctx, w, &Command{}); err != nil {
 		return err

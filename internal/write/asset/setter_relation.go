@@ -22,8 +22,8 @@ func (set *setter) toOne(ctx context.Context, w *row, a *meta.Attr, ch *Change) 
 	return set.setRef(ctx, w, a, &t)
 }
 
-// clearRef clears a to-one relation. If the caller does not see its target, the relation stays,
-// because the caller already reads it as null.
+// clearRef clears a to-one relation. If the caller may not see the target, the relation stays,
+// because for the caller it is already null.
 func (set *setter) clearRef(ctx context.Context, w *row, a *meta.Attr) error {
 	if a.Required || set.s.who.All {
 		return set.setRef(ctx, w, a, nil)
@@ -43,7 +43,7 @@ func (set *setter) clearRef(ctx context.Context, w *row, a *meta.Attr) error {
 }
 
 // toMany changes a relation to any number of assets. It removes the values of Remove, and adds
-// those of Set and Add. An empty value is an error in Remove and Add, and is ignored in Set.
+// the values of Set and Add. An empty value is an error in Remove and Add, and is ignored in Set.
 func (set *setter) toMany(ctx context.Context, w *row, a *meta.Attr, ch *Change) error {
 	if ch.Find != nil {
 		return set.replaceMember(ctx, w, a, ch)

@@ -68,8 +68,9 @@ func (set *setter) replaceInText(w *row, a *meta.Attr, ch *Change) error {
 	return set.storeScalar(w, a, v)
 }
 
-// replacedSize returns the size of a text in bytes after each find is replaced. The new text may
-// be much larger than the request, so its size is checked before it is made.
+// replacedSize returns the size of a text in bytes after each occurrence of find is replaced. The
+// new text may be much larger than the request, so its size is checked before the text is
+// created.
 func replacedSize(text, find, replace string) int {
 	return len(text) + strings.Count(text, find)*(len(replace)-len(find))
 }

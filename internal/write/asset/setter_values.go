@@ -38,7 +38,7 @@ func (set *setter) setValues(ctx context.Context, w *row, a *meta.Attr, ch *Chan
 	return nil
 }
 
-// addValueOnce adds one value to a multi-value scalar, unless it exists.
+// addValueOnce adds one value to a multi-value scalar, unless the value already exists.
 func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) error {
 	if v.isEmpty() {
 		return invalid(a)
@@ -52,8 +52,8 @@ func (set *setter) addValueOnce(w *row, edges *edgeSet, a *meta.Attr, v Value) e
 	return nil
 }
 
-// valueIn returns the current edge with a value; nil if there is none. A number may also be
-// stored as the client wrote it, because earlier releases stored numbers like that.
+// valueIn returns the current edge with a value, or nil if there is no such edge. A number may
+// also be stored as the client wrote it, because earlier releases stored numbers like that.
 func valueIn(edges *edgeSet, a *meta.Attr, text string) *edge {
 	if e := edges.value(edgeCode(a), spelling(a, text)); e != nil {
 		return e

@@ -13,12 +13,12 @@ import (
 // Given is the value that a new asset gets for one attribute from its context or from the model.
 type Given struct {
 	Attr  *meta.Attr
-	Value any       // of a scalar: string, int64, float64 or bool; dates are UTC microseconds
-	OIDs  []oid.OID // of a relation
+	Value any       // for a scalar: string, int64, float64 or bool; dates are UTC microseconds
+	OIDs  []oid.OID // for a relation: the Oids of its targets
 }
 
 // Template returns the values that a new asset of a type would get in a context, in the order of
-// the attributes in the model. It makes no asset. The context may be zero.
+// the attributes in the model. It does not create the asset. context may be zero.
 // Errors: fault.Invalid.
 func (e *Engine) Template(ctx context.Context, who auth.Actor, t *meta.Type, context Ref) ([]Given, error) {
 	if !IsCreatable(t) {

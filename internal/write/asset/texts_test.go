@@ -69,8 +69,9 @@ func TestManyTexts(t *testing.T) {
 	})
 }
 
-// An earlier release stored the text in every version. After the next change, the version that was
-// current and the new version refer to asset_text. Older versions stay as they are.
+// An earlier release stored a long text in every version. At the next change of the asset, the
+// text moves to asset_text. The new version and the version before it then refer to asset_text.
+// Older versions stay as they are.
 func TestTextsOfBefore(t *testing.T) {
 	each(t, func(t *testing.T, w *harness) {
 		w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0", "Description", strings.Repeat("old ", 100)))

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// effects is what a request has done so far, for later commands and for the end of the request.
-// After a rollback to a savepoint, the session gets its earlier effects back.
+// effects describes the changes of a request so far, for later commands and for the end of the
+// request. After a rollback to a savepoint, the session gets its earlier effects back.
 type effects struct {
 	first   int64            // the first moment of the request; 0: none is allocated
 	last    int64            // the last moment of the request; 0: none is allocated
 	read    int              // how many times assets were read in full
-	reached reach            // what the written batches have changed
-	partOps map[int64]string // by id of a part: the operation on its owner that changed it last
+	reached reach            // counts of the changes of the written batches
+	partOps map[int64]string // key: id of a part; value: the operation on its owner that changed the part last
 
-	scopesHidden  bool           // projects were hidden or shown again
-	rolesChanged  bool           // roles, members or the tree of projects were changed
-	loginsChanged bool           // usernames or passwords were set
-	createdScopes map[int64]bool // ids of projects that the request has made
-	createdRuled  map[int64]bool // ids of assets that the request has made, of types with a rule (meta.Type.Seen)
+	scopesHidden  bool           // true if projects were hidden or shown again
+	rolesChanged  bool           // true if roles, members or the tree of projects were changed
+	loginsChanged bool           // true if usernames or passwords were set
+	createdScopes map[int64]bool // ids of projects that the request has created
+	createdRuled  map[int64]bool // ids of assets that the request has created, of types with a rule (meta.Type.Seen)
 
 	ownSealed             int  // number of passwords hashed in the transaction; see MaxOwnPasswords
-	administratorsChanged bool // a member may have lost the right to administer the system
+	administratorsChanged bool // true if a member may have lost the right to administer the system
 }
 
 func (f effects) clone() effects {
@@ -85,9 +85,9 @@ func groupLen(commands []*Command) int {
 	return slices.Index(commands, end) + 1
 }
 
-// findOrphans finds creates that succeeded although the command that they were made for failed
-// or matched nothing. It decides their outcomes for the next try, and reports whether it found
-// any.
+// findOrphans finds creates that succeeded although the command for which they were made failed
+// or matched nothing. It sets the outcomes of these creates for the next try, and reports whether
+// it found any.
 func findOrphans(commands []*Command) (found bool) {
 	for _, c := range slices.Backward(commands) {
 		if c.For == nil || c.outcome.Err != nil || c.outcome.Skipped {
@@ -102,7 +102,7 @@ func findOrphans(commands []*Command) (found bool) {
 			continue
 		}
 		c.outcome, found = *c.decided, true
-		if of := c.For; of.decided == nil { // keep its error, or the next try would report the missing asset
+		if of := c.For; of.decided == nil { // keep its error; the next try would report a missing asset
 			of.decided = &Outcome{Err: of.outcome.Err, Skipped: of.outcome.Skipped}
 		}
 	}

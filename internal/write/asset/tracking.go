@@ -10,9 +10,9 @@ import (
 )
 
 // checkTracking returns an error if a command writes to-do, detail estimate or effort where the
-// settings do not allow it. The settings allow it on the story or defect itself, on its tasks and
-// tests, or on both. A command may always clear these values. An import may set them everywhere,
-// and operations may copy them everywhere.
+// settings do not allow these values. The settings allow them on the story or defect itself, on
+// its tasks and tests, or on both. A command may always clear these values. An import may set
+// them everywhere, and operations may copy them everywhere.
 // Errors: fault.Invalid. Spec: interface 4.16.2.
 func (r *rules) checkTracking(ctx context.Context, w *row, c *Command) error {
 	if r.s.req.Import || !r.s.e.bindsTracking() {
@@ -147,7 +147,7 @@ func (r *rules) tracks(ctx context.Context, w *row) (bool, error) {
 	return r.levelOf(item.typ) != catalog.On, nil
 }
 
-// levelOf returns the setting for stories or for defects; empty for other types.
+// levelOf returns the setting for stories or for defects. It is empty for other types.
 func (r *rules) levelOf(t *meta.Type) catalog.Level {
 	switch t.Name {
 	case "Story":

@@ -22,7 +22,7 @@ func TestRoundTrips(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		write func()
-		want  int64 // including the one of COMMIT
+		want  int64 // including the round trip of COMMIT
 	}{
 		{"a create", func() { w.must(create("Story", "@s", "Name", "S", "Scope", "Scope:0")) }, 4},
 		{"an update", func() { n++; w.must(update("Story:1001", "Estimate", strconv.Itoa(n))) }, 4},

@@ -11,8 +11,8 @@ import (
 // maxText is how many characters an attribute of kind Text may have.
 const maxText = 4000
 
-// maxColumn is how many bytes one long text may have, and all attributes in the JSON object
-// together. A server with default settings refuses larger values.
+// maxColumn is the largest size of one long text in bytes. It is also the largest size of all
+// attributes in the JSON object together. A server with default settings refuses larger values.
 const maxColumn = 15 << 20
 
 // maxMulti is how many characters one value of a multi-value scalar may have.
@@ -62,8 +62,7 @@ func parse(a *meta.Attr, text string) (any, bool) {
 	return x, ok && value.IsBounded(a.Kind, x)
 }
 
-// text converts any scalar to text, because YAML files and scripts may contain a name that is a
-// number.
+// text converts any scalar to text. For example, a name in a YAML file may look like a number.
 func text(a *meta.Attr, v Value) (any, error) {
 	if len(v.Text) > maxColumn {
 		return nil, tooLong(a)

@@ -23,7 +23,7 @@ type writer struct {
 	layout         *layout
 	changes        *changes
 	got            sequence.Allocation
-	at, audit, who any           // instant, audit and member of the batch; boxed once for all rows
+	at, audit, who any           // instant, id of the audit row, and member of the batch; boxed once for all rows
 	events         []trail.Event // for the audit trail
 }
 
@@ -47,7 +47,7 @@ func (w *writer) member(id int64) any {
 	return id
 }
 
-// stampVersions replaces the pending values of every version by the allocated ones.
+// stampVersions replaces the pending values of every version by the allocated values.
 func (w *writer) stampVersions() {
 	for _, v := range w.changes.versions {
 		v.moment, v.createdMoment, v.until = v.moment.in(w.got), v.createdMoment.in(w.got), v.until.in(w.got)
@@ -64,7 +64,7 @@ func (w *writer) stampVersions() {
 }
 
 // stamp stores the instant of the moments of the batch, in the same transaction as the moments. A
-// query as of an instant uses the row to find its moment.
+// query as of an instant uses this row to find the moment of the instant.
 func (w *writer) stamp(ctx context.Context) error {
 	last := w.got.Moment + w.changes.moments - 1
 	_, err := w.later.Exec(ctx, `INSERT INTO moment_stamp (last_moment, at) VALUES (?, ?)`, last, w.got.At)
@@ -82,7 +82,7 @@ func (w *writer) columns(args []any, set stored.Set, a *row, st *state, isVersio
 	return w.layout.Append(args, set, &st.Values, isVersion)
 }
 
-// inserts inserts the rows of the assets that the batch has made.
+// inserts inserts the rows of the assets that the batch has created.
 func (w *writer) inserts(ctx context.Context) error {
 	rows := w.changes.made
 	set := w.layout.Filled(len(rows), func(i int) *stored.Values { return &rows[i].cur.Values })
@@ -119,8 +119,8 @@ func (w *writer) updates(ctx context.Context) error {
 	return nil
 }
 
-// closings ends the versions that were current before the batch. A version ends at the moment
-// that the asset has now, or at an earlier one if the batch changed the asset several times. A
+// closings ends the versions that were current before the batch. A version ends at the current
+// moment of the asset, or at an earlier moment if the batch changed the asset several times. A
 // single version is addressed by its whole key. A range would also lock the next row, which may
 // belong to an asset that another transaction is writing.
 func (w *writer) closings(ctx context.Context) error {
@@ -151,8 +151,8 @@ func (w *writer) closings(ctx context.Context) error {
 	return nil
 }
 
-// Bounds up to which all versions are sent to a server. Beyond them the server copies versions
-// from asset, which costs it a SELECT.
+// Up to these bounds, all versions are sent to a server as values. Above them, the server copies
+// versions from the table asset, which costs it a SELECT.
 const (
 	fewVersions = 4       // versions of the batch
 	shortText   = 4 << 10 // bytes of each long text
@@ -169,7 +169,7 @@ func (w *writer) areSent() bool {
 // versions before it are sent.
 func (w *writer) versions(ctx context.Context) error {
 	edges := w.edgesAt()
-	copied := map[int64][]int64{} // ids of assets by the value of linked
+	copied := map[int64][]int64{} // key: value of linked; value: ids of assets
 	var sent []*version
 	all := w.areSent()
 	for _, v := range w.changes.versions {
@@ -235,8 +235,8 @@ func (w *writer) texts(ctx context.Context) error {
 	return w.layout.MoveTexts(ctx, w.tx, assets)
 }
 
-// write allocates the moments, Numbers and ranks of the batch and writes its
-// changes.
+// write allocates the moments, Numbers and ranks of the batch, and writes the changes of the
+// batch.
 func (u unit) write(ctx context.Context) error {
 	c := u.changes
 	if c.moments == 0 {

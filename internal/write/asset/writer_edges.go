@@ -14,7 +14,7 @@ var (
 	valueColumns = []string{"attribute", "from_type", "from_id", "folded", "since_moment", "until_moment", "value"}
 )
 
-// edges writes the links and values that ended, then those that began.
+// edges writes the links and values that ended, and then the links and values that began.
 func (w *writer) edges(ctx context.Context) error {
 	var ended, begun [2][]*edge // index 0: links, 1: values
 	for _, ch := range w.changes.edges {
@@ -46,9 +46,9 @@ func (w *writer) edges(ctx context.Context) error {
 // maxLinked is the greatest value of the column linked.
 const maxLinked = 1<<15 - 1
 
-// linkedOf returns the value of the column linked for a version. It depends on the number n of
-// links and values that begin or end with the version: 0 if n is 0, otherwise n+1. 1 means that n
-// is greater than 0, but not known. edges has the numbers by moment.
+// linkedOf returns the value of the column linked for a version. If no links and values begin or
+// end with the version, it is 0. If n of them begin or end, it is n+1. The value 1 means that n
+// is greater than 0, but unknown. edges contains n for each moment.
 func linkedOf(v *version, edges map[moment]int64) int64 {
 	switch n := edges[v.moment] + 1; {
 	case !v.linked:

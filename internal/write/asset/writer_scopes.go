@@ -32,8 +32,8 @@ func (w *writer) scopes(ctx context.Context) error {
 	return nil
 }
 
-// hidden hides the projects that the batch has deleted, shows those that it has restored, and hides
-// new ones below deleted projects.
+// hidden hides the projects that the batch has deleted, and shows the projects that it has
+// restored. It also hides new projects below deleted projects.
 func (w *writer) hidden(ctx context.Context) error {
 	var deleted, restored, made []int64
 	for _, c := range w.changes.changed {

@@ -15,7 +15,7 @@ func (w *writer) note(k trail.Kind, member int64, project *int64, d trail.Detail
 	w.events = append(w.events, trail.Event{Kind: k, Actor: w.s.who.Member, Member: member, Project: project, Detail: d})
 }
 
-// roleToken returns the Oid of a role; empty if there is no role.
+// roleToken returns the Oid of a role, or an empty text if there is no role.
 func (w *writer) roleToken(id int64) string {
 	if t := w.layout.role; t != nil && id != 0 {
 		return oid.OID{Type: t.Name, ID: t.Shown(id)}.String()
@@ -23,8 +23,8 @@ func (w *writer) roleToken(id int64) string {
 	return ""
 }
 
-// noteEnd notes the end of the role that a member has in a project. It reads the role, so it runs
-// before the end is written.
+// noteEnd notes the end of the role that a member has in a project. It must be called before the
+// end is written, because it reads the role.
 func (w *writer) noteEnd(ctx context.Context, o *role) error {
 	query := `SELECT role_id FROM scope_member WHERE scope_id = ? AND member_id = ? AND until_moment = ?`
 	ended, err := db.Column[int64](ctx, w.tx, query, o.scope, o.member, db.Forever)
@@ -83,7 +83,7 @@ func (w *writer) noteLogins() {
 }
 
 // noteLogin notes an event if a value has changed that decides whether a member may log in. The
-// parameter was has the state before the batch.
+// parameter was is the state before the batch.
 func (w *writer) noteLogin(m *row, was *state) {
 	a := w.layout.loginDisabled
 	if a == nil || m.typ != a.On {

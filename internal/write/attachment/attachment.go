@@ -17,7 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// Service finds, reads and stores contents. It is safe for concurrent use.
+// Service finds, reads and stores contents, which are the bytes of attachments and images. It is
+// safe for concurrent use.
 type Service struct {
 	model    *meta.Model
 	finder   *find.Finder // returns the reference of a content in place of its bytes
@@ -25,36 +26,36 @@ type Service struct {
 	limit    int64
 }
 
-// New returns the service of a model. limit is how many bytes a content may have.
+// New returns the service of a model. limit is the largest size of a content in bytes.
 func New(m *meta.Model, f *find.Finder, limit int64) *Service {
 	f = f.With(m)
 	f.References = true
 	return &Service{model: m, finder: f, contents: f.Contents, limit: limit}
 }
 
-// File is an asset with a content. Its texts are as members wrote them.
+// File is an asset with a content. ContentType and Name are exactly as members wrote them.
 type File struct {
 	OID         oid.OID
-	Content     blob.Ref // zero: it has none
+	Content     blob.Ref // zero if the asset has no content
 	ContentType string
-	Name        string // Filename, else Name; empty for images
+	Name        string // the attribute Filename, or Name if Filename is empty; empty for images
 }
 
-// row is a File as a query returns it.
+// row is the JSON object that a query returns for a File.
 type row struct {
 	Content, ContentType, Filename, Name string
 	CanUpdate                            bool
 }
 
-// Find returns the asset with an id, if it has one of the types and who sees it.
+// Find returns the asset with an id, if the asset has one of the types and the actor may see it.
 // Errors: fault.NotFound.
 func (s *Service) Find(ctx context.Context, who auth.Actor, types []string, id string) (File, error) {
 	f, _, err := s.find(ctx, who, types, id)
 	return f, err
 }
 
-// ToChange does the same as Find, and checks that who may change the asset.
-// Errors: as Find; fault.Denied.
+// ToChange does the same as Find, and also checks that the actor may change the asset.
+// Errors: those of Find; fault.Denied.
 func (s *Service) ToChange(ctx context.Context, who auth.Actor, types []string, id string) (File, error) {
 	f, mayChange, err := s.find(ctx, who, types, id)
 	if err == nil && !mayChange {
@@ -86,7 +87,8 @@ func (s *Service) find(ctx context.Context, who auth.Actor, types []string, id s
 
 func notFound() error { return fault.NotFoundf("Not Found") }
 
-// rows returns the asset of a type with an id, or no row if who does not see it.
+// rows returns the asset of a type with an id as one row, or no row if the actor may not see the
+// asset.
 func (s *Service) rows(ctx context.Context, who auth.Actor, t *meta.Type, id int64) (rows []row, err error) {
 	r := query.Request{From: text(oid.OID{Type: t.Name, ID: id}.String())}
 	for _, name := range []string{"Content", "ContentType", "Filename", "Name", "CanUpdate"} {
@@ -118,20 +120,22 @@ func (r row) file(o oid.OID) File {
 	return f
 }
 
-// Limit returns how many bytes a content may have.
+// Limit returns the largest size of a content in bytes.
 func (s *Service) Limit() int64 { return s.limit }
 
-// UploadMemory returns how many bytes of memory Upload needs. known reports whether the caller
-// knows the size of the upload.
+// UploadMemory returns how many bytes of memory Upload needs. known is true if the caller knows
+// the size of the upload in advance.
 func (s *Service) UploadMemory(known bool) int64 { return s.contents.UploadMemory(known) }
 
-// Upload stores the bytes of r. size is their number, or -1 if it is unknown until the end.
+// Upload stores the bytes of r. size is the number of bytes, or -1 if the number is unknown until
+// r ends.
 // Errors: blob.ErrTooLarge; those of r; fault.Transient.
 func (s *Service) Upload(ctx context.Context, r io.Reader, size int64) (blob.Ref, error) {
 	return s.contents.Upload(ctx, r, size, s.limit)
 }
 
-// Open returns n bytes of a content from an offset. Reading ends with ctx.
+// Open returns a reader of n bytes of a content, beginning at the offset from. Reading fails
+// after ctx has ended.
 // Errors: fault.Transient.
 func (s *Service) Open(ctx context.Context, ref blob.Ref, from, n int64) (io.ReadCloser, error) {
 	r, err := s.contents.Open(ctx, ref, from, n)

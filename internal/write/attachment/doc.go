@@ -4,7 +4,7 @@
 //	Find --> File --> Open --> bytes
 //	ToChange --> Upload --> blob.Ref, which a write of the asset then sets
 //
-// An asset that a member does not see is not found, as if it did not exist.
+// If a member may not see an asset, the answer is the same as if the asset did not exist.
 //
 // Spec: interface 4.13.
 package attachment

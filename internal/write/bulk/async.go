@@ -27,21 +27,21 @@ type Actors interface {
 	ActorOf(ctx context.Context, member int64) (auth.Actor, error)
 	// MayLogin reports whether a member could log in now.
 	MayLogin(ctx context.Context, member int64) (bool, error)
-	// Watch returns a context that ends when the login, or rights of the actor, are lost.
+	// Watch returns a context that ends when the login ends or the actor loses rights.
 	Watch(ctx context.Context, l auth.Login, who auth.Actor) (watched context.Context, stop func())
 }
 
 // Async accepts requests for asynchronous execution, executes them, and reports
 // their progress. It is safe for concurrent use, in any number of processes.
 type Async struct {
-	// Again calls do with an engine of the current model. If the model changes during do,
-	// Again calls do again with an engine of the new model. nil: do is called once, with the
-	// engine of NewAsync.
+	// Again calls do with an engine of the current model. If the model changes during do, Again
+	// calls do again with an engine of the new model. If Again is nil, do is called once, with
+	// the engine of NewAsync.
 	Again func(ctx context.Context, do func(*Engine) error) error
-	// Memory is the budget of all requests of the process. A request is counted for its
-	// member. nil: there is no limit.
+	// Memory is the memory budget of all requests of the process. Each request is counted for its
+	// member. If Memory is nil, there is no limit.
 	Memory  *memory.Budget
-	Timeout time.Duration // of one execution; NewAsync sets 90 s
+	Timeout time.Duration // limit of one execution; NewAsync sets 90 s
 
 	turn       chan struct{} // contains one element per request that is being executed
 	e          *Engine       // for everything that does not depend on the model
@@ -77,15 +77,16 @@ func (a *Async) again(ctx context.Context, do func(*Engine) error) error {
 
 // Accepted is the answer to a request for asynchronous execution.
 type Accepted struct {
-	ID   string // of the request
+	ID   string // id of the request
 	Body []byte // the response object of the current state
-	Done bool   // the request was sent before with the same Idempotency-Key, and Body is its answer
+	Done bool   // true if the request was sent before with the same Idempotency-Key, and Body is its answer
 }
 
 // Accept stores a payload for asynchronous execution. It parses the payload first, so that an
 // invalid body is refused at once.
-// Errors: fault.Invalid, fault.Denied and fault.Conflict as Run. If the Idempotency-Key
-// belongs to a request that was refused, Accept returns the error of that request.
+// Errors: fault.Invalid, fault.Denied and fault.Conflict for the same reasons as Run. If the
+// Idempotency-Key belongs to a request that was refused, Accept returns the error of that
+// request.
 func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted, error) {
 	p, err := a.e.parse(who, r)
 	if err != nil {
@@ -118,8 +119,8 @@ func (a *Async) Accept(ctx context.Context, who auth.Actor, r Request) (Accepted
 	return Accepted{ID: s.ID, Body: answer, Done: s.Done}, err
 }
 
-// Progress returns the response object of a request. It is the answer if the request is done,
-// otherwise the current state.
+// Progress returns the response object of a request. If the request is done, the object is its
+// answer, otherwise its current state.
 // Errors: fault.NotFound for the request of another member, unless the caller is a system
 // administrator. If the whole request was refused, Progress returns the error of the request.
 func (a *Async) Progress(ctx context.Context, who auth.Actor, id string) ([]byte, error) {
@@ -174,9 +175,9 @@ func (a *Async) ExecuteWaiting(ctx context.Context) error {
 	return nil
 }
 
-// next claims a request and executes it. It returns false if claim returns none.
+// next claims a request and executes it. It returns false if claim returns no request.
 //
-// A process executes only one request at a time. If a request crashes the process, no other
+// A process executes only one request at a time. So if a request crashes the process, no other
 // request loses its claim. A request is refused after it has lost too many claims.
 func (a *Async) next(ctx context.Context, claim func() (*requests.Claim, error)) (bool, error) {
 	select {
@@ -225,8 +226,8 @@ func (a *Async) run(ctx context.Context, c *requests.Claim) error {
 	return a.finish(ctx, c, r.ID, err)
 }
 
-// request returns the request of a claim. It reserves the same amount of memory as for a
-// request by HTTP, in the hold of ctx. Errors: those of memory.Hold.Take.
+// request returns the request of a claim. In the memory reservation of ctx, it reserves as much
+// memory as an HTTP request with this body would. Errors: those of memory.Hold.Take.
 func (*Async) request(ctx context.Context, c *requests.Claim) (r Request, err error) {
 	text, err := c.Request(ctx)
 	if err != nil {
@@ -277,8 +278,8 @@ func (a *Async) execute(ctx context.Context, c *requests.Claim, r Request) error
 }
 
 // finish stores and logs the outcome of an execution. If err is nil, the answer is already
-// stored. If the database was not available, the request is executed again later. A request
-// that exceeds the time limit is executed again once. Other errors refuse the request.
+// stored. If the database was not available, the request is executed again later. If the request
+// took longer than the time limit, it is executed one more time. Other errors refuse the request.
 // request is the id of the HTTP request, for the log.
 func (a *Async) finish(ctx context.Context, c *requests.Claim, request string, err error) error {
 	outcome := "done"

@@ -23,7 +23,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// members is a fake of bulk.Actors. Every id is the system member, unless deleted is set.
+// members is a fake of bulk.Actors. It returns the system member for every id. If deleted is
+// true, no member exists. If barred is true, no member may log in.
 type members struct{ deleted, barred bool }
 
 func (m members) MayLogin(context.Context, int64) (bool, error) { return !m.barred, nil }
@@ -381,10 +382,11 @@ func TestManyWorkers(t *testing.T) {
 	})
 }
 
-// takeOver ends the lease of the claimed request, as if its worker had died.
+// takeOver ends the lease of the claimed request, as if its worker had died. On SQLite it does
+// nothing.
 func takeOver(t *testing.T, d *db.DB) {
 	t.Helper()
-	if d.Dialect.SmallInside { // otherwise the open transaction of the worker blocks this update
+	if d.Dialect.SmallInside { // otherwise the open transaction of the worker would block the update
 		if _, err := d.Exec(t.Context(), `UPDATE bulk_request SET lease = 0 WHERE status = 0`); err != nil {
 			t.Fatal(err)
 		}
@@ -421,7 +423,7 @@ func TestOneRequestAtATime(t *testing.T) {
 	})
 }
 
-// An accepted request is counted in the memory budget: its body, and the rows of its queries.
+// The memory budget includes the body of an accepted request, and the rows of its queries.
 func TestAcceptedRequestsHaveTheirMemory(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		k := newProcess(t, d)
@@ -434,7 +436,7 @@ func TestAcceptedRequestsHaveTheirMemory(t *testing.T) {
 		} {
 			a := k.accept(body, bulk.Request{})
 			k.executeWaiting()
-			answer, err := k.Progress(t.Context(), auth.System, a.ID) // a refused query is a failed command
+			answer, err := k.Progress(t.Context(), auth.System, a.ID) // lists the command of a refused query as failed
 			if !strings.Contains(string(answer)+fmt.Sprint(err), "needs more memory") {
 				t.Errorf("%s: %.200s, %v", what, answer, err)
 			}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 // TestCases runs testdata/*.txtar on every database. A case is a sentence and pairs of files:
 // "request" (or "request yaml", "preview") and "response". Generated aliases and times are
-// normalized. Ids are not: each case has a new database.
+// normalized. Ids are not normalized, because each case has a new database.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -67,10 +67,11 @@ func TestFoundByOne(t *testing.T) {
 	}
 }
 
-// A page of an update is looked at again under the lock of its assets. That look has none of the
-// limits that hold for the text of a client, and an empty page needs none.
+// An update or operation with a page finds its assets, locks them, and finds them again under the
+// lock. The limits for a query from a client do not apply to the second query. If the page is
+// empty, there is no second query.
 func TestFoundOnAPage(t *testing.T) {
-	filter := strings.Repeat("Name='S'|", 198) + "Name='S'" // with where, as many comparisons as a query may have
+	filter := strings.Repeat("Name='S'|", 198) + "Name='S'" // with where: as many comparisons as a query may have
 	for _, c := range []struct {
 		what, request string
 		want          int

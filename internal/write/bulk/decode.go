@@ -24,9 +24,9 @@ type config struct {
 	maxAffected int  // maximum number of assets that one update or operation may affect; 0: any number
 }
 
-// decode returns the commands and the settings of a body. Each document is one command or a
-// list of commands.
-// Errors: fault.Invalid if a document is neither, or if there are more than maxCommands.
+// decode returns the commands and the settings of a body. Each document is one command or a list
+// of commands.
+// Errors: fault.Invalid if a document is neither, or if there are more commands than maxCommands.
 func decode(docs []document.Node, maxCommands int) ([]command, config, error) {
 	var all []command
 	var cfg config
@@ -112,7 +112,7 @@ func kindOf(n *document.Node) (kind, error) {
 	return kindQuery, noCommand(n.At)
 }
 
-// ofQueries refuses keys that only make sense in a query. The command changes assets.
+// ofQueries returns an error if an update or operation has a key that is only allowed in a query.
 func ofQueries(n *document.Node) error {
 	for i, k := range n.Keys {
 		switch k {
@@ -151,7 +151,8 @@ func (c *config) read(n *document.Node) error {
 	return c.set(v.Text, yes(v))
 }
 
-// yes returns the value true, at the position of a name without a value.
+// yes returns the value true, for a setting that is named without a value. The position is that
+// of the name.
 func yes(word *document.Node) *document.Node {
 	return &document.Node{Kind: document.Bool, Text: "true", At: word.At}
 }

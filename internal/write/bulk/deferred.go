@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// resolveDeferred projects a deferred update or operation and executes its steps.
+// resolveDeferred turns a deferred update or operation into steps and executes them. The command
+// is deferred because it names an alias, and the asset of the alias may exist by now.
 func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 	s.deferred = false
 	written := s.node
@@ -50,8 +51,8 @@ func (p *executor) resolveDeferred(ctx context.Context, s *step) error {
 	return nil
 }
 
-// failUnknown fails a command on an undefined alias. An operation with a list fails once per
-// item, as it does on an Oid that does not exist.
+// failUnknown reports a failure of a command that names an undefined alias. An operation with a
+// list fails once per item, in the same way as for an Oid that does not exist.
 func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, from *document.Node) error {
 	pr.steps = []*step{s}
 	if s.kind == kindExecute {
@@ -70,7 +71,8 @@ func (p *executor) failUnknown(ctx context.Context, pr *projection, s *step, fro
 	return nil
 }
 
-// project adds the steps of a deferred command to pr. It finds their assets in the current data.
+// project finds the assets of a deferred command in the current data. It adds the steps for these
+// assets to pr.
 func (p *executor) project(ctx context.Context, pr *projection, c *command, s *step, from *document.Node) error {
 	node, err := p.withFrom(s.node)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// maxDenials is the largest number of denied commands of one request that have an audit event each.
-// One more event counts the other denied commands.
+// maxDenials is the largest number of denied commands of one request that get an audit event of
+// their own. One more event counts the other denied commands.
 const maxDenials = 16
 
 // refusals has the denied commands of a request.
@@ -35,8 +35,8 @@ func (d *refusals) add(s *step, err error) {
 // route is the method and path of bulk requests in audit events.
 const route = "POST api/asset"
 
-// noteDenials records the denied commands of a request in the audit trail. It is called after
-// the commit, so that a retry records nothing twice.
+// noteDenials records the denied commands of a request in the audit trail. The caller calls it
+// after the commit, so that a retry of the transaction records nothing twice.
 func (e *Engine) noteDenials(ctx context.Context, who auth.Actor, res *result) {
 	for _, x := range res.refused.events {
 		x.Actor = who.Member

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Each denied command has an audit event with its asset, up to a limit per request. One more event
-// counts the other denied commands. Other failures have no event.
+// Each denied command gets an audit event with its asset, up to a limit per request. One more
+// event counts the other denied commands. Other failures get no event.
 func TestDeniedCommandsLeaveEvents(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := trail.New(d, meta.Default(), trail.Options{})

@@ -18,8 +18,8 @@ import (
 
 // Finder answers queries.
 type Finder interface {
-	// Answer appends the rows of a query to w as a JSON array. info is the result info of
-	// the query.
+	// Answer appends the rows of a query to w as a JSON array. info is what the answer contains
+	// besides its rows, such as the total number of rows.
 	Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error)
 	// IDs returns the Oids of the rows of a query, in order.
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
@@ -36,9 +36,9 @@ const (
 type Engine struct {
 	MaxCommands int        // maximum number of commands in one payload
 	MaxAssets   int        // maximum number of assets that one request creates or changes
-	MaxShown    int        // bytes; the commands in an answer may be longer than the payload by this much
+	MaxShown    int        // how many bytes longer than the payload the commands in an answer may be
 	Audit       *trail.Log // records denied commands; may be nil
-	Queries     *db.DB     // answers payloads that only query; New sets the database of the write engine
+	Queries     *db.DB     // database for payloads that only query; New sets the database of the write engine
 
 	assets *asset.Engine
 	finder Finder
@@ -63,8 +63,8 @@ func (e *Engine) With(assets *asset.Engine, finder Finder) *Engine {
 	return &other
 }
 
-// Request is the body of POST api/asset and its options. An accepted request is stored as
-// the JSON form of Request and the body.
+// Request is the body of POST api/asset and its options. A request for asynchronous execution is
+// stored as the JSON form of Request, followed by the body.
 type Request struct {
 	Body    []byte `json:"-"`    // commands in JSON or in YAML
 	YAML    bool   `json:"yaml"` // the body is YAML; if false, document.Sniff decides
@@ -77,17 +77,17 @@ type Request struct {
 	IfMoment int64
 
 	// Accept sets the fields below, for the later execution.
-	Address string // of the client
-	ID      string // of the HTTP request, for the log
-	Trace   string // traceparent of the HTTP request; empty: the request is not traced
+	Address string // address of the client
+	ID      string // id of the HTTP request, for the log
+	Trace   string // the header traceparent of the HTTP request; empty if the request is not traced
 }
 
-// Run executes a request and returns the response object, or with Preview the projected
-// commands. If commands fail, the response object lists them, and Run returns no error.
-// Errors: fault.Invalid if the body is no payload, or if the request exceeds a limit;
-// fault.Denied if the member may not send the request; fault.Conflict if the Idempotency-Key
-// was used for another body, or if its first request is still running; fault.Transient if the
-// database is not available.
+// Run executes a request and returns the response object, or with Preview the projected commands.
+// If commands fail, the response object lists them, and Run returns no error.
+// Errors: fault.Invalid if the body is not a payload, or if the request exceeds a limit;
+// fault.Denied if the member may not send the request; fault.Conflict if the Idempotency-Key was
+// used for another body, or if the first request with the key is still running; fault.Transient
+// if the database is not available.
 // Spec: interface 2.5, 4.3.
 func (e *Engine) Run(ctx context.Context, who auth.Actor, r Request) ([]byte, error) {
 	p, err := e.parse(who, r)
@@ -112,7 +112,7 @@ type payload struct {
 	Request
 	commands []command
 	cfg      config
-	sealed   map[*document.Node]string // by value: the hash that is stored for a secret
+	sealed   map[*document.Node]string // key: a value that is a secret; value: the hash to store instead
 }
 
 // maxShown returns the maximum size of the commands that the answer may show, in bytes. more is
@@ -190,7 +190,7 @@ func isSingleChange(commands []command) bool {
 	return n == 1
 }
 
-// writes reports whether a valid command is a create, an update or an operation.
+// writes reports whether at least one valid command is a create, an update or an operation.
 func writes(commands []command) bool {
 	for i := range commands {
 		switch commands[i].kind {
@@ -240,7 +240,7 @@ func (e *Engine) write(
 }
 
 // ids returns the Oids that a query within a command finds.
-// Errors: as Finder.IDs and db.ReadInTurn.
+// Errors: those of Finder.IDs and db.ReadInTurn.
 func (e *Engine) ids(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) (found []oid.OID, err error) {
 	err = db.ReadInTurn(q, func() error {
 		found, err = e.finder.IDs(ctx, q, who, r)

@@ -24,14 +24,14 @@ type executor struct {
 	res     *result
 	aliases map[string]bool
 	sealed  map[*document.Node]string
-	affects map[int]*asset.Affected // by index of the command in the payload
+	affects map[int]*asset.Affected // key: index of the command in the payload
 
 	open       *step // last step of the group that has begun but is not complete; nil: none; see begin
 	pending    []*step
-	commands   []*asset.Command // of the pending steps that have not failed
-	assetCount int              // creates, updates and operations so far
+	commands   []*asset.Command // commands for the pending steps that have not failed
+	assetCount int              // number of creates, updates and operations so far
 	listed     *listed
-	held       int // list values of the pending steps
+	held       int // number of list values in the pending steps
 }
 
 // maxPendingValues is the number of list values above which the pending steps are written.
@@ -57,7 +57,7 @@ func (p *executor) run(ctx context.Context, steps []*step) error {
 	return p.flush(ctx)
 }
 
-// define defines the aliases of creates in the write engine. A create with a duplicate alias
+// define passes the aliases of creates to the write engine. A create with a duplicate alias
 // fails.
 func (p *executor) define(steps []*step) {
 	for _, s := range steps {
@@ -143,7 +143,8 @@ func (p *executor) enqueue(ctx context.Context, s *step) error {
 	return nil
 }
 
-// build returns the command of the write engine for a step, with answers in place of queries.
+// build returns the command of the write engine for a step. If a value is a query, build replaces
+// the value by the Oids that the query finds.
 func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	c := &asset.Command{Type: s.typ, Self: s.handle, Context: s.context, Op: s.op}
 	switch s.kind {
@@ -182,9 +183,9 @@ func (p *executor) build(ctx context.Context, s *step) (*asset.Command, error) {
 	return c, err
 }
 
-// affectedBy returns the counter that limits how many assets the command of a step changes.
-// All steps of the command share the counter. nil: there is no limit. A retry of the request
-// starts with new counters.
+// affectedBy returns the counter that limits how many assets the command of a step changes. It
+// returns nil if there is no limit. All steps of the command share the counter. A retry of the
+// request starts with new counters.
 func (p *executor) affectedBy(s *step) *asset.Affected {
 	most := p.res.cfg.maxAffected
 	if most == 0 || s.kind == kindCreate {
@@ -251,8 +252,8 @@ func (p *executor) flush(ctx context.Context) error {
 	return nil
 }
 
-// join links each create that was made for a later step to the command of that step. If that
-// step has failed, the create fails, too.
+// join links each create that was made for a later step to the command of the later step. If the
+// later step has failed, the create fails, too.
 func (p *executor) join() {
 	for _, s := range slices.Backward(p.pending) {
 		switch {
@@ -280,8 +281,8 @@ func (p *executor) record(s *step, o asset.Outcome) {
 	}
 }
 
-// query writes the pending steps and then answers a query. A query that fails adds no result
-// set.
+// query writes the pending steps and then answers a query. A query that fails adds no result set
+// to the answer.
 func (p *executor) query(ctx context.Context, s *step) error {
 	if err := p.flush(ctx); err != nil {
 		return err
@@ -312,8 +313,9 @@ func (p *executor) query(ctx context.Context, s *step) error {
 }
 
 // subqueryValues returns the Oids that a query in the place of a value finds. If one is true, it
-// returns only the first Oid, and asset.ErrForm if there is no Oid.
-// Errors: also asset.TooManyAssets, asset.TooManyEdges.
+// returns only the first Oid.
+// Errors: asset.ErrForm if one is true and the query finds nothing; asset.TooManyAssets;
+// asset.TooManyEdges.
 func (p *executor) subqueryValues(ctx context.Context, n *document.Node, one bool) ([]asset.Value, error) {
 	r, err := p.request(n)
 	if err != nil {
@@ -345,8 +347,8 @@ func (p *executor) subqueryValues(ctx context.Context, n *document.Node, one boo
 	return all, nil
 }
 
-// request parses a query. If the query compares something with an alias of the payload, the
-// finder can resolve the alias.
+// request parses a query. If the query compares an attribute with an alias of the payload, the
+// result has a function with which the finder can resolve the alias.
 func (p *executor) request(n *document.Node) (query.Request, error) {
 	n, err := p.withFrom(n)
 	if err != nil {
@@ -359,8 +361,8 @@ func (p *executor) request(n *document.Node) (query.Request, error) {
 	return r, err
 }
 
-// withFrom replaces an alias in from by its Oid token. Errors: fault.Invalid if the alias has
-// no asset.
+// withFrom replaces an alias in from by the Oid token of its asset. Errors: fault.Invalid if
+// there is no asset for the alias.
 func (p *executor) withFrom(n *document.Node) (*document.Node, error) {
 	from, ok := n.Get("from")
 	if !ok || from.Kind != document.String || !strings.HasPrefix(from.Text, "@") {
@@ -381,7 +383,7 @@ func (p *executor) withFrom(n *document.Node) (*document.Node, error) {
 	return c, nil
 }
 
-// alias returns the Oid token of an alias. It is empty until the asset is created, and if the
+// alias returns the Oid token of an alias. It returns "" until the asset is created, or if the
 // payload does not define the alias.
 func (p *executor) alias(name string) string {
 	if p.s == nil {

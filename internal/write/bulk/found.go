@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// foundSteps has a query and the steps on the assets that it found.
+// foundSteps is a query, with the steps for the assets that the query found.
 type foundSteps struct {
 	request query.Request
 	steps   []*step
@@ -55,9 +55,9 @@ func (p *projection) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// lockFound locks all assets that queries have found. If other requests may have written the
-// assets before the lock, it repeats the queries. The step of an asset that no longer matches
-// is left out.
+// lockFound locks all assets that queries have found. If other requests may have changed the
+// assets before the lock, lockFound repeats the queries. It leaves out the step of an asset that
+// no longer matches.
 func (p *projection) lockFound(ctx context.Context) error {
 	found := p.found
 	p.found = nil
@@ -90,7 +90,7 @@ func (p *projection) lockFound(ctx context.Context) error {
 	return nil
 }
 
-// targets returns the assets of updates and operations.
+// targets returns the assets that updates and operations change.
 func targets(steps []*step) (all []oid.OID) {
 	for _, s := range steps {
 		if !s.from.IsNull() {
@@ -100,11 +100,11 @@ func targets(steps []*step) (all []oid.OID) {
 	return all
 }
 
-// maxAgain is the maximum number of assets of a page that one query looks at again.
+// maxAgain is the maximum number of assets of a page that one repeated query checks.
 const maxAgain = 10_000
 
-// again returns the queries that find the assets that still match. If the query has a page, the
-// new queries look only at the assets that were on the page.
+// again returns the queries that check which assets still match. If the original query has a
+// page, the new queries look only at the assets that were on the page.
 func (f foundSteps) again(m *meta.Model) (all []query.Request) {
 	r := f.request
 	r.Sort = nil

@@ -117,8 +117,8 @@ func tagList(n int) string {
 	return b.String()
 }
 
-// Commands are written in batches. A command fails if it depends on a failed command, also if
-// that command was in the previous batch.
+// Commands are written in batches. A command fails if it depends on a failed command, even if the
+// failed command was in the previous batch.
 func TestAcrossStretches(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)
@@ -170,7 +170,7 @@ func TestALongListFailsStepByStep(t *testing.T) {
 	e := engine(t, testdb.SQLite(t))
 	const n = 10_000
 	list := `{"from":"Role:4","execute":{"op":"Delete","list":[{"x":1}` + strings.Repeat(`,{"x":1}`, n-1) + `]}}`
-	const most = 400 << 20 // bytes allocated; the square of the list of 80 KB is 800 MB at least
+	const most = 400 << 20 // bytes allocated; 10,000 steps that each show the list of 80 KB would need 800 MB
 	for _, r := range []bulk.Request{{}, {Preview: true}, {Key: "k"}} {
 		r.Body = []byte(list)
 		var before, after runtime.MemStats
@@ -185,8 +185,8 @@ func TestALongListFailsStepByStep(t *testing.T) {
 	}
 }
 
-// The commands in an answer have a limit. A long command that fails many times does not fill
-// the memory.
+// The size of the commands in an answer is limited. So a long command that fails many times does
+// not fill the memory.
 func TestWhatAnAnswerShowsHasABound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e := engine(t, d)

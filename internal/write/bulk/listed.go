@@ -5,9 +5,10 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// listed counts the list values that a request adds, removes or sets. A value counts once for
-// each asset that it is written to. Values in the payload are counted before their steps are
-// made. Values from queries are counted when the query is answered.
+// listed counts the list values that a request adds, removes or sets. List values are values of
+// attributes and relations that can have several values. A value counts once for each asset to
+// which it is written. Values in the payload are counted before their steps are made. Values from
+// a query are counted when the query is answered.
 type listed struct {
 	most  int // the largest allowed value of taken
 	taken int // number of values counted so far
@@ -15,7 +16,8 @@ type listed struct {
 
 func (e *Engine) newListed() *listed { return &listed{most: asset.MaxEdgesByAsset * e.MaxAssets} }
 
-// take adds the values of a number of assets to the count. each is the number of values per asset.
+// take adds the values of a number of assets to the count. The parameter each is the number of
+// values per asset.
 // Errors: asset.TooManyEdges if the limit is exceeded.
 func (l *listed) take(assets, each int) error {
 	if each > 0 && assets > (l.most-l.taken)/each {

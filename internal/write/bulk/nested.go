@@ -15,9 +15,9 @@ type nested struct {
 	node  *document.Node
 }
 
-// splitNested removes the nested creates from the value of a relation. It returns the rest of
-// the field, with a nil node if nothing is left, and the creates that come after s. A create
-// that must come before s gets its step here, and its alias stays in the value.
+// splitNested removes the nested creates from the value of a relation. It returns the rest of the
+// field, and the creates that come after s. If nothing is left of the field, its node is nil. For
+// a create that must come before s, splitNested adds the step and keeps its alias in the value.
 func (p *projection) splitNested(s *step, f field, c *command, inParent bool) (field, []nested) {
 	if f.node.IsScalar() || s.typ == nil {
 		return f, nil
@@ -59,7 +59,7 @@ func changed(left []document.Node, list *document.Node) bool {
 	return false
 }
 
-// withItems returns a copy of a field with other items in its list.
+// withItems returns a copy of a field in which the items of list are replaced by left.
 func withItems(f field, list *document.Node, left []document.Node) field {
 	value := document.Node{Kind: document.List, Items: left, At: list.At}
 	if list.Kind != document.List && len(left) == 1 {
@@ -91,8 +91,8 @@ func itemsOf(n *document.Node) []*document.Node {
 	return all
 }
 
-// nestedCreate returns the create in a value, with its alias if it has one. ok: the value is a
-// create.
+// nestedCreate returns the create in a value, with its alias if it has one. ok is true if the
+// value is a create.
 func nestedCreate(n *document.Node) (alias string, inner *document.Node, ok bool) {
 	if n.Kind != document.Map {
 		return "", nil, false
@@ -115,8 +115,8 @@ func (p *projection) createFirst(owner *step, c *command, alias string, n *docum
 	return document.Node{Kind: document.String, Text: s.label(), At: n.At}
 }
 
-// canReference reports whether a create sets a relation that accepts assets of type t. It
-// ignores the relation with the name in but.
+// canReference reports whether a create sets a relation that accepts assets of type t. The
+// parameter but is the name of a relation that it ignores.
 func (s *step) canReference(t *meta.Type, but string) bool {
 	return slices.ContainsFunc(s.fields, func(f field) bool {
 		a, ok := s.typ.Attr(f.name)
@@ -124,9 +124,10 @@ func (s *step) canReference(t *meta.Type, but string) bool {
 	})
 }
 
-// nested adds the step of a create after the step of its parent. The parent is its context. The
-// create also names its parent in the relation, unless the context sets the relation. The
-// context does not set it if another relation of the create names the parent.
+// nested adds the step of a create after the step of its parent. The parent is the context of the
+// create: the asset from which the create gets default values. If the defaults do not set the
+// relation to the parent, nested sets it explicitly. The defaults do not set the relation if
+// another relation of the create can refer to the parent.
 func (p *projection) nested(c *command, parent *step, b nested, inParent bool) {
 	ref := asset.Ref{Handle: parent.handle, OID: parent.from}
 	s := p.create(c, b.node, b.alias, ref, inParent)

@@ -89,8 +89,8 @@ func execute(t *testing.T, e *bulk.Engine, body any) answer {
 	return a
 }
 
-// nestings returns all nestings of the model. The child has the reciprocal relation, which is
-// writable and accepts the parent.
+// nestings returns all nestings of the model in which the child has the reciprocal relation, and
+// this relation is writable and accepts the parent.
 func nestings() []nesting {
 	var all []nesting
 	for _, parent := range meta.Default().Types {
@@ -128,7 +128,7 @@ func between(n nesting) []string {
 }
 
 // least returns values for the required attributes of a type, except for the reciprocal of the
-// relation in n. The values of relations are from pool, Oids by type.
+// relation in n. The values of relations are from pool, which contains one Oid for each type.
 func least(pool map[string]string, typ *meta.Type, n nesting) map[string]any {
 	c := map[string]any{}
 	for _, a := range typ.Attrs {

@@ -27,8 +27,8 @@ type denial struct {
 // errPreviewed rolls back the transaction of a preview.
 var errPreviewed = errors.New("a preview changes nothing")
 
-// preview returns the projected commands as a list. A command that the caller may not execute
-// has its error:
+// preview returns the projected commands as a list. If the caller may not execute a command, the
+// command has an error:
 //
 //	[{"@x": command}, {"@y": command, "error": {"message": "Denied'Story.Create", "sourceCommandIndex": 1}}]
 //
@@ -84,8 +84,8 @@ func (e *Engine) preview(ctx context.Context, who auth.Actor, p payload) ([]byte
 	return appendItems(items, denials), nil
 }
 
-// previewItems prints the steps. It must be called before they are executed, because execution
-// drops their values. Errors: fault.Invalid if the text is longer than limit bytes.
+// previewItems prints the steps. It must be called before the steps are executed, because
+// execution drops their values. Errors: fault.Invalid if the text is longer than limit bytes.
 func previewItems(steps []*step, limit int) ([]previewItem, error) {
 	var items []previewItem
 	size := 0
@@ -124,8 +124,9 @@ func appendItems(items []previewItem, denials []denial) []byte {
 	return append(b, ']')
 }
 
-// deniedItems returns the first denial of each step that is shown. A denied step that is not
-// shown counts for its parent, or otherwise for the command that it comes from.
+// deniedItems returns the first denial of each step that is shown. A denial of a step that is not
+// shown counts for its nearest parent that is shown. Without such a parent, it counts for a shown
+// step of the same command.
 func deniedItems(items []previewItem, denials []denial) map[*step]error {
 	if len(denials) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// If a client sends the projection of a request, it has the same effect as the request itself.
+// A client may send the projection of a request instead of the request. The effect is the same.
 func TestProjectionPostedBack(t *testing.T) {
 	before := `[{"AssetType":"Story","Name":"A","Scope":"Scope:0","Status":"Done","Owners":"Member:20","TaggedWith":["x","y"]},
  {"AssetType":"Story","Name":"B","Scope":"Scope:0","Status":"Done"}]`

@@ -24,11 +24,11 @@ type projection struct {
 	aliases     map[string]bool                // all aliases that the payload defines
 	alias       func(name string) (oid string) // returns the Oid token of an alias; nil before execution
 	maxAffected int                            // maximum number of assets that one command may affect; 0: any number
-	taken       int                            // steps of the request that are not in steps
-	listed      *listed                        // list values of the request so far
-	s           *asset.Session                 // nil: nothing is written
+	taken       int                            // number of steps of the request that are not in steps
+	listed      *listed                        // count of the list values of the request so far
+	s           *asset.Session                 // nil if nothing is written
 	steps       []*step
-	found       []foundSteps // since the last call of lockFound
+	found       []foundSteps // queries and their steps since the last call of lockFound
 }
 
 // project returns the steps of commands, in the order of execution.
@@ -125,7 +125,8 @@ func (p *projection) contextOf(n *document.Node) asset.Ref {
 	return ref
 }
 
-// projectChange projects an update or an operation. If it depends on an alias, it is deferred.
+// projectChange projects an update or an operation. If the command depends on an alias, the
+// command is deferred.
 func (p *projection) projectChange(ctx context.Context, c *command) error {
 	s := &step{index: c.index, kind: c.kind, alias: c.alias, node: c.node}
 	from, direct := target(c.node)
@@ -144,7 +145,7 @@ func (p *projection) projectChange(ctx context.Context, c *command) error {
 	return nil
 }
 
-// isAddressOnly reports whether a command has no other part of a query than from or oid.
+// isAddressOnly reports whether from or oid is the only part of a query in a command.
 func isAddressOnly(n *document.Node) bool {
 	for _, k := range n.Keys {
 		if k != "from" && k != "oid" && k != "update" && k != "execute" {
@@ -154,8 +155,8 @@ func isAddressOnly(n *document.Node) bool {
 	return true
 }
 
-// target returns the from or the oid of a command. direct: it is the oid, as in a projected
-// command, and may name a deleted asset.
+// target returns the from or the oid of a command. direct is true if it is the oid. Projected
+// commands have an oid, which may name a deleted asset.
 func target(n *document.Node) (from *document.Node, direct bool) {
 	if from, direct = n.Get("oid"); !direct {
 		from, _ = n.Get("from")
@@ -163,8 +164,8 @@ func target(n *document.Node) (from *document.Node, direct bool) {
 	return from, direct
 }
 
-// expandOne projects a command on one asset, which an Oid token names. It does not check that
-// the asset exists; lookUp does so for all steps together.
+// expandOne projects a command on the one asset that an Oid token names. It does not check that
+// the asset exists. lookUp checks this for all steps together.
 func (p *projection) expandOne(c *command, s *step, from *document.Node) error {
 	o, err := oid.Parse(from.Text)
 	if err != nil {
@@ -217,8 +218,8 @@ func (p *projection) expandQuery(ctx context.Context, c *command, s *step) error
 	return nil
 }
 
-// reserve checks the limits of the request before the steps of a command are made. each is the
-// number of steps per asset, values the number of list values per asset.
+// reserve checks the limits of the request before the steps of a command are made. The parameter
+// each is the number of steps per asset, and values is the number of list values per asset.
 // Errors: asset.TooManyAssets, asset.TooManyEdges.
 func (p *projection) reserve(assets, each, values int) error {
 	if each > 0 && assets > (p.MaxAssets-p.taken-len(p.steps))/each {
@@ -365,7 +366,8 @@ func fieldsOf(n *document.Node) []field {
 	return all
 }
 
-// isCommandFailure reports whether an error fails only its command. Other errors fail the request.
+// isCommandFailure reports whether only the command with this error fails. Any other error makes
+// the whole request fail.
 func isCommandFailure(err error) bool {
 	if errors.Is(err, db.ErrTurnRead) || errors.Is(err, asset.ErrReach) {
 		return false

@@ -15,11 +15,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// The parts that an operation changes count for the limit of the request. A request that
-// exceeds the limit changes nothing.
+// An operation on an asset also changes its parts, such as the tasks of a story. The parts count
+// for the limit of the request. A request that exceeds the limit changes nothing.
 func TestReachIsBounded(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		engine(t, d) // it seeds the database
+		engine(t, d) // engine seeds the database
 		model := meta.Default()
 		assets := asset.New(d, model, nil, nil, nil)
 		e := bulk.New(assets, find.New(d, model))

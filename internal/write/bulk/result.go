@@ -27,10 +27,10 @@ type result struct {
 	id        string
 	began     time.Time
 	cfg       config
-	body      []byte // as sent; failures refer to positions in it
+	body      []byte // as sent; the positions of failures are positions in body
 	maxShown  int    // maximum size of failures in bytes
-	previewed bool   // the commands are executed for a preview
-	stored    bool   // the answer is stored, so it shows no secrets
+	previewed bool   // true if the commands are executed for a preview
+	stored    bool   // true if the answer is stored; it then shows no secrets
 	created   tokens
 	modified  tokens
 	operated  tokens
@@ -38,13 +38,13 @@ type result struct {
 	failures []byte
 	failed   int
 	places   []place
-	denials  []denial // of a preview
+	denials  []denial // denied steps of a preview
 	refused  refusals
-	failedBy map[string]int // by verb, for the metrics
+	failedBy map[string]int // number of failed steps by verb, for the metrics
 	isSecret func(attr string) bool
 	rows     []byte
 	queries  int
-	infos    [][]byte // the result info of each query
+	infos    [][]byte // the info that Finder.Answer returned for each query
 }
 
 func newResult(id string, began time.Time, p payload, maxShown int) *result {
@@ -53,8 +53,8 @@ func newResult(id string, began time.Time, p payload, maxShown int) *result {
 	}
 }
 
-// checkSize refuses a request whose failures are too long for an answer. A command that fails
-// many times is listed each time. Errors: fault.Invalid.
+// checkSize returns an error if the failures are too long for an answer. They may be long because
+// a command that fails many times is listed each time. Errors: fault.Invalid.
 func (r *result) checkSize() error {
 	if len(r.failures) > r.maxShown {
 		return showsTooMuch(r.maxShown)
@@ -72,8 +72,8 @@ func (r *result) reset() {
 	clear(r.failedBy)
 }
 
-// rollback removes everything except the failures. It is called if an atomic request is rolled
-// back.
+// rollback removes everything except the failures. write calls it when an atomic request is
+// rolled back.
 func (r *result) rollback() {
 	failures, failed, places, refused, by := r.failures, r.failed, r.places, r.refused, maps.Clone(r.failedBy)
 	r.reset()
@@ -93,8 +93,8 @@ func (r *result) add(t *tokens, o oid.OID) {
 	t.list = append(t.list, '"')
 }
 
-// fail lists a failed step with its error. Clients compare the whole error object, so the
-// position of the error is not in it, but in the diagnostics.
+// fail lists a failed step with its error. Clients compare the whole error object. Therefore the
+// position of the error is in the diagnostics, and not in the error object.
 //
 //	{"@x": {...}, "error": {"message": "...", "sourceCommandIndex": 0}}
 func (r *result) fail(s *step, err error) {
@@ -124,7 +124,7 @@ func (r *result) fail(s *step, err error) {
 // stamp is the format of times in UTC, with seven decimals of a second.
 const stamp = "2006-01-02T15:04:05.0000000Z"
 
-// roomForRest is the size of a response without its lists, in bytes. With very many
+// roomForRest is the usual size of a response without its lists, in bytes. With very many
 // diagnostics or pages, a response is longer.
 const roomForRest = 2 << 10
 

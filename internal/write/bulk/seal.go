@@ -10,11 +10,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// seal returns the hashes of the secrets that commands set, by the node of the value. All later
-// forms of a command share this node. Hashing is slow, so seal is called before the
-// transaction, which holds locks. A secret that is not a plain value is hashed later, when its
-// step is executed.
-// Errors: as asset.Engine.Seal.
+// seal returns the hashes of the secrets that commands set. The key of a hash is the node of the
+// secret. All later forms of a command share this node. Hashing is slow, so seal is called before
+// the transaction, which holds locks. A secret that is not a plain value is hashed later, when
+// its step is executed.
+// Errors: those of asset.Engine.Seal.
 func (e *Engine) seal(ctx context.Context, who auth.Actor, commands []command) (map[*document.Node]string, error) {
 	x := &sealing{Engine: e, who: who, sealed: map[*document.Node]string{}, few: !e.assets.SetsPasswords(who)}
 	for i := range commands {
@@ -34,8 +34,8 @@ type sealing struct {
 	*Engine
 	who    auth.Actor
 	sealed map[*document.Node]string
-	few    bool // the caller may not set passwords of other members: at most asset.MaxOwnPasswords are hashed
-	count  int  // of hashed passwords
+	few    bool // true if the caller may only set their own password; limits hashes to asset.MaxOwnPasswords
+	count  int  // number of hashed passwords
 	wrong  int  // number of wrong old passwords
 }
 

@@ -83,8 +83,8 @@ func TestOldPasswordsAreNotShown(t *testing.T) {
 	}
 }
 
-// The hash of the body of a request is stored. If the body contains a password, the hash is
-// slow, so that nobody can guess the password from it.
+// The hash of the body of a request is stored. If the body contains a password, the hash function
+// is slow, so that nobody can guess the password from the hash.
 func TestHashesOfPasswordsAreSlow(t *testing.T) {
 	d := testdb.SQLite(t)
 	model := meta.Default()
@@ -168,7 +168,7 @@ func TestPasswordsAreSealedBeforeTheTransaction(t *testing.T) {
 			t.Errorf("%q is not stored: %v", want, v.stored)
 		}
 	}
-	if v.sealed != 6 { // with "x": before the transaction, nobody can know that its query finds no member
+	if v.sealed != 6 { // includes "x", although its query later finds no member
 		t.Errorf("%d passwords sealed", v.sealed)
 	}
 }

@@ -36,17 +36,17 @@ func (k kind) verb() string {
 
 // step is one projected command.
 type step struct {
-	index  int // of its command in the payload
+	index  int // index of its command in the payload
 	kind   kind
-	alias  string // with @; empty: none, until label generates one
-	suffix string // of a generated alias
+	alias  string // begins with @; if empty, label generates an alias
+	suffix string // end of a generated alias
 
 	node      *document.Node // the command as written
-	deferred  bool           // from is resolved when the step is executed
-	inParent  bool           // nested in a create that has an alias in the payload: a preview shows it only there
-	asWritten bool           // a create with nested creates and an alias in the payload: a preview shows it as written
+	deferred  bool           // true if from is only resolved when the step is executed
+	inParent  bool           // nested in a create with an alias in the payload; a preview shows only that create
+	asWritten bool           // a create with nested creates and an alias in the payload; a preview shows node
 
-	typ     *meta.Type // of the asset; nil while unknown
+	typ     *meta.Type // type of the asset; nil while unknown
 	fields  []field    // create, update: attributes in their order
 	context asset.Ref  // create: the context; zero if there is none
 	handle  *asset.Handle
@@ -55,15 +55,15 @@ type step struct {
 	op   string
 	args []field
 
-	ifMoment int64 // update, execute: the moment the asset must have; 0: any
+	ifMoment int64 // update, execute: the moment that the asset must have; 0: any
 
-	parent  *step          // of a nested create that comes after its parent
-	owner   *step          // of a nested create that comes before its parent: the parent
-	command *asset.Command // set by build
-	deleted bool           // the asset is deleted, and the command accepts deleted assets
+	parent  *step          // the parent of a nested create that comes after its parent
+	owner   *step          // the parent of a nested create that comes before its parent
+	command *asset.Command // command of the write engine; set by build
+	deleted bool           // true if the asset is deleted and the command accepts deleted assets
 
-	err     error // the step fails with it when it is executed; nil: none
-	noMatch bool  // the step matches no asset and is left out
+	err     error // error with which the step fails when it is executed; nil if there is none
+	noMatch bool  // true if the step matches no asset and is left out
 }
 
 // isLeftOut reports whether a step matches no asset, or is nested in a step that is left out.
@@ -92,9 +92,9 @@ func (s *step) release() {
 	}
 }
 
-// printsNode reports whether the command of a step is shown as written. If a command has
-// several steps, each step shows only its own part: to search the whole command for each item
-// of a long list would take minutes.
+// printsNode reports whether the command of a step is shown as written. If a command has several
+// steps, each step shows only its own part. Otherwise the whole command would be searched for
+// secrets for each item of a long list, which would take minutes.
 func (s *step) printsNode() bool {
 	return s.asWritten || s.kind != kindCreate && (s.deferred || s.from.IsNull())
 }

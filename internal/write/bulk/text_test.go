@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// A query returns a text exactly as it was written, byte for byte. This holds for attributes
-// with a column and for attributes without.
+// A query returns a text exactly as it was written, byte for byte. The test uses attributes that
+// have their own column, and attributes that have none.
 func TestTextComesBackUnaltered(t *testing.T) {
 	texts := []string{
 		"trailing spaces  ", "  leading", "a\r\nb\nc\rd", "tab\there", `quotes ' " and \ backslash \n`, "nul\x00inside", "\x01\x1f\x7f",

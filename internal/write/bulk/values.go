@@ -15,9 +15,9 @@ import (
 // returns only the first Oid.
 type subquery func(n *document.Node, one bool) ([]asset.Value, error)
 
-// change converts a field to a change. multi: the attribute has several values. ask answers
-// subqueries. Change.Bad is asset.ErrForm for a value of an unknown form, and for a subquery that
-// must find an asset and finds none. Then only the command fails.
+// change converts a field to a change. multi is true if the attribute can have several values.
+// ask answers subqueries. Change.Bad is asset.ErrForm for a value of an unknown form, and for a
+// subquery that must find an asset and finds none. In both cases only the command fails.
 func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	ch := asset.Change{Name: f.name, At: f.node.At}
 	n := f.node
@@ -44,8 +44,8 @@ func change(f field, multi bool, ask subquery) (asset.Change, error) {
 	return ch, err
 }
 
-// changeMap reads a change that is an object: {add, remove}, {Before}, {After} or
-// {find, replace}. Errors: asset.ErrForm for another object.
+// changeMap reads a change that is an object. It accepts the forms {add, remove}, {Before},
+// {After} and {find, replace}. Errors: asset.ErrForm for any other object.
 func changeMap(ch *asset.Change, n *document.Node, multi bool, ask subquery) error {
 	if add, remove, ok := addRemove(n, multi); ok {
 		var err error
@@ -90,8 +90,8 @@ func values(list []document.Node, multi bool, ask subquery) ([]asset.Value, erro
 	return all, nil
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi: the attribute
-// has several values. ok: n has this form.
+// addRemove reads {add, remove} and {"Member:20": "add", "@x": "remove"}. multi is true if the
+// attribute can have several values. ok is true if n has one of these forms.
 func addRemove(n *document.Node, multi bool) (add, remove []document.Node, ok bool) {
 	if n.Kind != document.Map || len(n.Keys) == 0 {
 		return nil, nil, false
@@ -118,7 +118,7 @@ func addRemove(n *document.Node, multi bool) (add, remove []document.Node, ok bo
 	return add, remove, true
 }
 
-// findReplace reads {find, replace} of scalars.
+// findReplace reads {find, replace}, where both values are scalars.
 func findReplace(n *document.Node) (find, replace *document.Node, ok bool) {
 	find, has := n.Get("find")
 	replace, also := n.Get("replace")
@@ -168,8 +168,9 @@ func namesAlias(n *document.Node, aliases map[string]bool) bool {
 	return false
 }
 
-// comparesAlias reports whether the query of a command compares something with one of the
-// aliases. The alias is a value of where or with, or it is in quotes within a token.
+// comparesAlias reports whether the query of a command compares an attribute with one of the
+// aliases. The alias is a value of where or with, or it is in quotes in another text of the
+// query.
 func comparesAlias(n *document.Node, aliases map[string]bool) bool {
 	if len(aliases) == 0 {
 		return false

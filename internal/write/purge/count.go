@@ -20,8 +20,8 @@ func Count(ctx context.Context, tx *db.Tx, m *meta.Model, a *meta.Attr) (n int64
 	return n, err
 }
 
-// storedExpr returns the SQL expression of the stored value of a scalar. It is NULL if the
-// asset has no value.
+// storedExpr returns the SQL expression for the stored value of a scalar attribute. The
+// expression is NULL if the asset has no value.
 func storedExpr(d *db.Dialect, a *meta.Attr) string {
 	if a.Place.Kind == meta.InColumn {
 		return a.Place.Column
@@ -29,8 +29,8 @@ func storedExpr(d *db.Dialect, a *meta.Attr) string {
 	return d.JSONText("attrs", a.Place.Column)
 }
 
-// typeCodes returns the codes of t and its subtypes, except abstract types. It includes
-// retired lists.
+// typeCodes returns the codes of t and of its subtypes, without abstract types. It includes lists
+// whose definition was deleted.
 func typeCodes(m *meta.Model, t *meta.Type) []int64 {
 	var codes []int64
 	for _, other := range m.Types {

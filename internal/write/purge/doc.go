@@ -1,8 +1,9 @@
-// Package purge removes the data of custom attributes and lists that administrators have deleted with
-// their data.
+// Package purge removes the data of custom attributes and lists that administrators have deleted
+// with their data.
 //
-// The operation DeleteWithData deletes a definition: no attribute and no list of the model refers to
-// its data any more. In the same transaction it calls Add. Run then removes the data in steps of one
-// short transaction each: values of assets and of their versions, and links. Rows of assets and of
-// versions stay, so every audit still has its versions.
+// The operation DeleteWithData deletes the definition of an attribute or list. After that, no
+// attribute and no list of the model refers to the data. In the same transaction the operation
+// calls Add. Run then removes the data: values of assets and of their versions, and links. It
+// works in steps, and each step is one short transaction. The rows of assets and of versions
+// stay, so every audit row still has its versions.
 package purge

@@ -9,12 +9,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// listPurge empties the values of one list. Their rows stay, with ids, moments and ranks. So
-// the versions of an asset still have no gaps, and every audit still has versions.
+// listPurge empties the rows of the assets that are the values of one list. The rows stay, with
+// ids, moments and ranks. So the versions of an asset still have no gaps, and every audit row
+// still has its versions.
 type listPurge struct {
-	id   int64 // of its definition
+	id   int64 // id of the definition of the list
 	list *meta.Type
-	set  string  // what an UPDATE of a row sets
+	set  string  // SET clause of the UPDATE that empties a row
 	from []int64 // codes of relations whose links may begin at values of the list
 	to   []int64 // codes of relations whose links may end at values of the list
 }

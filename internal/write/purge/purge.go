@@ -13,13 +13,14 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
-// stepAssets is the largest number of assets from which one transaction removes values.
+// stepAssets is the largest number of assets that one transaction handles.
 const stepAssets = 100
 
 // none is less than the id of every asset.
 const none int64 = -1 << 62
 
-// Add records that the data of a definition is to be removed. definition is the stored id.
+// Add records that the data of a definition must be removed. definition is the stored id of the
+// definition.
 func Add(ctx context.Context, tx *db.Tx, definition int64) error {
 	_, err := tx.Exec(ctx, `INSERT INTO definition_purge (definition_id, done_id) VALUES (?, ?)`, definition, none)
 	if err != nil {
@@ -29,9 +30,9 @@ func Add(ctx context.Context, tx *db.Tx, definition int64) error {
 }
 
 // Run removes the data of custom attributes and lists that were deleted with their data: the
-// values of assets and of their versions, and links. The model does not contain these
-// attributes and lists any more, so clients cannot see the data while Run runs. If it stops,
-// the next call, in any process, continues at the same place.
+// values of assets and of their versions, and links. The model does not contain these attributes
+// and lists any more, so clients cannot see the data while Run runs. If Run stops early, the next
+// call continues at the same place. The next call may come from another process.
 func Run(ctx context.Context, d *db.DB, base *meta.Model) error {
 	all, err := purges(ctx, d, base)
 	for _, p := range all {
@@ -45,15 +46,16 @@ func Run(ctx context.Context, d *db.DB, base *meta.Model) error {
 // purge removes the values of one attribute, or of one list.
 type purge struct {
 	d    *db.DB
-	id   int64 // of its definition
+	id   int64 // id of the definition of the attribute or list
 	name string
-	// step removes the values of the next assets, whose ids are greater than done.
+	// step removes the values of the next assets, whose ids are greater than done. more is true
+	// if there may be more such assets.
 	step func(ctx context.Context, tx *db.Tx, done int64) (more bool, err error)
 }
 
-// purges returns all purges. Attributes come before lists, so that no link refers to a value
-// of a list that is already emptied. If it does not find a definition, it returns an error
-// and the purges of the other attributes.
+// purges returns all purges. Attributes come before lists, so that no link refers to a value of a
+// list that is already emptied. If a definition is not found, purges returns an error and only
+// the purges of the attributes that were found.
 func purges(ctx context.Context, d *db.DB, base *meta.Model) ([]*purge, error) {
 	ids, err := db.Column[int64](ctx, d, `SELECT definition_id FROM definition_purge ORDER BY definition_id`)
 	if err != nil || len(ids) == 0 {
@@ -98,10 +100,10 @@ func (p *purge) run(ctx context.Context) error {
 	return err
 }
 
-// once removes the values of the next assets, in one transaction. It reports whether there may
-// be more. It locks the row of definition_purge, so that only one process runs a step at a
-// time. If the row does not exist, another process has finished the purge. once must then
-// remove nothing, because later values belong to another definition.
+// once removes the values of the next assets, in one transaction. It reports whether there may be
+// more assets. It locks the row of definition_purge, so that only one process runs a step at a
+// time. If the row does not exist, another process has finished the purge. once must then remove
+// nothing, because values that exist now belong to another definition.
 func (p *purge) once(ctx context.Context) (more bool, err error) {
 	err = p.d.Write(ctx, func(tx *db.Tx) error {
 		var done int64
@@ -121,9 +123,9 @@ func (p *purge) once(ctx context.Context) (more bool, err error) {
 
 // attributePurge removes the values of one attribute.
 type attributePurge struct {
-	id    int64 // of its definition
+	id    int64 // id of the definition of the attribute
 	attr  *meta.Attr
-	types []int64 // codes of the types that have it
+	types []int64 // codes of the types that have the attribute
 }
 
 func (p *attributePurge) step(ctx context.Context, tx *db.Tx, done int64) (more bool, err error) {
@@ -133,8 +135,8 @@ func (p *attributePurge) step(ctx context.Context, tx *db.Tx, done int64) (more 
 	return p.scalars(ctx, tx, done)
 }
 
-// scalars removes the values from the next assets and from all their versions. It reports
-// whether there may be more.
+// scalars removes the values from the next assets and from all their versions. It reports whether
+// there may be more assets.
 func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bool, error) {
 	ids, err := nextAssets(ctx, tx, p.types, done)
 	if err != nil || len(ids) == 0 {
@@ -147,7 +149,7 @@ func (p *attributePurge) scalars(ctx context.Context, tx *db.Tx, done int64) (bo
 
 	set, values := p.cleared()
 	folded := tx.Dialect().JSONText("folded", p.attr.Place.Column)
-	// The value, the folded form, or both may be in asset_text instead of the row.
+	// The value, its folded form, or both may be stored in asset_text instead of in the row.
 	inRow := storedExpr(tx.Dialect(), p.attr) + ` IS NOT NULL OR ` + folded + ` IS NOT NULL`
 	for _, table := range []string{"asset", "asset_version"} {
 		query := `UPDATE ` + table + ` SET ` + set + ` WHERE id IN ` + in + ` AND (` + inRow + `)`
@@ -177,15 +179,15 @@ func nextAssets(ctx context.Context, tx *db.Tx, types []int64, done int64) ([]in
 	return db.Column[int64](ctx, tx, query, append(args, done, stepAssets)...)
 }
 
-// purged stores the last of the ids as the progress of a purge. It reports whether there may
-// be more.
+// purged stores the last of the ids as the progress of a purge. It reports whether there may be
+// more assets.
 func purged(ctx context.Context, tx *db.Tx, definition int64, ids []int64) (more bool, err error) {
 	_, err = tx.Exec(ctx, `UPDATE definition_purge SET done_id = ? WHERE definition_id = ?`, ids[len(ids)-1], definition)
 	return len(ids) == stepAssets, err
 }
 
-// cleared returns what an UPDATE sets to remove the value of the attribute, with the arguments
-// of its placeholders.
+// cleared returns the SET clause of an UPDATE that removes the value of the attribute, and the
+// arguments for its placeholders.
 func (p *attributePurge) cleared() (set string, values []any) {
 	path := `$."` + p.attr.Place.Column + `"`
 	if p.attr.Place.Kind == meta.InColumn {
@@ -194,8 +196,8 @@ func (p *attributePurge) cleared() (set string, values []any) {
 	return `attrs = JSON_REMOVE(attrs, ?), folded = JSON_REMOVE(folded, ?)`, []any{path, path}
 }
 
-// links deletes the links that begin at the next assets of one type. It reports whether there
-// may be more.
+// links deletes the links that begin at the next assets of one type. It reports whether there may
+// be more links.
 func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 	for _, code := range p.types {
 		query := `SELECT DISTINCT from_id FROM asset_link WHERE relation = ? AND from_type = ? ORDER BY from_id LIMIT ?`
@@ -213,8 +215,8 @@ func (p *attributePurge) links(ctx context.Context, tx *db.Tx) (bool, error) {
 	return false, nil
 }
 
-// purgeLinks deletes the links that match a condition. In the versions with which these links
-// began or ended, it sets the column linked to 1, which means an unknown number of links.
+// purgeLinks deletes the links that match a condition. In the versions that began or ended these
+// links, it sets the column linked to 1. This value means that the number of links is unknown.
 func purgeLinks(ctx context.Context, tx *db.Tx, condition string, args []any) error {
 	moments, err := db.Column[int64](ctx, tx, `SELECT since_moment FROM asset_link WHERE `+condition+
 		` UNION SELECT until_moment FROM asset_link WHERE `+condition, slices.Concat(args, args)...)

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	backoff    = 5 * time.Second  // before the next claim of a request for which the database was unavailable
+	backoff    = 5 * time.Second  // wait before the next claim after Retry, for example if the database was unavailable
 	pause      = 30 * time.Second // see lease.Table.Pause
-	candidates = 8                // rows read for one claim, since other workers claim, too
+	candidates = 8                // rows that Claim reads at once, because other workers may claim the first of them
 )
 
-// Accept stores a request for asynchronous execution. If the key is in use, it returns the
-// request that has the key.
-// Errors: fault.Conflict as Begin; fault.Invalid if the request is too large to be stored.
+// Accept stores a request for asynchronous execution. If a stored request already has the key,
+// Accept returns that request. commands is the number of commands in the request.
+// Errors: fault.Conflict for the same reasons as Begin; fault.Invalid if the request is too large
+// to be stored.
 func (s *Store) Accept(ctx context.Context, member int64, identity Identity, request []byte, commands int) (State, error) {
 	if identity.Key != "" {
 		release, err := s.reserve(memberKey{member, identity.Key})
@@ -47,7 +48,8 @@ func (s *Store) Accept(ctx context.Context, member int64, identity Identity, req
 	if err != nil {
 		return State{}, err
 	}
-	// A worker may have executed the request already, but the state is as at its acceptance.
+	// A worker may already have executed the request. The returned state is the state at the
+	// acceptance.
 	return State{ID: row.ID, Member: member, Created: time.UnixMicro(row.CreatedAt), Commands: commands}, nil
 }
 
@@ -56,19 +58,21 @@ type Claim struct {
 	ID      string
 	Member  int64
 	Created time.Time
-	Again   bool // an earlier claim did not end
+	Again   bool // true if an earlier claim of the request ended without an answer
 
 	store   *Store
-	owner   string // unique for this claim; only its writes take effect
-	request []byte // as stored
+	owner   string // unique for this claim; writes fail if the row has another owner
+	request []byte // as compress returns it
 }
 
-// Request returns the accepted request. It counts as memory of the context's hold.
-// Errors: those of the hold.
+// Request returns the accepted request. If the request is stored compressed, its size is added to
+// the memory reservation of ctx.
+// Errors: those of memory.Hold.
 func (c *Claim) Request(ctx context.Context) ([]byte, error) { return decompress(ctx, c.request) }
 
-// Claim claims a request; nil if none waits. Members take turns, and the oldest request of a
-// member comes first. A request that was claimed too often without an answer is refused.
+// Claim claims a waiting request. It returns nil if no request waits. Members take turns, and the
+// oldest request of a member comes first. If a request was claimed too often without an answer,
+// Claim refuses the request.
 func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 	for {
 		var ids []string
@@ -90,8 +94,8 @@ func (s *Store) Claim(ctx context.Context) (*Claim, error) {
 	}
 }
 
-// ClaimByID claims one request; nil if another worker was faster, or if the request was
-// refused.
+// ClaimByID claims one request. It returns nil if another worker has the request, or if the
+// request was refused.
 func (s *Store) ClaimByID(ctx context.Context, id string) (*Claim, error) {
 	c := &Claim{ID: id, store: s, owner: uuid.NewString()}
 	held, err := s.leases.Claim(ctx, s.db, c.owner, []string{id})
@@ -128,7 +132,7 @@ func (c *Claim) Hold(ctx context.Context) (held context.Context, stop func()) {
 	return held, func() { end(); lost(nil) }
 }
 
-// finish stores the outcome of the request.
+// finish stores the outcome of the request and deletes its body. status is answered or refused.
 // Errors: lease.ErrLost.
 func (c *Claim) finish(ctx context.Context, tx *db.Tx, status int, answer []byte) error {
 	stored, err := compress(answer)
@@ -151,7 +155,7 @@ func (c *Claim) Refuse(ctx context.Context, why error) error {
 	return c.store.db.Write(ctx, func(tx *db.Tx) error { return c.finish(ctx, tx, refused, encodeFault(why)) })
 }
 
-// Release ends the lease without counting the claim. A process that stops calls it.
+// Release ends the lease without counting the claim. A process calls Release when it stops.
 func (c *Claim) Release(ctx context.Context) error {
 	return c.store.leases.Release(ctx, c.owner, []string{c.ID})
 }

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	compressFrom = 1 << 20 // bytes from which on requests and answers are stored compressed
-	// maxStored bounds the bytes of one column. Servers with default settings accept 16 MiB
-	// at once.
+	compressFrom = 1 << 20 // requests and answers of at least this many bytes are stored compressed
+	// maxStored is the largest number of bytes in one column. Servers with default settings
+	// accept packets of 16 MiB.
 	maxStored = 15 << 20
 )
 
-// compress returns the stored form of b: gzip from compressFrom bytes on. Neither JSON nor
-// YAML begins like gzip, so decompress recognizes it.
+// compress returns the stored form of b. If b has at least compressFrom bytes, or looks like
+// gzip, the stored form is gzip. Otherwise it is b. JSON and YAML do not begin like gzip, so
+// decompress recognizes the compressed form.
 // Errors: fault.Invalid if the stored form is too large.
 func compress(b []byte) ([]byte, error) {
 	if len(b) >= compressFrom || isCompressed(b) {
@@ -54,9 +55,10 @@ func (s *storedBuffer) Write(b []byte) (int, error) {
 	return s.Buffer.Write(b)
 }
 
-// decompress returns the bytes that compress was called with. They count as memory of the context's
-// hold. The size is known before, because gzip data ends with the size of its content.
-// Errors: those of the hold.
+// decompress returns the bytes that were passed to compress. If b is compressed, decompress first
+// adds their number to the memory reservation of ctx. It reads that number from the last bytes of
+// b, where gzip stores the size of the content.
+// Errors: those of memory.Hold.
 func decompress(ctx context.Context, b []byte) ([]byte, error) {
 	if !isCompressed(b) {
 		return b, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ErrDuplicate means that another process has written a request with the same key first.
-// Execution.First returns its answer.
+// ErrDuplicate means that another process was the first to store a request with the same key.
+// Execution.First returns the answer of that request.
 var ErrDuplicate = errors.New("another process has used the key")
 
 // Execution is a request that is being executed.
@@ -23,11 +23,11 @@ type Execution struct {
 	release  func()
 }
 
-// Begin starts the execution of a request, or returns the answer of an earlier one with the
-// same key. Exactly one of the three results is set: the execution, which the caller ends, the
-// answer, or the error.
-// Errors: fault.Conflict if the key was used for another body, or if the first request is
-// still running; the error that the first request was refused with.
+// Begin starts the execution of a request, or returns the answer of an earlier request with the
+// same key. Exactly one of the three results is set: the execution, the answer, or the error. The
+// caller must end the execution with End.
+// Errors: fault.Conflict if the key was used for another body, or if the first request is still
+// running; the error with which the first request was refused.
 func (s *Store) Begin(ctx context.Context, member int64, id string, identity Identity) (*Execution, []byte, error) {
 	e := &Execution{store: s, member: member, id: id, identity: identity, release: func() {}}
 	if !e.hasKey() {
@@ -45,13 +45,13 @@ func (s *Store) Begin(ctx context.Context, member int64, id string, identity Ide
 	return nil, answer, err
 }
 
-// hasKey reports whether the request is stored with its own key. A request with a claim is
-// stored already.
+// hasKey reports whether Insert must store the request under its key. A request with a claim is
+// already stored.
 func (e *Execution) hasKey() bool { return e.identity.Key != "" && e.identity.Claim == nil }
 
 // First returns the answer of the first request with the key.
-// Errors: the error it was refused with; fault.Conflict if it had another body or has no
-// answer yet; fault.NotFound if there was none.
+// Errors: the error with which that request was refused; fault.Conflict if that request had
+// another body or has no answer yet; fault.NotFound if no request has the key.
 func (e *Execution) First(ctx context.Context) ([]byte, error) {
 	s, err := e.store.findByKey(ctx, e.member, e.identity)
 	switch {
@@ -63,10 +63,10 @@ func (e *Execution) First(ctx context.Context) ([]byte, error) {
 	return s.Answer, s.Err
 }
 
-// End allows other requests with the key. It is called after the transaction has ended.
+// End allows other requests with the key. The caller calls End after the transaction has ended.
 func (e *Execution) End() { e.release() }
 
-// Insert stores the request, as the first statement of the transaction.
+// Insert stores the request if it has a key. It must be the first statement of the transaction.
 // Errors: ErrDuplicate.
 func (e *Execution) Insert(tx *db.Tx) error {
 	if !e.hasKey() {
@@ -79,7 +79,7 @@ func (e *Execution) Insert(tx *db.Tx) error {
 	return err
 }
 
-// StoreAnswer stores the answer, as the last statement of the transaction.
+// StoreAnswer stores the answer. It must be the last statement of the transaction.
 // Errors: lease.ErrLost if the claim has ended meanwhile.
 func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) error {
 	if e.identity.Claim != nil {
@@ -95,7 +95,7 @@ func (e *Execution) StoreAnswer(ctx context.Context, tx *db.Tx, answer []byte) e
 	return tx.Gorm().Model(&requestRow{ID: e.id}).Update("answer", stored).Error
 }
 
-// insert writes the row of a member's new request, and deletes an expired one with the same
+// insert writes the row of a member's new request, and deletes an expired request with the same
 // key.
 // Errors: fault.Conflict if the key is in use.
 func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row *requestRow) error {
@@ -112,7 +112,7 @@ func (s *Store) insert(tx *db.Tx, member int64, identity Identity, row *requestR
 }
 
 // deleteExpiredKey deletes an expired request with a key. It reads the id without a lock and
-// deletes by id. A delete by key could lock rows that others are writing with their own keys.
+// deletes by id. A delete by key could lock rows that other transactions write for other keys.
 func deleteExpiredKey(tx *db.Tx, member int64, key string) error {
 	var row requestRow
 	err := tx.Gorm().Scopes(withKey(member, key), expired).Select("id").Take(&row).Error

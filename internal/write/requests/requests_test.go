@@ -115,7 +115,7 @@ func TestARequestWaitsIsClaimedAndAnswered(t *testing.T) {
 	})
 }
 
-// TestALostClaimWritesNothing checks the fence: a process that lost its claim cannot write.
+// TestALostClaimWritesNothing checks that a process that lost its claim cannot write.
 func TestALostClaimWritesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)
@@ -184,7 +184,7 @@ func TestGivenBackAndGivenUp(t *testing.T) {
 // context of the work ends if the claim is lost.
 func TestHoldTellsOfTheLoss(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // it waits for a renewal
+		t.Parallel() // the test waits for a renewal
 		b := requests.New(d)
 		accept(t, b, "", "x")
 		held, stop := claim(t, b).Hold(t.Context())
@@ -229,8 +229,8 @@ func TestOneKeyOneEntry(t *testing.T) {
 	})
 }
 
-// TestKeysDoNotWaitForEachOther checks that a request does not wait for an unfinished one with
-// another key. SQLite runs one write at a time, so the test shows nothing there.
+// TestKeysDoNotWaitForEachOther checks that a request does not wait for an unfinished request
+// with another key. The test does not use SQLite, which runs one write at a time.
 func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	d := testdb.MySQL(t)
 	b := requests.New(d)
@@ -249,7 +249,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		})
 	}
 	err := begin(t.Context(), "one", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // less than the server waits for a lock
+		ctx, cancel := context.WithTimeout(ctx, 9*time.Second) // shorter than the lock timeout of the server
 		defer cancel()
 		return begin(ctx, "another", func(context.Context) error { return nil })
 	})
@@ -284,8 +284,8 @@ func TestMembersTakeTurns(t *testing.T) {
 	})
 }
 
-// TestAnAnswerIsUnpackedInReservedMemory checks that a small stored answer reserves its
-// unpacked size in the memory of the request that reads it.
+// TestAnAnswerIsUnpackedInReservedMemory checks that reading a compressed request or answer
+// reserves memory for its uncompressed size.
 func TestAnAnswerIsUnpackedInReservedMemory(t *testing.T) {
 	d := testdb.SQLite(t)
 	b := requests.New(d)
@@ -309,8 +309,8 @@ func TestAnAnswerIsUnpackedInReservedMemory(t *testing.T) {
 	}
 }
 
-// TestLargeRequests checks that the largest packet of servers bounds a stored request, and
-// that a request fits if it compresses well.
+// TestLargeRequests checks that a request or answer is refused if its compressed form is too
+// large. A large request is accepted if it compresses well.
 func TestLargeRequests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		b := requests.New(d)
@@ -341,7 +341,7 @@ func TestLargeRequests(t *testing.T) {
 	})
 }
 
-// TestDeleteExpired checks that an answer is stored for its retention, and that a waiting
+// TestDeleteExpired checks that an answer is stored for the time of Retention, and that a waiting
 // request is never deleted.
 func TestDeleteExpired(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -350,7 +350,7 @@ func TestDeleteExpired(t *testing.T) {
 		if err := claim(t, b).Complete(t.Context(), []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
-		b.Retention = -time.Second // over as soon as it is written
+		b.Retention = -time.Second // the answer expires as soon as it is written
 		over := accept(t, b, "over", "x")
 		if err := claim(t, b).Complete(t.Context(), []byte("{}")); err != nil {
 			t.Fatal(err)

@@ -27,18 +27,17 @@ type requestRow struct {
 // TableName returns the name of the table for gorm.
 func (requestRow) TableName() string { return "bulk_request" }
 
-// expired restricts requests to those whose retention is over. A waiting request never
-// expires.
+// expired restricts a query to requests whose retention is over. A waiting request never expires.
 func expired(g *gorm.DB) *gorm.DB {
 	return g.Where("expires_at <= ? AND status <> ?", time.Now().UnixMicro(), waiting)
 }
 
-// withKey restricts requests to the requests of a member that have a key.
+// withKey restricts a query to the request of a member with a key.
 func withKey(member int64, key string) func(*gorm.DB) *gorm.DB {
 	return func(g *gorm.DB) *gorm.DB { return g.Where("actor_id = ? AND idem_key = ?", member, key) }
 }
 
-// state returns the request as callers see it.
+// state returns the request as a State, with its answer decompressed.
 func (r *requestRow) state(ctx context.Context) (State, error) {
 	s := State{
 		ID: r.ID, Member: r.ActorID, Created: time.UnixMicro(r.CreatedAt), Commands: r.Commands,

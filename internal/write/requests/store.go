@@ -39,7 +39,7 @@ type Store struct {
 	leases   *lease.Table[string]
 	last     atomic.Int64 // the member of the last request that Claim claimed
 	mu       sync.Mutex
-	inFlight map[memberKey]bool // keys of requests that this process accepts or executes
+	inFlight map[memberKey]bool // keys of requests that this process is accepting or executing; the value is true
 }
 
 // memberKey is the idempotency key of a member.
@@ -55,11 +55,11 @@ func New(d *db.DB) *Store {
 	return &Store{Retention: defaultRetention, db: d, inFlight: map[memberKey]bool{}, leases: leases}
 }
 
-// Identity identifies a request that is sent or begun again.
+// Identity identifies a request, so that it is recognized when it is sent or started again.
 type Identity struct {
 	Key   string // Idempotency-Key, unique per member; empty for none
-	Hash  string // of the body, 64 hexadecimal digits: another body with the same key is refused
-	Claim *Claim // of a request that was accepted earlier; nil for a new one
+	Hash  string // hash of the body, 64 hexadecimal digits; another body with the same key is refused
+	Claim *Claim // claim of a request that was accepted earlier; nil for a new request
 }
 
 // State is a stored request.
@@ -68,21 +68,22 @@ type State struct {
 	Member     int64
 	Created    time.Time
 	Commands   int    // number of commands of an accepted request
-	Done       bool   // Answer or Err is set
-	Processing bool   // not done, and a worker has the lease
-	Answer     []byte // if done
-	Err        error  // why the whole request was refused, a fault
+	Done       bool   // true if Answer or Err is set
+	Processing bool   // true if the request is not done and a worker has the lease
+	Answer     []byte // set if the request is done and was not refused
+	Err        error  // the fault with which the whole request was refused
 }
 
-// Find returns a request by its id. Its answer counts as memory of the context's hold. An id
-// that is not a UUID is never found: servers refuse to compare the column with characters
-// outside ASCII.
-// Errors: fault.NotFound if there is none, or if it has expired; those of the hold.
+// Find returns a request by its id. If the answer is stored compressed, its size is added to the
+// memory reservation of ctx. An id that is not a UUID is never found, because servers refuse to
+// compare the column with characters outside ASCII.
+// Errors: fault.NotFound if there is no such request, or if it has expired; those of memory.Hold.
 func (s *Store) Find(ctx context.Context, id string) (State, error) {
 	return s.findByID(ctx, id, "answer")
 }
 
-// Outcome returns a request as Find does, without its answer.
+// Outcome does the same as Find, but leaves out the answer. If the request was refused, State.Err
+// is still set.
 func (s *Store) Outcome(ctx context.Context, id string) (State, error) {
 	return s.findByID(ctx, id, fmt.Sprintf("CASE WHEN status = %d THEN answer END AS answer", refused))
 }
@@ -96,7 +97,7 @@ func (s *Store) findByID(ctx context.Context, id, answer string) (State, error) 
 }
 
 // findByKey returns the request with a member's key.
-// Errors: as Find; fault.Conflict if it has another body.
+// Errors: those of Find; fault.Conflict if the request has another body.
 func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State, error) {
 	row, found, err := s.find(ctx, "answer", withKey(member, id.Key))
 	if err == nil && row.BodyHash != id.Hash {
@@ -105,7 +106,8 @@ func (s *Store) findByKey(ctx context.Context, member int64, id Identity) (State
 	return found, err
 }
 
-// find returns a request that has not expired, without its body.
+// find returns a request that has not expired, without its body. answer is the SQL expression for
+// the answer. The function which restricts the query to the request.
 func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *gorm.DB) (row requestRow, found State, err error) {
 	err = s.db.Gorm(ctx).Scopes(which).Where("status = ? OR expires_at > ?", waiting, time.Now().UnixMicro()).
 		Select("id, actor_id, created_at, commands, status, " + answer + ", body_hash, status = 0 AND owner IS NOT NULL AND lease > " + s.db.Dialect.NowMicros + " AS processing").
@@ -119,7 +121,8 @@ func (s *Store) find(ctx context.Context, answer string, which func(*gorm.DB) *g
 	return row, found, nil
 }
 
-// reserve refuses other requests of this process with the same key until release is called.
+// reserve marks a key as used by this process until release is called.
+// Errors: fault.Conflict if the key is already marked; fault.Invalid if the key is too long.
 func (s *Store) reserve(k memberKey) (release func(), err error) {
 	if len(k.key) > maxKey {
 		return nil, fault.Invalidf(fault.NoPlace, "Idempotency-Key has more than %d bytes", maxKey)

@@ -8,10 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// decode returns the changes of a body in order; none if it is empty or null. emptied has the
-// names of the attributes that are set to nothing. A list with its name in emptied loses all
-// its values. Any other empty list changes nothing.
-// A body that begins like XML is XML, whatever its Content-Type is.
+// decode returns the changes in a body, in their order. It returns no changes if the body is
+// empty or null. emptied contains the names of the attributes that the body sets to nothing. An
+// attribute with several values loses all its values if emptied contains its name. Any other
+// empty list changes nothing.
+// A body that begins like XML is decoded as XML, whatever its Content-Type is.
 // Errors: fault.Invalid.
 func decode(body []byte) (changes []asset.Change, emptied []string, err error) {
 	switch {
@@ -37,7 +38,7 @@ func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err erro
 		switch key {
 		case "Attributes":
 			attributes = &n.Items[i]
-		case "_type", "id", "href": // from an asset that the client has read; only the path counts
+		case "_type", "id", "href": // copied from an asset that the client has read; the path identifies the asset
 		default:
 			return nil, nil, fault.Invalidf(n.Items[i].At, "Invalid key at node(s): root->%s", key)
 		}
@@ -60,14 +61,14 @@ func decodeJSON(body []byte) (changes []asset.Change, emptied []string, err erro
 	return changes, emptied, nil
 }
 
-// The values of act.
+// The values of act: what to do with a value.
 const (
 	actSet    = "set"
 	actAdd    = "add"
 	actRemove = "remove"
 )
 
-// read decodes one attribute in any of its forms:
+// read decodes one attribute into ch. The attribute has one of these forms:
 //
 //	{"value": "x", "act": "set"}   {"value": [item, ...]}   [item, ...]   "x"
 //
@@ -99,8 +100,8 @@ func read(ch *asset.Change, n *document.Node) {
 	}
 }
 
-// empties reports whether an attribute is set to nothing: {"value": [], "act": "set"}, also
-// with null or "" in the place of the list.
+// empties reports whether an attribute is set to nothing, by {"value": [], "act": "set"}. The
+// value may also be null or "" instead of the empty list.
 func empties(n *document.Node) bool {
 	if n.Kind != document.Map {
 		return false
@@ -110,8 +111,8 @@ func empties(n *document.Node) bool {
 	return act != nil && act.Text == actSet && v != nil && v.Text == "" && len(v.Items) == 0 && v.Kind != document.Map
 }
 
-// put adds one value to a change. act is the act of the attribute. An act in the value has
-// priority.
+// put adds one value to a change. act is the act of the attribute. If the value has an act
+// itself, that act has priority.
 func put(ch *asset.Change, n *document.Node, act, defaultAct string) {
 	if n.Kind == document.Map {
 		if a, ok := n.Get("act"); ok {
@@ -134,8 +135,9 @@ func put(ch *asset.Change, n *document.Node, act, defaultAct string) {
 	add(ch, asset.ValueOf(n), act, defaultAct, n.At)
 }
 
-// add adds one value to a change. defaultAct is used if act is empty, or if act is "set" and
-// defaultAct is "add". at is the byte offset of the value.
+// add adds one value to the list Set, Add or Remove of a change. act decides to which list.
+// defaultAct is used if act is empty, or if act is "set" and defaultAct is "add". The parameter
+// at is the byte offset of the value.
 func add(ch *asset.Change, v asset.Value, act, defaultAct string, at int) {
 	if act == "" || act == actSet && defaultAct == actAdd {
 		act = defaultAct

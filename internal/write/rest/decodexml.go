@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// The elements of a body in XML.
+// The names of the elements in a body in XML.
 const (
 	elementAsset     = "Asset"
 	elementAttribute = "Attribute"
@@ -17,7 +17,7 @@ const (
 	elementValue     = "Value"
 )
 
-// decodeXML returns the attributes of a body in XML in order.
+// decodeXML returns the changes in a body in XML, in their order.
 //
 //	<Asset>
 //	  <Attribute name="Name" act="set">x</Attribute>
@@ -26,7 +26,8 @@ const (
 //	  <Relation name="Owners"><Asset idref="Member:20" act="add"/></Relation>
 //	</Asset>
 //
-// An element without a value clears its attribute. It only clears a list if it has act="set".
+// An element without a value clears its attribute. To clear an attribute with several values, the
+// element must also have act="set". emptied is as in decode.
 // Errors: fault.Invalid.
 func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error) {
 	root, err := document.ParseXML(body)
@@ -63,8 +64,8 @@ func decodeXML(body []byte) (changes []asset.Change, emptied []string, err error
 	return changes, emptied, nil
 }
 
-// checkChildren checks that all children of an element have one of the names, and that its
-// text is only white space. path is the path of the element, for messages.
+// checkChildren checks that all children of an element have one of the names, and that the text
+// of the element is only white space. path is the path of the element, for messages.
 // Errors: fault.Invalid.
 func checkChildren(e *document.Element, path string, names ...string) error {
 	if strings.TrimSpace(e.Text) != "" {
@@ -79,7 +80,7 @@ func checkChildren(e *document.Element, path string, names ...string) error {
 	return nil
 }
 
-// readXML decodes one attribute or relation.
+// readXML decodes one attribute or relation into ch.
 func readXML(ch *asset.Change, e *document.Element) error {
 	act, path := actOf(e, ""), "root->"+e.Name
 	if e.Name == elementRelation {
@@ -105,9 +106,9 @@ func readXML(ch *asset.Change, e *document.Element) error {
 	return nil
 }
 
-// readAssets decodes the assets of a relation. Without assets, the relation is cleared. A single
-// asset has the default act "set", because the relation may be to-one. Several assets have the
-// default act "add".
+// readAssets decodes the assets of a relation into ch. If there are no assets, the relation is
+// cleared. A single asset has the default act "set", because the relation may be to-one. Several
+// assets have the default act "add".
 func readAssets(ch *asset.Change, e *document.Element, act, path string) error {
 	if len(e.Children) == 0 {
 		add(ch, asset.Value{}, act, actSet, e.At)
@@ -147,8 +148,8 @@ func checkLeaf(e *document.Element, path string) error {
 	return nil
 }
 
-// actOf returns the act of an element. If it has none, actOf returns outer, the act of the
-// parent.
+// actOf returns the act of an element. If the element has no act, actOf returns outer, the act of
+// the parent.
 func actOf(e *document.Element, outer string) string {
 	if a, ok := e.Get("act"); ok {
 		return a.Value

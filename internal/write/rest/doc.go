@@ -1,5 +1,5 @@
-// Package rest writes one asset by path. The input is a document of attributes, the output is
-// the asset after the write.
+// Package rest writes the one asset that the path of a request names. The input is a document of
+// attributes. The output is the asset after the write.
 //
 //	POST Data/Story       {"Attributes": {"Name": {"value": "x", "act": "set"}, "Scope": {"value": "Scope:0"}}}
 //	POST Data/Story/1001  {"Attributes": {"Owners": {"value": [{"idref": "Member:20", "act": "add"}]}}}
@@ -7,8 +7,8 @@
 //	POST Data/Story/1001?op=Copy
 //	GET  New/Story?ctx=Scope:0
 //
-// It decodes every form that existing clients send. Each write becomes one command of the write
-// engine.
+// The package decodes every form that existing clients send. Each write becomes one command of
+// the write engine.
 //
 // Spec: interface 4.1.
 package rest

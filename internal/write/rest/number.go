@@ -9,11 +9,11 @@ import (
 )
 
 // plainNumbers converts the texts of numeric attributes to plain numbers. Existing clients send
-// numbers as people write them in the language of accept: 1,000.5 in English and 1.000,5 in
-// German. Plain numbers do not change.
+// numbers as people write them in the language of accept, the Accept-Language header: 1,000.5 in
+// English and 1.000,5 in German. Plain numbers do not change.
 //
-// In XML every number is a text. There, 1.000 is ambiguous in a language with decimal commas,
-// and is refused: it may be one or one thousand. In JSON it is one.
+// In XML every number is a text. If the language has a decimal comma, 1.000 may mean one or one
+// thousand. In XML such a text is refused. In JSON it means one.
 // Errors: fault.Invalid. Spec: interface 4.1.5.
 func plainNumbers(t *meta.Type, changes []asset.Change, accept string, inXML bool) error {
 	var written localizer.Numbers

@@ -11,10 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// Template returns the defaults of a new asset of the type called typ, in the form that Write
-// accepts. in is the Oid token of the context; empty: no context. form.Base is the path of
-// templates, which ends in /New.
-// Shape: {"_type":"Asset","href":"/alds/rest-1.v1/New/Story","Attributes":{"Scope":{…,"act":"set"}}}
+// Template returns the default values of a new asset of the type typ, in the form that Write
+// accepts. The parameter in is the Oid token of the asset from which the new asset gets defaults,
+// or empty. form.Base is the path of templates, which ends in /New.
+// Shape:
+// {"_type":"Asset","href":"/alds/rest-1.v1/New/Story","Attributes":{"Scope":{…,"act":"set"}}}
 // Errors: fault.Invalid.
 func (e *Engine) Template(ctx context.Context, who auth.Actor, form encode.Form, typ, in string) ([]byte, error) {
 	t, ok := e.assets.Model().Type(typ)
@@ -43,7 +44,7 @@ func (e *Engine) Template(ctx context.Context, who auth.Actor, form encode.Form,
 	list := make([]encode.Given, len(given))
 	for i, g := range given {
 		list[i] = encode.Given{Attr: g.Attr, OIDs: g.OIDs}
-		list[i].Value, _ = value.Of(g.Value) // a template only has types that value.Of supports
+		list[i].Value, _ = value.Of(g.Value) // value.Of supports all types of values in a template
 	}
 	base := form.Base
 	form.Base = strings.TrimSuffix(base, "/New") + "/Data"

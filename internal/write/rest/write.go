@@ -20,7 +20,7 @@ import (
 
 // Finder reads assets.
 type Finder interface {
-	// Assets appends the assets that a query finds to w, in a form.
+	// Assets runs the query r and appends the assets that it finds to w. form is their format.
 	Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, form encode.Form, w []byte) ([]byte, error)
 }
 
@@ -40,7 +40,7 @@ func New(assets *asset.Engine, finder Finder) *Engine {
 //	POST rest-1.v1/Data/Story/1064?op=Copy
 //	{Form: encode.Form{Base: "/alds/rest-1.v1/Data"}, Type: "Story", ID: "1064", Op: "Copy"}
 type Write struct {
-	Form     encode.Form // of the answer
+	Form     encode.Form // format of the answer
 	Type, ID string      // from the path; empty ID: a new asset
 	Op       string      // name of an operation; empty: create or update
 	Context  string      // Oid token of the asset that a new asset gets defaults from; may be empty
@@ -48,17 +48,17 @@ type Write struct {
 	Key      string      // Idempotency-Key; empty: none
 	IfMoment int64       // the moment that the asset must have; 0: any; see oid.HasMoment
 	Body     []byte      // JSON or XML; may be empty
-	Language string      // Accept-Language, the format of numbers in texts
-	Content  *blob.Ref   // new value of the attribute Content, in the place of a body; nil: none
+	Language string      // the Accept-Language header, for the format of numbers in texts
+	Content  *blob.Ref   // new value of the attribute Content, instead of a body; nil: none
 }
 
-// Write creates an asset, changes an asset, or runs an operation on it. It returns the
+// Write creates an asset, changes an asset, or runs an operation on an asset. It returns the
 // resulting asset with its new moment and the attributes of the body.
 // Shape: {"_type":"Asset","href":…,"id":"Story:1001:1005","Attributes":{…}}, or
 // <Asset href="…" id="Story:1001:1005">…</Asset>
-// Errors: fault.Invalid if the body or a value is invalid; fault.Denied if the member may not
-// do this; fault.NotFound if there is no such asset; fault.Conflict if the asset has another
-// moment, or if the Idempotency-Key was used for another request.
+// Errors: fault.Invalid if the body or a value is invalid; fault.Denied if the member may not do
+// this; fault.NotFound if there is no such asset; fault.Conflict if the asset has another moment,
+// or if the Idempotency-Key was used for another request.
 func (e *Engine) Write(ctx context.Context, who auth.Actor, w Write) ([]byte, error) {
 	c, emptied, err := e.command(ctx, who, w)
 	if err != nil {
@@ -113,8 +113,9 @@ func (e *Engine) identity(ctx context.Context, who auth.Actor, w Write, c *asset
 	return e.assets.Identity(ctx, who, w.Key, []byte(text), hasSecrets)
 }
 
-// command returns the command of a write, always as a create; target changes it for an existing
-// asset. emptied has the names of the attributes that the write sets to nothing.
+// command returns the command for a write. The command is always a create. For an existing asset,
+// target later changes the command. emptied contains the names of the attributes that the write
+// sets to nothing.
 // Errors: fault.Invalid.
 func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset.Command, emptied []string, err error) {
 	t, ok := e.assets.Model().Type(w.Type)
@@ -150,9 +151,9 @@ func (e *Engine) command(ctx context.Context, who auth.Actor, w Write) (c *asset
 	return c, emptied, err
 }
 
-// empty sets the changes of the named attributes that have several values: they remove all
-// values that the caller sees. Values that the caller does not see remain, as in a to-one
-// relation.
+// empty changes c so that it removes all values of those attributes in names that can have
+// several values. Values that the caller may not see remain, as they do when a to-one relation is
+// set to nothing.
 func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, names []string) error {
 	t, _ := e.assets.Model().Type(c.Target.OID.Type)
 	r := query.Request{From: query.Text{Text: c.Target.OID.Now().String()}, One: true}
@@ -180,11 +181,12 @@ func (e *Engine) empty(ctx context.Context, s *asset.Session, c *asset.Command, 
 }
 
 // target turns a create into an update or an operation on the asset of the path. The asset must
-// exist. A deleted asset is only found for an operation that runs on deleted assets. For an
-// update with a concrete type in the path, the write engine checks this when it locks the asset.
+// exist. If the command is an update and the type in the path is not abstract, the write engine
+// checks later that the asset exists, when it locks the asset. A deleted asset is only found for
+// an operation that runs on deleted assets.
 //
-// If a Delete finds its asset already deleted, gone is the asset with its moment. There is
-// nothing to do then, and the member needs no right.
+// If a Delete finds its asset already deleted, gone is the asset with its moment. Then there is
+// nothing to do, and the member needs no right.
 // Errors: fault.NotFound; fault.Conflict for another moment; fault.Invalid for an invalid id.
 // Spec: interface 4.1.7.
 func (e *Engine) target(
@@ -223,7 +225,7 @@ func (e *Engine) target(
 
 const opDelete = "Delete"
 
-// onDeleted reports whether an operation runs on deleted assets.
+// onDeleted reports whether the operation called name can run on deleted assets of the type of o.
 func (e *Engine) onDeleted(o oid.OID, name string) bool {
 	t, ok := e.assets.Model().Type(o.Type)
 	if !ok {
@@ -233,9 +235,9 @@ func (e *Engine) onDeleted(o oid.OID, name string) bool {
 	return ok && slices.Contains(op.Effect.From, meta.StateDeleted)
 }
 
-// withoutArguments adds a hint to the error of an operation without a required argument: a path
-// cannot have arguments, so the client must send a bulk command. It returns other errors
-// unchanged.
+// withoutArguments adds a hint to the error of an operation if a required argument is missing. A
+// path cannot contain arguments, so the client must send a bulk command. withoutArguments returns
+// other errors unchanged.
 func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 	t, ok := e.assets.Model().Type(c.Target.OID.Type)
 	if !ok || c.Verb != asset.Operate {
@@ -252,8 +254,9 @@ func (e *Engine) withoutArguments(c *asset.Command, err error) error {
 		fault.Public(err), c.Target.OID, op.Name, strings.Join(op.Effect.Args, `": …, "`))
 }
 
-// result returns an asset with the attributes in sent. It reads their current values, not those
-// at the moment of the asset: relations that are stored on the other asset have a later moment.
+// result returns an asset with the attributes in sent. It reads the current values of the
+// attributes, not their values at the moment of o. A relation that is stored on the other asset
+// changes at a later moment than o.
 func (e *Engine) result(
 	ctx context.Context, q db.Querier, who auth.Actor, form encode.Form, o oid.OID, sent []asset.Change,
 ) ([]byte, error) {
@@ -267,7 +270,7 @@ func (e *Engine) result(
 	}
 	if len(r.Select) > 0 {
 		answer, err := e.finder.Assets(ctx, q, who, r, form, nil)
-		if fault.KindOf(err) != fault.NotFound { // not found: it was moved to a project that the caller does not see
+		if fault.KindOf(err) != fault.NotFound { // the asset was moved to a project that the caller may not see
 			return answer, err
 		}
 	}

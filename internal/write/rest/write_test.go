@@ -97,7 +97,7 @@ func TestRefusedTemplates(t *testing.T) {
 	}
 }
 
-// An asset that the caller does not see is not found, neither as a context nor as a target.
+// If the caller may not see an asset, the asset is not found as a context or as a target.
 func TestWhatIsHidden(t *testing.T) {
 	d := testdb.SQLite(t)
 	e := engine(t, d)
@@ -121,8 +121,8 @@ func TestTargetsOfPaths(t *testing.T) {
 			return err
 		}
 		for _, made := range []struct{ typ, body string }{
-			{"Scope", `{"Attributes":{"Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}}`}, // 1001
-			{"Story", `{"Attributes":{"Name":"S","Scope":"Scope:0"}}`},                           // 1002
+			{"Scope", `{"Attributes":{"Name":"P","Parent":"Scope:0","BeginDate":"2026-01-01"}}`}, // Scope:1001
+			{"Story", `{"Attributes":{"Name":"S","Scope":"Scope:0"}}`},                           // Story:1002
 			{"Story", `{"Attributes":{"Name":"T","Scope":"Scope:1001"}}`},
 		} {
 			if err := write(made.typ, "", "", made.body); err != nil {
@@ -142,7 +142,7 @@ func TestTargetsOfPaths(t *testing.T) {
 			{"Story", "1002", "Delete", "", true},
 			{"Story", "1002", "", rename, false},
 			{"Workitem", "1002", "", rename, false},
-			{"Story", "1002", "Delete", "", true}, // again
+			{"Story", "1002", "Delete", "", true}, // is deleted already
 			{"Story", "1002", "Undelete", "", true},
 			{"Story", "1002", "", rename, true},
 			{"Story", "1003", "", rename, true},

@@ -18,8 +18,9 @@ type grant struct {
 	owner               bool
 }
 
-// grants reads the current roles of projects, or of members, by their ids. They are in order
-// of assignment.
+// grants reads the current roles in projects if projects is true, and otherwise the current roles
+// of members. ids are the ids of these projects or members, and the keys of the result. Each list
+// is in the order of assignment.
 func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []int64) (map[int64][]grant, error) {
 	column := "member_id"
 	if projects {
@@ -49,7 +50,7 @@ func (s *Service) grants(ctx context.Context, tx *db.Tx, projects bool, ids []in
 	return found, nil
 }
 
-// namedAsset is an asset as answers show it.
+// namedAsset is a project, member or role with the values that answers contain.
 type namedAsset struct {
 	asset
 	email       string
@@ -65,8 +66,8 @@ func (f *namedAsset) person(known map[int64]*namedAsset) *person {
 	return p
 }
 
-// named reads the assets with some ids that are not deleted, and the default roles of the
-// members among them.
+// named reads the assets with the ids in ids, and the default roles of the members among them. It
+// leaves out deleted assets and assets in deleted projects. The keys of the result are ids.
 func (s *Service) named(ctx context.Context, tx *db.Tx, ids []int64) (map[int64]*namedAsset, error) {
 	known := map[int64]*namedAsset{}
 	roles, err := s.load(ctx, tx, ids, known)
@@ -76,7 +77,8 @@ func (s *Service) named(ctx context.Context, tx *db.Tx, ids []int64) (map[int64]
 	return known, err
 }
 
-// load adds assets to known and returns the ids of their default roles.
+// load reads the assets with the ids in ids, adds them to known, and returns the ids of their
+// default roles.
 func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[int64]*namedAsset) ([]int64, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -122,5 +124,5 @@ func (s *Service) load(ctx context.Context, tx *db.Tx, ids []int64, known map[in
 	return roles, nil
 }
 
-// plain returns the name in a localization tag: Observer for Role.Name'Observer.
+// plain returns the name in a localization tag. For Role.Name'Observer it returns Observer.
 func plain(name string) string { return strings.TrimPrefix(name, "Role.Name'") }

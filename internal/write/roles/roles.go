@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Finder runs the query for projects or members, and returns which assets an actor sees.
+// Finder runs the query for projects or members. It also finds out which assets an actor may see.
 type Finder interface {
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)
@@ -31,7 +31,7 @@ type Service struct {
 // New returns the service for a database and a finder.
 func New(d *db.DB, m *meta.Model, f Finder) *Service { return &Service{db: d, model: m, finder: f} }
 
-// The JSON of both answers.
+// The JSON of the answers of ByProject and ByMember.
 type (
 	answer struct {
 		Assets []entry `json:"assets"`
@@ -59,15 +59,16 @@ type (
 	}
 )
 
-// ByProject lists the members of every visible project that a filter of the data interface
-// finds. They are in the order of assignment.
+// ByProject returns every visible project that matches a filter of the data interface, with its
+// members and their roles. The members are in the order of assignment.
 // Shape: {"assets":[{"project":{…},"memberRoles":[{"isOwner":true,"member":{…},"role":{…}}]}]}
 // Errors: fault.Invalid for the filter.
 func (s *Service) ByProject(ctx context.Context, who auth.Actor, where string) ([]byte, error) {
 	return s.list(ctx, who, "Scope", where)
 }
 
-// ByMember lists the visible projects of every member that a filter finds.
+// ByMember returns every member that matches a filter of the data interface, with the visible
+// projects in which the member has a role.
 // Shape:
 // {"assets":[{"member":{…},"projectRoles":[{"isOwner":true,"project":{…},"role":{…}}]}]}
 // Errors: fault.Invalid for the filter.
@@ -103,7 +104,8 @@ func (s *Service) list(ctx context.Context, who auth.Actor, typ, where string) (
 	return value.Marshal(out)
 }
 
-// entries returns the entries of projects or of members.
+// entries returns the entries of projects if projects is true, and otherwise the entries of
+// members. ids are the ids of these projects or members.
 func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projects bool, ids []int64) (answer, error) {
 	grants, err := s.grants(ctx, tx, projects, ids)
 	if err != nil {
@@ -149,7 +151,7 @@ func (s *Service) entries(ctx context.Context, tx *db.Tx, who auth.Actor, projec
 	return out, nil
 }
 
-// seenMembers returns the members of grants that the caller sees.
+// seenMembers returns the ids of the members in grants whom the caller may see.
 func (s *Service) seenMembers(ctx context.Context, tx *db.Tx, who auth.Actor, grants map[int64][]grant) (map[int64]bool, error) {
 	t, ok := s.model.Type("Member")
 	if !ok {

@@ -82,7 +82,8 @@ func (w *world) do(commands ...*asset.Command) {
 	}
 }
 
-// brief prints an answer as "A: Ada owner Tester; ...".
+// brief prints an answer as "A: Ada/Tester/true; ...". This is a project (or member), and then a
+// member (or project), role and isOwner for each of its entries.
 func brief(t *testing.T, b []byte, err error) string {
 	t.Helper()
 	if err != nil {
@@ -141,7 +142,7 @@ func TestRoles(t *testing.T) {
 			w.operate("Scope:1001", "AssignMemberWithRole", "Member", "Member:1003", "Role", "Role:2", "IsOwner", "true"),
 			w.operate("Scope:1002", "AssignMemberWithRole", "Member", "Member:1003", "Role", "Role:8"),
 			w.operate("Scope:1001", "AssignMemberWithRole", "Member", "Member:20", "Role", "Role:8"),
-			w.operate("Scope:1001", "AssignMemberWithRole", "Member", "Member:1003", "Role", "Role:3"), // another role, once
+			w.operate("Scope:1001", "AssignMemberWithRole", "Member", "Member:1003", "Role", "Role:3"), // another role
 		)
 		if got := w.projects(auth.System, "ID='Scope:1001'"); strings.Count(got, "Ada <b>/") != 1 || !strings.HasSuffix(got, "/Observer/false Ada <b>/Project Lead/false") {
 			t.Errorf("of one project: %s", got)
@@ -167,7 +168,8 @@ func TestRoles(t *testing.T) {
 	})
 }
 
-// refused is any answer that names the error of a filter.
+// refused is the prefix of every error for a filter. As the expected answer of a case, it matches
+// each of these errors.
 const refused = "invalid: "
 
 func TestBadFilters(t *testing.T) {

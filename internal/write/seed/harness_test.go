@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { testdb.Judged(m) }
 
 var model = meta.Default()
 
-// harness is a database and an engine, for one test.
+// harness is a database and a write engine, for one test.
 type harness struct {
 	t *testing.T
 	d *db.DB

@@ -50,7 +50,7 @@ func writeMetadata(ctx context.Context, e *asset.Engine) error {
 type metadataWriter struct {
 	e    *asset.Engine
 	rows []meta.Row
-	sum  int64 // checksum of rows; stored in sequence once they are written
+	sum  int64 // checksum of rows; stored in the table sequence after the rows are written
 }
 
 // sumOf returns a checksum of rows, to find out whether they have changed.
@@ -65,8 +65,8 @@ func sumOf(rows []meta.Row) int64 {
 	return int64(binary.BigEndian.Uint64(h.Sum(nil)[:8]) >> 1)
 }
 
-// inStep reports whether the stored rows match the model, by their checksum. lock is the end of
-// its statement: empty or Dialect.ForUpdate.
+// inStep reports whether the stored rows match the model. It compares only their checksums. lock
+// is the end of the SQL statement: empty or Dialect.ForUpdate.
 func (w *metadataWriter) inStep(ctx context.Context, q db.Querier, lock string) (bool, error) {
 	var sum int64
 	err := q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = 'metadata'`+lock).Scan(&sum)
@@ -113,9 +113,9 @@ func (w *metadataWriter) ids(ctx context.Context, q db.Querier) ([]int64, error)
 	return db.Column[int64](ctx, q, `SELECT id FROM asset WHERE id < 0 AND type IN `+in, args...)
 }
 
-// wanted returns all rows of the model. A row whose key is in stored has the id and the rank of the
-// stored row. The other rows are new. They get the consecutive ids just under lowest, which is the
-// lowest id in use. order is the rank of the first row.
+// wanted returns all rows of the model. If stored contains the key of a row, the row gets the id
+// and the rank of the stored row. All other rows are new. They get consecutive ids just below
+// lowest, the lowest id in use. The rank of the first row is order, if that row is new.
 func (w *metadataWriter) wanted(stored map[string]asset.Raw, lowest, order int64) []asset.Raw {
 	next := lowest
 	for i := range w.rows {
@@ -124,7 +124,7 @@ func (w *metadataWriter) wanted(stored map[string]asset.Raw, lowest, order int64
 		}
 	}
 	all := make([]asset.Raw, len(w.rows))
-	types := map[string]int64{} // ids of the rows of types, by name
+	types := map[string]int64{} // key: name of a type; value: id of its row
 	for i, r := range w.rows {
 		all[i] = asset.Raw{ID: next, Type: r.Type}
 		if old, there := stored[r.Key()]; there {
@@ -146,8 +146,8 @@ func (w *metadataWriter) wanted(stored map[string]asset.Raw, lowest, order int64
 	return all
 }
 
-// valuesOf returns the values of a row as they are stored. types has the ids of the rows of types, by
-// name. rank is the value of Order; nil: none.
+// valuesOf returns the values of a row as they are stored. types maps the name of each type to
+// the id of its row. rank is the value of Order, or nil if the row gets none.
 func valuesOf(r meta.Row, types map[string]int64, rank any) []meta.RowValue {
 	all := make([]meta.RowValue, 0, len(r.Values)+1)
 	for _, v := range r.Values {
@@ -177,8 +177,8 @@ func (w *metadataWriter) update(ctx context.Context, s *asset.Session) error {
 	return w.done(ctx, s.Tx())
 }
 
-// replacement returns the rows of the model, and the stored rows that the model no longer has, as
-// deleted.
+// replacement returns the rows of the model. It also returns the stored rows that the model no
+// longer has, and marks them as deleted.
 func (w *metadataWriter) replacement(stored []asset.Raw) []asset.Raw {
 	byKey, lowest, order := known(stored)
 	all := w.wanted(byKey, lowest, order)

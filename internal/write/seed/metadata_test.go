@@ -24,7 +24,8 @@ func otherModel() *meta.Model {
 }
 
 // An upgrade updates the rows that describe the model. It writes only differences, and the ids of
-// rows stay. Rows of what the new model does not have get the state deleted, but still exist.
+// rows stay. If the new model no longer has an attribute or operation, its row gets the state
+// deleted, but still exists.
 func TestMetadataFollowsTheModel(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newHarness(t, d)

@@ -24,7 +24,8 @@ func Run(ctx context.Context, d *db.DB, m *meta.Model) error {
 	return writeMetadata(ctx, e)
 }
 
-// insertMissing inserts the well-known assets that have no row.
+// insertMissing inserts the well-known assets that have no row. It leaves out list values whose
+// name already exists in their list.
 func insertMissing(ctx context.Context, e *asset.Engine) error {
 	return e.DB().Write(ctx, func(tx *db.Tx) error {
 		missing, err := withoutRow(ctx, tx, e.Model().Instances)

@@ -39,8 +39,8 @@ func earlier() *meta.Model {
 	return m
 }
 
-// Seed adds what a database of an earlier release lacks. It keeps everything that users have
-// changed or deleted.
+// Run adds the well-known assets and values that a database of an earlier release lacks. It keeps
+// everything that users have changed or deleted.
 func TestSeedCompletesAnEarlierDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newHarness(t, d)
@@ -127,8 +127,8 @@ func TestValuesThatProgramsExpect(t *testing.T) {
 	}
 }
 
-// Every list has values, except labels. Every status has a RollupState, which decides how it counts
-// in the assets above.
+// Every list has values, except lists of labels. Every status has a RollupState, which decides
+// how an asset with this status counts in the assets above it.
 func TestListsAreFilled(t *testing.T) {
 	list, _ := model.Type("List")
 	values := map[string]int{}

@@ -16,11 +16,13 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/stored"
 )
 
-// completedComment is the ChangeComment of attributes that an upgrade fills.
+// completedComment is the ChangeComment with which an upgrade sets attributes that never had a
+// value.
 const completedComment = "Set by an upgrade: the attribute had never had a value"
 
-// withoutName removes the list values whose name already exists in their list, even as a deleted
-// value. An administrator may have added the value, or deleted it on purpose.
+// withoutName removes from missing the list values whose name already exists in their list, even
+// as a deleted value. An administrator may have added the existing value, or deleted it on
+// purpose.
 func withoutName(ctx context.Context, tx *db.Tx, m *meta.Model, missing []meta.Instance) ([]meta.Instance, error) {
 	list, ok := m.Type("List")
 	if !ok {
@@ -51,8 +53,8 @@ func withoutName(ctx context.Context, tx *db.Tx, m *meta.Model, missing []meta.I
 	}), err
 }
 
-// completeInstances sets the attributes of well-known assets that no version of them has. These
-// attributes were added to the model after the database was made.
+// completeInstances sets those attributes of well-known assets that have no value in any version.
+// These attributes were added to the model after the database was created.
 func completeInstances(ctx context.Context, e *asset.Engine) error {
 	d, m := e.DB(), e.Model()
 	var lacking []*asset.Command
@@ -79,8 +81,8 @@ func completeInstances(ctx context.Context, e *asset.Engine) error {
 	})
 }
 
-// incomplete returns the updates that complete the well-known assets. It checks only attributes
-// in the JSON object, because attributes in columns are as old as the assets. lock is empty or
+// incomplete returns the updates for completeInstances. It only checks attributes in the JSON
+// object, because the attributes in columns have existed as long as the assets. lock is empty or
 // Dialect.ForUpdate.
 func incomplete(ctx context.Context, tx *db.Tx, m *meta.Model, lock string) ([]*asset.Command, error) {
 	all, ids := map[int64]*asset.Command{}, []int64(nil)
@@ -131,9 +133,9 @@ func completingUpdate(in meta.Instance) *asset.Command {
 	return c
 }
 
-// attrsOf calls fn with the id and the JSON object of every row of some assets. middle is the SQL
-// between "SELECT id, " and the list of ids. It has the expression of the object, the table, and
-// the condition up to IN.
+// attrsOf calls fn with the id and the JSON object of each row of some assets. middle is the SQL
+// between "SELECT id, " and the list of ids. It contains the expression of the object, the table,
+// and the condition up to IN.
 func attrsOf(
 	ctx context.Context, tx *db.Tx, middle string, ids []int64, lock string, fn func(int64, stored.Attrs),
 ) error {

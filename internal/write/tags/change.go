@@ -21,8 +21,8 @@ import (
 )
 
 // Merge replaces the tags mergeFrom by the tag mergeTo in every project where the actor may
-// change tags. It returns that tag.
-// Shape: {"mergeTo":"UX","mergeFrom":["ux design","usability"]}, names in any case
+// change tags. It returns the tag mergeTo with its counts.
+// Shape: {"mergeTo":"UX","mergeFrom":["ux design","usability"]}; keys in upper or lower case
 // Errors: fault.Invalid; fault.Denied for actors who administer no project.
 func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
 	lists, err := fields(body, "mergeto", "mergefrom")
@@ -49,10 +49,10 @@ func (s *Service) Merge(ctx context.Context, who auth.Actor, body []byte) ([]byt
 	return value.Marshal(t)
 }
 
-// Remove removes tags in every project where the actor may change tags, and returns their
-// counts.
+// Remove removes tags in every project where the actor may change tags. It returns these tags
+// with the counts that remain.
 // Shape: {"removeFrom":["ux"]} gives [{"tag":"ux","count":0,"visibleCount":0}]
-// Errors: as Merge.
+// Errors: those of Merge.
 func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]byte, error) {
 	lists, err := fields(body, "removefrom")
 	if err != nil {
@@ -74,11 +74,12 @@ func (s *Service) Remove(ctx context.Context, who auth.Actor, body []byte) ([]by
 	return value.Marshal(left)
 }
 
-// maxTags is how many tags one request may name.
+// maxTags is the largest number of tags that one key of a request may have.
 const maxTags = db.MaxIn
 
-// fields reads an object of lists of tags. A single tag needs no list. Keys are compared
-// without regard to case.
+// fields reads an object. Its values are lists of tags or single tags. known contains the allowed
+// keys in lower case. Keys are compared without regard to case. The keys of the result are in
+// lower case.
 func fields(body []byte, known ...string) (map[string][]string, error) {
 	docs, err := document.Parse(body, false)
 	if err != nil {
@@ -114,7 +115,8 @@ func fields(body []byte, known ...string) (map[string][]string, error) {
 	return lists, nil
 }
 
-// change replaces tags on the assets that have them.
+// change removes the tags in from and adds the tags in to, on every asset that has a tag in from.
+// It leaves out projects where the actor may not change tags.
 func (s *Service) change(ctx context.Context, who auth.Actor, from, to []string) error {
 	if err := s.mayChange(who); err != nil || len(from) == 0 {
 		return err
@@ -151,8 +153,8 @@ func values(tags []string) []asset.Value {
 	return all
 }
 
-// lockTagged locks the assets that tagged finds, and leaves out those that have lost the tags
-// until they were locked.
+// lockTagged locks the assets that tagged finds, and returns them. It leaves out assets that lost
+// the tags before they were locked.
 func (s *Service) lockTagged(ctx context.Context, w *asset.Session, who auth.Actor, tags []string) ([]oid.OID, error) {
 	found, err := s.tagged(ctx, w.Tx(), who, tags)
 	if err != nil {
@@ -170,8 +172,8 @@ func (s *Service) lockTagged(ctx context.Context, w *asset.Session, who auth.Act
 	return slices.DeleteFunc(found, func(o oid.OID) bool { return !still[o] }), err
 }
 
-// tagged finds the assets that have one of the tags, in projects where the actor
-// may change tags.
+// tagged finds the assets that have at least one of the tags, in projects where the actor may
+// change tags.
 func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []string) ([]oid.OID, error) {
 	in, args := db.InArgs(s.codes)
 	folded := make([]string, len(tags))
@@ -200,7 +202,7 @@ func (s *Service) tagged(ctx context.Context, tx *db.Tx, who auth.Actor, tags []
 	return found, nil
 }
 
-// mayChange refuses actors who may change tags in no project.
+// mayChange returns an error if there is no project in which the actor may change tags.
 func (s *Service) mayChange(who auth.Actor) error {
 	if who.Held&s.rights == 0 {
 		return fault.Deniedf("Tags are changed by project administrators")

@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// attribute is the name of the attribute with the tags.
+// attribute is the name of the attribute that contains the tags of an asset.
 const attribute = "TaggedWith"
 
 // Service reads and changes tags. It is safe for concurrent use.
@@ -26,10 +26,10 @@ type Service struct {
 	model  *meta.Model
 	db     *db.DB
 	codes  []int64      // attribute codes of TaggedWith on all types
-	rights meta.RoleSet // the roles that may change tags everywhere in a project
+	rights meta.RoleSet // the roles that may change tags on all assets of a project
 
-	ruled      []*meta.Type // types with tags whose own rule decides who sees them
-	ruledCodes []int64
+	ruled      []*meta.Type // types with tags and with a rule of their own for who may see an asset
+	ruledCodes []int64      // codes of the types in ruled
 }
 
 // New returns the service for a write engine.
@@ -54,11 +54,11 @@ func New(assets *asset.Engine) *Service {
 // Tag is one tag with its counts.
 type Tag struct {
 	Tag     string `json:"tag"`
-	Count   int    `json:"count"`        // in all projects, without deleted assets; 0 if Visible is 0
-	Visible int    `json:"visibleCount"` // in projects visible to the caller
+	Count   int    `json:"count"`        // assets in all projects, without deleted assets; 0 if Visible is 0
+	Visible int    `json:"visibleCount"` // assets that the caller may see
 }
 
-// One returns one tag. A tag that is not used in visible projects has counts of 0.
+// One returns one tag. If the caller may see no asset with the tag, both counts are 0.
 // Shape: {"tag":"UX","count":3,"visibleCount":2}.
 func (s *Service) One(ctx context.Context, who auth.Actor, tag string) ([]byte, error) {
 	t, err := s.one(ctx, who, tag)
@@ -76,7 +76,7 @@ func (s *Service) one(ctx context.Context, who auth.Actor, tag string) (Tag, err
 	return found[0], nil
 }
 
-// All returns all visible tags, by their names with a lower-case first letter.
+// All returns all visible tags. The key of each tag is its name with a lower-case first letter.
 // Shape: {"uX":{"tag":"UX","count":3,"visibleCount":2}}.
 func (s *Service) All(ctx context.Context, who auth.Actor) ([]byte, error) {
 	found, err := s.read(ctx, who, "")
@@ -100,7 +100,7 @@ func withSmallFirst(tag string) string {
 	return tag
 }
 
-// Search returns the visible tags that contain a term, sorted.
+// Search returns the visible tags that contain term, sorted.
 // Shape: ["Test","Testing"].
 func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]byte, error) {
 	found, err := s.read(ctx, who, "")
@@ -116,8 +116,10 @@ func (s *Service) Search(ctx context.Context, who auth.Actor, term string) ([]by
 	return value.Marshal(names)
 }
 
-// read returns the visible tags with their counts, sorted. Equal tags count as one, with the
-// spelling of the first visible one. A tag that only invisible assets have is left out.
+// read returns the visible tags with their counts, sorted. It leaves out a tag if the caller may
+// see no asset with the tag. Tags with equal folded forms count as one tag, with the spelling of
+// the first visible use. The parameter and is a further SQL condition, and more are its
+// arguments.
 func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...any) ([]Tag, error) {
 	in, args := db.InArgs(s.codes)
 	ruled, ruledArgs := db.InArgs(s.ruledCodes)
@@ -141,7 +143,8 @@ func (s *Service) read(ctx context.Context, who auth.Actor, and string, more ...
 	return all, nil
 }
 
-// use is how often a tag is used in a project, or on one asset whose type has its own rule.
+// use is the number of assets in one project that have a tag. An asset whose type has its own
+// rule of visibility gets its own use, and ruled is the id of the asset.
 type use struct {
 	folded, tag  string
 	scope, ruled *int64
@@ -155,7 +158,8 @@ func readUses(ctx context.Context, q db.Querier, statement string, args []any) (
 	})
 }
 
-// counted adds up the uses of tags, in total and visible.
+// counted adds up the uses of each tag: all uses in Count, and the uses that the actor may see in
+// Visible. uses must be sorted by their folded tags.
 func (s *Service) counted(ctx context.Context, q db.Querier, who auth.Actor, uses []use) ([]Tag, error) {
 	var ids []int64
 	for _, u := range uses {

@@ -171,7 +171,8 @@ func TestChangesAreWhereTheCallerAdministers(t *testing.T) {
 	})
 }
 
-// If a tag is removed from an asset during a merge, the asset does not get the other tag.
+// If a tag is removed from an asset while another request merges the tag, the asset does not get
+// the tag of the merge.
 func TestMergedWhileRemoved(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)

@@ -13,7 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset/sequence"
 )
 
-// Log allocates the ids of audits, and finds audits. It is safe for concurrent use.
+// Log allocates the ids of audit rows, and finds out whether a request was committed. It is safe
+// for concurrent use.
 type Log struct {
 	db  *db.DB
 	ids *sequence.Block
@@ -22,31 +23,34 @@ type Log struct {
 // New returns the log of a database.
 func New(d *db.DB) *Log { return &Log{db: d, ids: sequence.NewBlock("audit", 100)} }
 
-// NextID returns an unused id for an audit. It may reserve ids in tx.
+// NextID returns an unused id for an audit row. It may reserve more ids in tx.
 func (l *Log) NextID(ctx context.Context, tx *db.Tx) (int64, error) {
 	return l.ids.Next(ctx, l.db, tx, 1)
 }
 
-// Row is the audit of a request.
+// Row is the row of the table audit for a request.
 type Row struct {
 	ID       int64
 	Request  string // id of the request; unique
-	Member   int64  // who makes the request
+	Member   int64  // the member that made the request
 	Comment  string // may be empty
-	First    int64  // the first moment of the request; 0: it has changed nothing
-	Last     int64  // the last moment
+	First    int64  // the first moment of the request; 0 if the request has changed nothing
+	Last     int64  // the last moment of the request
 	Imported bool
 	Trace    string // traceparent; empty: none
 
-	// Model is the generation that the model must have at the commit; 0: any.
+	// Model is the generation that the model must have at the commit; 0: any generation.
 	Model int64
-	// Unwatched is the generation of the subscriptions at which none is enabled; -1: not known.
+	// Unwatched is a generation of the webhook subscriptions in which no subscription is enabled;
+	// -1: unknown.
 	Unwatched int64
 }
 
-// Insert inserts the audit. It needs no fan-out (quiet) if the request changed nothing, or if no
-// subscription is enabled at the current generation of the subscriptions. quiet is false if the
-// database does not return it. A later statement or the commit may return the refusal of the insert.
+// Insert inserts the row. quiet is true if the row needs no fan-out, which creates the deliveries
+// for webhooks. This is the case if the request changed nothing, or if no subscription is enabled
+// at the current generation of the subscriptions. quiet is always false if the database does not
+// return values from an INSERT. If the database refuses the row, the error may come from a later
+// statement or from the commit.
 // Errors: fault.Conflict for a second request with the same id; see RefusesModel.
 func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 	var comment, folded, trace any
@@ -81,10 +85,10 @@ func Insert(ctx context.Context, tx *db.Tx, r Row) (quiet bool, err error) {
 	return quiet, nil
 }
 
-// generations returns the end of the statement of Insert, and its arguments. It selects the values of
-// the columns generation, which is the generation of the subscriptions, and fan_state, which is 1 if
-// no fan-out is needed. If the generation of the model is not Model, the value of the column generation
-// is NULL. The column refuses NULL; see RefusesModel.
+// generations returns the end of the statement of Insert, and the arguments for it. This end
+// selects the values of two columns. generation is the generation of the subscriptions. fan_state
+// is 1 if no fan-out is needed. If the generation of the model is not Model, the value for the
+// column generation is NULL. The column refuses NULL; see RefusesModel.
 func (r *Row) generations() (from string, args []any) {
 	ifCurrent := func(value string) string {
 		return `CASE m.value WHEN ` + strconv.FormatInt(r.Model, 10) + ` THEN ` + value + ` END`
@@ -104,14 +108,14 @@ func (r *Row) generations() (from string, args []any) {
 	return ifCurrent(`w.value`) + watched + `sequence m JOIN sequence w ON w.name = 'webhook' WHERE m.name = 'model'`, args
 }
 
-// RefusesModel reports whether the database has refused an audit because the model has another
-// generation. The insert of the audit, a later statement or the commit may have returned err.
+// RefusesModel reports whether the database has refused an audit row because the model has
+// another generation than Row.Model. err may come from Insert, a later statement or the commit.
 func RefusesModel(err error) bool { return sqlerror.RefusesNull(err, "generation") }
 
-// beginning is the request id of the audit of moment 0.
+// beginning is the request id in the audit row of moment 0.
 const beginning = "00000000-0000-0000-0000-000000000000"
 
-// InsertFirst inserts the audit of moment 0 if it does not exist. It needs no fan-out.
+// InsertFirst inserts the audit row of moment 0 if it does not exist. The row needs no fan-out.
 func InsertFirst(ctx context.Context, tx *db.Tx) error {
 	var id int64
 	err := tx.QueryRow(ctx, `SELECT id FROM audit WHERE id = 0`).Scan(&id)

@@ -14,8 +14,9 @@ const (
 	outcomePause = 250 * time.Millisecond
 )
 
-// Outcome finds out whether a commit happened whose answer was lost. It returns nil if it
-// happened. It calls happened until the database answers; lost is the error of the commit.
+// Outcome finds out whether a commit happened if the answer to the commit was lost. lost is the
+// error of the commit. Outcome calls happened until the database answers. It returns nil if the
+// commit happened.
 // Errors: fault.Transient if nothing was changed; lost if the database does not answer in time.
 func (l *Log) Outcome(ctx context.Context, member int64, request string, lost error) error {
 	var marker int64
@@ -45,7 +46,7 @@ func (l *Log) Outcome(ctx context.Context, member int64, request string, lost er
 	return lost
 }
 
-// newMarker returns an unused id for an audit.
+// newMarker returns an unused id for an audit row.
 func (l *Log) newMarker(ctx context.Context) (id int64, err error) {
 	err = l.db.Small(ctx, func(tx *db.Tx) (err error) {
 		id, err = l.NextID(ctx, tx)
@@ -57,13 +58,14 @@ func (l *Log) newMarker(ctx context.Context) (id int64, err error) {
 	return id, nil
 }
 
-// happened reports whether a request was committed. It inserts an empty audit with the same
+// happened reports whether a request was committed. It inserts an empty audit row with the same
 // request id and with marker as its id. If the transaction of the request is still open, the
-// insert waits until it ends.
+// insert waits until that transaction ends.
 //
-// If the insert succeeds, the request was not committed, and it can never be committed, because
-// its request id is taken. If the insert is refused, the request was committed, unless the
-// existing audit has the id marker. An earlier call then inserted it, and its answer was lost.
+// If the insert succeeds, the request was not committed. It can never be committed, because its
+// request id is now taken. If the insert is refused, another audit row has the request id. If the
+// id of that row is not marker, the request was committed. If the id is marker, an earlier call
+// of happened inserted the row, and the answer to that call was lost.
 func (l *Log) happened(ctx context.Context, member int64, request string, marker int64) (bool, error) {
 	err := l.db.Small(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO audit`+

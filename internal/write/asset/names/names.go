@@ -45,7 +45,7 @@ func (s Space) types() []*meta.Type {
 
 // Meant is the result of a lookup of a name. If neither One nor Several is true, no asset has the name.
 type Meant struct {
-	ID      int64 // of the asset, if One is true
+	ID      int64 // id of the asset, if One is true
 	One     bool  // exactly one asset has the name
 	Several bool  // several assets have the name
 }
@@ -59,18 +59,19 @@ type Hit struct {
 	text string
 }
 
-// Finder looks names up for one caller.
+// Finder looks up names for one caller.
 type Finder struct {
 	Tx    *db.Tx
 	Model *meta.Model
 	Who   auth.Actor
-	// Seen returns those of some assets that the caller sees. types has the types of all of them.
+	// Seen returns the assets in all that the caller may see. types contains the types of these
+	// assets.
 	Seen func(ctx context.Context, types []*meta.Type, all []Hit) ([]Hit, error)
 }
 
-// Find looks names up in a space. It ignores deleted assets and assets that the caller does not see.
-// Names that no asset has in one attribute are looked up in the next. The result has an entry for
-// each name.
+// Find looks up names in a space. It ignores deleted assets and assets that the caller may not
+// see. If no asset has a name in one attribute, Find looks up the name in the next attribute. The
+// result has an entry for each name.
 func (f *Finder) Find(ctx context.Context, in Space, names []string) (map[string]Meant, error) {
 	all := make(map[string]Meant, len(names))
 	left := names
@@ -147,8 +148,8 @@ func tag(a *meta.Attr, name string) string {
 	return name
 }
 
-// assetsNamed returns the assets of some types whose attribute has the same folded form as one
-// of the names. It leaves out deleted assets and assets that the caller does not see.
+// assetsNamed returns the assets of some types whose attribute has the same folded form as one of
+// the names. It leaves out deleted assets and assets that the caller may not see.
 func (f *Finder) assetsNamed(ctx context.Context, types []*meta.Type, a *meta.Attr, names []string) ([]Hit, error) {
 	expr, dialect := a.Place.Column, f.Tx.Dialect()
 	if a.Place.Kind == meta.InAttrs {

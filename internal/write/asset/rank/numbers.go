@@ -11,24 +11,25 @@ import (
 // Max is the greatest rank; the least is 1. Clients store ranks in signed 32-bit integers.
 const Max = int64(1)<<31 - 1
 
-// Step is what one new rank adds to the value of a sequence of ranks.
+// Step is the number by which each new rank increases the value of a sequence of ranks.
 const Step = int64(32)
 
 // New assets get their ranks from the sequence of their rank space: the multiples of Step up to
 // half, and above it the multiples of upperStep. Assets that are ranked relative to another asset
-// get the numbers between these. So concurrent writers never use the same rank.
+// get the numbers between these. So concurrent writers never use the same rank. A move to the
+// front uses the rank that is Step below the first rank.
 const (
-	begin     = int64(1) << 24 // leaves room for half a million moves to the front, Step each
+	begin     = int64(1) << 24 // first value of a sequence; leaves room for half a million moves to the front
 	half      = int64(1) << 30
 	upperStep = int64(4)
 )
 
-// Sequence returns the name of the sequence of ranks of a type's rank space. The row of tree_lock
-// with the same name is locked to rank an asset relative to another.
+// Sequence returns the name of the sequence of ranks of a type's rank space. To rank an asset
+// relative to another asset, a writer locks the row of tree_lock with this name.
 func Sequence(t *meta.Type) string { return "rank:" + t.RankSpace }
 
-// Nth returns the nth of the new ranks that begin with the value first of a sequence; n of the first
-// one is 1. The result is above Max if the rank space is used up.
+// Nth returns the nth of several new ranks; n begins with 1. first is the first value that the
+// sequence has allocated for these ranks. The result is above Max if the rank space is used up.
 func Nth(first, n int64) int64 { return atValue(first - 1 + n*Step) }
 
 // FirstValue returns the initial value of the sequence of ranks that some types share. types are
@@ -54,8 +55,8 @@ func atValue(v int64) int64 {
 	return half + (v-half)/Step*upperStep
 }
 
-// valueAbove returns the least value of a sequence after which all allocated ranks are above used,
-// the greatest rank in use.
+// valueAbove returns the least value of a sequence for which all ranks that are allocated
+// afterwards are above used. used is the greatest rank in use.
 func valueAbove(used int64) int64 {
 	if used <= half {
 		return roundUp(used, Step)
@@ -73,15 +74,15 @@ func stepAt(rank int64) int64 {
 	return upperStep
 }
 
-// isSequences reports whether a rank belongs to the sequence. Only new assets get ranks of the
-// sequence.
+// isSequences reports whether a rank belongs to the sequence. Only new assets, and assets that
+// are moved to the end, get ranks of the sequence.
 func isSequences(rank int64) bool { return rank%stepAt(rank) == 0 }
 
 // ceiling returns the next rank of the sequence above a rank.
 func ceiling(rank int64) int64 { return rank - rank%stepAt(rank) + stepAt(rank) }
 
-// middle returns the rank halfway between two ranks, or a number next to it if the sequence
-// has that rank. It returns false if there is no free number between the two ranks.
+// middle returns the rank halfway between two ranks. If that rank belongs to the sequence, it
+// returns a number next to it. It returns false if there is no free number between the two ranks.
 func middle(lower, upper int64) (int64, bool) {
 	at := lower + (upper-lower)/2
 	for _, rank := range [...]int64{at, at + 1, at - 1} {

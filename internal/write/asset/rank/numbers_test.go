@@ -5,7 +5,7 @@ import "testing"
 // The sequence never reaches a rank twice, and continues above every rank in use, in both halves.
 func TestSequenceContinuesAboveRanksInUse(t *testing.T) {
 	for _, used := range []int64{1, Step, Step + 1, begin, half - 1, half, half + 1, half + 2*upperStep - 1, Max - 2*upperStep} {
-		first := valueAbove(used) + 1 // as the sequence is advanced from its initial value
+		first := valueAbove(used) + 1 // the first value after the initial value of the sequence
 		before := used
 		for n := int64(1); n <= 2; n++ {
 			rank := Nth(first, n)
@@ -17,7 +17,8 @@ func TestSequenceContinuesAboveRanksInUse(t *testing.T) {
 	}
 }
 
-// A rank between two others is never a rank of the sequence, and there is none if they are too near.
+// A rank between two others is never a rank of the sequence. If the two ranks are too near, there
+// is no rank between them.
 func TestBetween(t *testing.T) {
 	for _, c := range []struct {
 		lower, upper, want int64

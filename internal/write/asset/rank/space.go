@@ -11,30 +11,30 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Of names an asset to rank.
+// Of describes the asset to rank.
 type Of struct {
 	ID     int64      // stored id
-	Type   *meta.Type // of the asset
+	Type   *meta.Type // type of the asset
 	Types  []int64    // codes of the types of its rank space
-	Column string     // of the rank
+	Column string     // name of the column of the rank
 }
 
 // Space is the rank space of an asset, for a command that has locked the rank space. Other requests
 // may still add new assets, with ranks of the sequence. Space does not use these ranks.
 type Space struct {
 	q          db.Querier
-	name       string // of the column of the rank
+	name       string // name of the column of the rank
 	where      string // FROM and WHERE for all assets of the space except the one to rank
-	args       []any  // of where
+	args       []any  // arguments of where
 	limit      int64  // greater than every rank in use
-	appendable bool   // the sequence has enough ranks left to use them for moves to the end
+	appendable bool   // true if the sequence has enough ranks left to use them for moves to the end
 }
 
 // Place is a place in a rank space.
 type Place struct {
-	Stays  bool    // the asset is at the place already
-	Last   bool    // after all other assets: the asset gets the next rank of the sequence
-	Rank   int64   // of the asset, if it neither stays nor is last
+	Stays  bool    // true if the asset is already at the place
+	Last   bool    // true if the place is after all other assets; the asset gets the next rank of the sequence
+	Rank   int64   // new rank of the asset, if Stays and Last are false
 	Others []Moved // assets that get new ranks to make room
 }
 
@@ -44,8 +44,8 @@ type Moved struct{ ID, Rank int64 }
 // ErrFull reports that a place has no room, and that no room can be made.
 var ErrFull = errors.New("no rank is free at this place")
 
-// Read reads how far the sequence of a rank space is, and returns the space. q is the transaction
-// that has locked the rank space.
+// Read returns the rank space of an asset, with the current value of the sequence. q is the
+// transaction that has locked the rank space.
 func Read(ctx context.Context, q db.Querier, asset Of) (*Space, error) {
 	in, args := db.InArgs(asset.Types)
 	s := &Space{
@@ -65,8 +65,9 @@ func Read(ctx context.Context, q db.Querier, asset Of) (*Space, error) {
 	return s, nil
 }
 
-// Place returns the place just before or after the rank at. It does not matter whether an asset has
-// that rank. own is the rank of the asset to place; 0: it has none.
+// Place returns the place just before the rank in the parameter at, or just after that rank if
+// after is true. No asset needs to have that rank. own is the rank of the asset to place, or 0 if
+// it has none.
 // Errors: ErrFull.
 func (s *Space) Place(ctx context.Context, own, at int64, after bool) (Place, error) {
 	lower, upper, err := s.neighbourRanks(ctx, at, after)
@@ -97,8 +98,9 @@ func (s *Space) Place(ctx context.Context, own, at int64, after bool) (Place, er
 	return Place{}, ErrFull
 }
 
-// neighbourRanks returns the ranks of the two assets around the place just before or after the
-// rank at. lower is 0 if no asset is before that place, and upper is 0 if none is after it.
+// neighbourRanks returns the ranks of the two assets around a place. The place is just before the
+// rank in the parameter at, or just after that rank if after is true. lower is 0 if no asset is
+// before the place, and upper is 0 if no asset is after the place.
 func (s *Space) neighbourRanks(ctx context.Context, at int64, after bool) (lower, upper int64, err error) {
 	below, above := ` < ?`, ` >= ?`
 	if after {
@@ -111,7 +113,8 @@ func (s *Space) neighbourRanks(ctx context.Context, at int64, after bool) (lower
 	return lower, upper, err
 }
 
-// nearest returns the first rank of the space that meets a condition; 0 if there is none.
+// nearest returns the first rank of the space that meets a condition, or 0 if there is no such
+// rank.
 func (s *Space) nearest(ctx context.Context, condition string, bounds ...any) (rank int64, err error) {
 	query := `SELECT ` + s.name + s.where + ` AND ` + s.name + condition
 	err = s.q.QueryRow(ctx, query, slices.Concat(s.args, bounds)...).Scan(&rank)
@@ -124,8 +127,8 @@ func (s *Space) nearest(ctx context.Context, condition string, bounds ...any) (r
 	return rank, nil
 }
 
-// rebalanceSizes are the numbers of neighbours on one side that rebalance tries to move, in
-// this order. It tries the next size if the one before does not make enough room.
+// rebalanceSizes are the numbers of neighbours on one side that rebalance tries to move, in this
+// order. If one number does not make enough room, rebalance tries the next.
 var rebalanceSizes = [...]int{32, 1024, 32768}
 
 // minRoom is the least distance that a rebalance leaves between neighbours.
@@ -133,9 +136,9 @@ const minRoom = 4
 
 // rebalance ranks the asset between two ranks that have no room between them. To make room, it
 // assigns new ranks to the neighbours above the two ranks, or to the neighbours below them. The
-// asset and these neighbours share the range up to the first neighbour that is not moved. The asset
-// gets the middle of the nearest quarter, and the neighbours divide the other three quarters
-// evenly. rebalance returns false if no size makes enough room.
+// asset and these neighbours share the range up to the first neighbour that is not moved. The
+// asset gets the middle of the first quarter of this range. The neighbours divide the other three
+// quarters evenly. rebalance returns false if no size makes enough room.
 func (s *Space) rebalance(ctx context.Context, lower, upper int64) (Place, bool, error) {
 	for _, n := range rebalanceSizes {
 		for _, up := range [...]bool{true, false} {
@@ -165,7 +168,7 @@ func (s *Space) rebalance(ctx context.Context, lower, upper int64) (Place, bool,
 	return Place{}, false, nil
 }
 
-// shifted ranks the asset in the middle between start and start+hot, and its neighbours from
+// shifted ranks the asset in the middle between start and start+hot. It ranks the neighbours from
 // start+hot on, at distances of step. hot and step are negative for neighbours before the asset.
 func shifted(ids []int64, start, hot, step int64) Place {
 	place := Place{Rank: offSequence(start + hot/2), Others: make([]Moved, len(ids))}
@@ -175,8 +178,8 @@ func shifted(ids []int64, start, hot, step int64) Place {
 	return place
 }
 
-// neighbours returns the ids of the first n assets from a rank up or down. end is the rank of
-// the next asset in that direction, or the end of the space if there is no next asset.
+// neighbours returns the ids of at most n assets from a rank upward or downward. end is the rank
+// of the next asset in that direction, or the end of the space if there is no next asset.
 func (s *Space) neighbours(ctx context.Context, from int64, n int, up bool) (ids []int64, end int64, err error) {
 	where, order := ` >= ?`, ``
 	if !up {

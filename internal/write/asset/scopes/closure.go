@@ -11,12 +11,12 @@ import (
 // Ancestry is a row of scope_closure.
 type Ancestry struct {
 	Ancestor, Descendant int64 // stored ids of projects
-	Depth                int   // levels between them; 0: they are the same project
-	Since                int64 // moment
+	Depth                int   // levels between the two projects; 0: they are the same project
+	Since                int64 // moment since which the row is valid
 }
 
-// Ancestors returns the current rows for a project: the project itself and all projects above it. It
-// does not set Since.
+// Ancestors returns the current rows whose descendant is a project. They contain the project
+// itself and all projects above it. Ancestors does not set Since.
 func Ancestors(ctx context.Context, q db.Querier, id int64) ([]Ancestry, error) {
 	const query = `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`
 	all, err := db.Collect(ctx, q, query, []any{id, db.Forever}, func(scan db.Scanner) (Ancestry, error) {
@@ -32,7 +32,7 @@ func Ancestors(ctx context.Context, q db.Querier, id int64) ([]Ancestry, error) 
 
 var columns = []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}
 
-// Insert inserts current rows.
+// Insert inserts rows that are valid from their moment Since on.
 func Insert(ctx context.Context, tx *db.Tx, all []Ancestry) error {
 	args := make([]any, len(columns))
 	err := db.InsertN(ctx, tx, "scope_closure", columns, len(all), func(i int) []any {
@@ -47,8 +47,8 @@ func Insert(ctx context.Context, tx *db.Tx, all []Ancestry) error {
 }
 
 // Move moves a project and all projects below it from its old ancestors to the project parent and
-// the ancestors of that. If parent is nil, the project then has no ancestors. at is the moment of the
-// move.
+// the ancestors of parent. If parent is nil, the project has no ancestors after the move. The
+// parameter at is the moment of the move.
 func Move(ctx context.Context, tx *db.Tx, id int64, parent *int64, at int64) error {
 	const descendants = `SELECT descendant_id, depth FROM scope_closure WHERE ancestor_id = ? AND until_moment = ?`
 	const ancestors = `SELECT ancestor_id, depth FROM scope_closure WHERE descendant_id = ? AND until_moment = ?`

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// IsHidden returns the SQL condition that a row of asset is in a hidden project. It uses the
-// cache of hidden projects in who, if there is one.
+// IsHidden returns the SQL condition that is true if a row of asset is in a hidden project. It
+// uses the cache of hidden projects in who, if there is one.
 func IsHidden(who auth.Actor) string {
 	const scope = "asset.scope_id"
 	if who.Hidden == nil {
@@ -28,8 +28,8 @@ func IsHidden(who auth.Actor) string {
 	return "(" + scope + " IS NOT NULL AND " + scope + " IN (" + strings.Join(ids, ", ") + "))"
 }
 
-// Hide updates scope_hidden for projects that were deleted, restored or made. Their rows and their
-// closure are written already.
+// Hide updates scope_hidden for projects that were deleted, restored or created (made). The
+// caller has already written the rows of these projects and their rows of scope_closure.
 func Hide(ctx context.Context, tx *db.Tx, deleted, restored, made []int64) error {
 	show := `UPDATE scope_hidden SET until_moment = (SELECT a.moment FROM asset a WHERE a.id = by_id)` +
 		` WHERE until_moment = ? AND by_id IN `
@@ -42,8 +42,8 @@ func Hide(ctx context.Context, tx *db.Tx, deleted, restored, made []int64) error
 	return hide(ctx, tx, made, hideBelow+` c.descendant_id IN `)
 }
 
-// hideBelow hides deleted projects and all projects below them, from the deletion on. A project
-// that came below a deleted project later is hidden from that moment on.
+// hideBelow hides deleted projects and all projects below them, from the deletion on. If a
+// project was moved below a deleted project later, it is hidden from the move on.
 const hideBelow = `INSERT INTO scope_hidden (scope_id, by_id, since_moment, until_moment)` +
 	` SELECT c.descendant_id, a.id,` +
 	` CASE WHEN c.since_moment > a.moment THEN c.since_moment ELSE a.moment END, c.until_moment` +

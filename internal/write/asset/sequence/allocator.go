@@ -19,20 +19,20 @@ import (
 // after it has locked its assets.
 type Demand struct {
 	Moments int64              // number of moments
-	Others  map[string]int64   // by sequence of Numbers or ranks: how much to add to it
-	Ranked  map[string][]int64 // by sequence of ranks: the codes of the types that share it
+	Others  map[string]int64   // key: sequence of Numbers or ranks; value: how much to add to it
+	Ranked  map[string][]int64 // key: sequence of ranks; value: codes of the types that share it
 }
 
 // Allocation contains the first value of each sequence of a Demand, and the time of the
 // moments.
 type Allocation struct {
 	Moment int64            // the first moment
-	At     int64            // UTC microseconds, in whole milliseconds, which ChangeDate prints without loss
-	First  map[string]int64 // by sequence
+	At     int64            // UTC microseconds, a multiple of 1000, because ChangeDate prints milliseconds
+	First  map[string]int64 // key: sequence; value: the first value that was allocated from it
 }
 
-// Allocator allocates for concurrent batches of this process in one short transaction.
-// Batches that arrive while it runs wait and share the next transaction.
+// Allocator allocates values for concurrent batches of this process in one short transaction.
+// Batches that arrive while a transaction runs wait and share the next transaction.
 type Allocator struct {
 	db      *db.DB
 	mu      sync.Mutex
@@ -54,8 +54,8 @@ type waiter struct {
 // caller, because other callers share it.
 const allocateTimeout = 15 * time.Second
 
-// Allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it uses tx;
-// otherwise a transaction that concurrent batches share.
+// Allocate allocates moments, Numbers and ranks. If Dialect.SmallInside is false, it uses tx.
+// Otherwise it uses a separate transaction that concurrent batches share.
 func (k *Allocator) Allocate(ctx context.Context, tx *db.Tx, n Demand) (Allocation, error) {
 	if !k.db.Dialect.SmallInside {
 		t := &waiter{demand: n}
@@ -79,7 +79,7 @@ func (k *Allocator) Allocate(ctx context.Context, tx *db.Tx, n Demand) (Allocati
 	}
 }
 
-// serve allocates for the waiters until none is left.
+// serve allocates values for the waiters until no waiter is left.
 func (k *Allocator) serve(ctx context.Context) {
 	for {
 		k.mu.Lock()
@@ -108,8 +108,9 @@ func (k *Allocator) once(ctx context.Context, batch []*waiter) {
 // firstNumber is the first Number of a type.
 const firstNumber = 1001
 
-// createSequences creates sequences. Numbers begin with firstNumber, ranks above the
-// greatest rank in use. A row that another process has created meanwhile is not changed.
+// createSequences creates sequences. Sequences of Numbers begin with firstNumber, and sequences
+// of ranks above the greatest rank in use. A row that another process has created meanwhile is
+// not changed.
 func createSequences(ctx context.Context, tx *db.Tx, batch []*waiter, names []string) error {
 	values := make([]int64, len(names))
 	for i, name := range names {
@@ -151,7 +152,7 @@ func rankedBy(batch []*waiter, sequence string) (types []int64, ok bool) {
 }
 
 // sequencesOf returns the names of the sequences that the waiters need in addition to the
-// moments, sorted. by contains how much to add to each.
+// moments, sorted. The map by contains how much to add to each sequence.
 func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	by = map[string]int64{}
 	for _, t := range batch {
@@ -162,7 +163,7 @@ func sequencesOf(batch []*waiter) (names []string, by map[string]int64) {
 	return slices.Sorted(maps.Keys(by)), by
 }
 
-// advanceAll moves each sequence once for all waiters, and creates missing sequences.
+// advanceAll increases each sequence once for all waiters, and creates missing sequences.
 func (k *Allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) error {
 	var moments int64
 	for _, t := range batch {
@@ -185,7 +186,7 @@ func (k *Allocator) advanceAll(ctx context.Context, tx *db.Tx, batch []*waiter) 
 	return nil
 }
 
-// begin creates sequences and moves them. It returns their last values.
+// begin creates sequences and increases them. It returns their last values.
 func (k *Allocator) begin(
 	ctx context.Context, tx *db.Tx, batch []*waiter, names []string, by map[string]int64,
 ) (last map[string]int64, err error) {
@@ -204,10 +205,10 @@ func (k *Allocator) begin(
 // the time of the last moment, by the database's clock.
 const momentSequence = "moment"
 
-// move moves the named sequences that exist, and then the sequence of moments if moments is
-// not 0. It returns the last value of each moved sequence, and the time of the moments. If
-// tx is nil, it sends all statements to the server at once, as a separate transaction. The
-// row of the moments, which all writers need, is then not locked during a round trip.
+// move increases the named sequences that exist, and then the sequence of moments if moments is
+// not 0. It returns the last value of each increased sequence, and the time of the moments. If tx
+// is nil, move sends all statements to the server at once, as a separate transaction. The row of
+// the moments, which all writers need, is then not locked during a round trip.
 func (k *Allocator) move(
 	ctx context.Context, tx *db.Tx, moments int64, names []string, by map[string]int64,
 ) (last map[string]int64, at int64, err error) {
@@ -265,13 +266,14 @@ func stampMoments(ctx context.Context, tx *db.Tx, n int64) (last, at int64, err 
 	return last, at, err
 }
 
-// stampBits is the number of low bits of a time in milliseconds that takeMoments returns.
-// They repeat every 49 days.
+// stampBits is the number of bits in which takeMoments returns a time in milliseconds. These low
+// bits repeat every 49 days.
 const stampBits = 32
 
-// takeMoments returns a statement that does the same as stampMoments. Its LAST_INSERT_ID
-// contains the last moment in the upper bits, and stampBits bits of its time. The time is
-// computed twice, because servers differ in whether an assignment sees the one before it.
+// takeMoments returns a statement that does the same as stampMoments. Its LAST_INSERT_ID contains
+// the last moment in the upper bits, and the time of that moment in the lower stampBits bits. The
+// statement computes the time twice instead of using the assigned value. The reason: an
+// assignment uses the result of an earlier assignment on some servers, but not on others.
 func takeMoments(d *db.Dialect, n int64) db.Statement {
 	stamp := d.Greatest + `(stamped_at, ` + d.NowMillis + `)`
 	return db.Statement{

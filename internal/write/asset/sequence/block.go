@@ -21,8 +21,8 @@ type Block struct {
 // NewBlock returns the block of a sequence. It reserves at least size ids at once.
 func NewBlock(name string, size int64) *Block { return &Block{sequence: name, size: size} }
 
-// Next returns the first of n consecutive ids. If too few are left, it reserves a range. If
-// Dialect.SmallInside is false, it reserves the range in tx, and a rollback of tx discards the
+// Next returns the first of n consecutive ids. If too few ids are left, it reserves a new range.
+// If Dialect.SmallInside is false, it reserves the range in tx, and a rollback of tx discards the
 // range.
 func (b *Block) Next(ctx context.Context, d *db.DB, tx *db.Tx, n int64) (int64, error) {
 	b.mu.Lock()

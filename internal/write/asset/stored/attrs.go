@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// Attrs is the JSON object in a column attrs or folded. It is copied before it is changed, so versions
-// may share it.
+// Attrs is the JSON object in the column attrs or folded. Several versions may share it, because
+// it is copied before each change.
 type Attrs []Value
 
 // Value is a key of Attrs with its scalar.
@@ -20,8 +20,8 @@ type Value struct {
 	JSON string // the text of the scalar in JSON
 }
 
-// Set stores v under key, or removes the key when v is nil. It reports whether
-// that changed anything.
+// Set stores v under key, or removes the key when v is nil. It reports whether the object has
+// changed.
 func (as *Attrs) Set(key string, v any) bool {
 	at := slices.IndexFunc(*as, func(x Value) bool { return x.Key == key })
 	if v == nil {
@@ -65,7 +65,7 @@ func (as Attrs) Without(key string) Attrs {
 	return slices.DeleteFunc(slices.Clone(as), func(x Value) bool { return x.Key == key })
 }
 
-// Size returns an upper bound of the size of the text in bytes.
+// Size returns an upper bound for the size of the JSON text in bytes.
 func (as Attrs) Size() int {
 	n := 2
 	for _, x := range as {

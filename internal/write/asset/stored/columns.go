@@ -24,7 +24,7 @@ var keyColumns = []string{
 
 // Columns are the columns that store the values of attributes. They never change.
 type Columns struct {
-	Slots []meta.Column // by meta.Place.Slot
+	Slots []meta.Column // the index is meta.Place.Slot
 
 	prepares        bool     // true for SQLite: statements for a few assets are prepared
 	all             []string // fixed, slots, attrs
@@ -86,9 +86,10 @@ func (c *Columns) needed(n int, needs func(i, slot int) bool, attrs func(i int) 
 	return set
 }
 
-// Changed returns the columns that contain all changes of n rows. row returns the values of row i now,
-// and as they are stored. The set contains a column of a key only if a value changes, even if the rows
-// are few. SQLite writes a key again whenever one of its columns is set.
+// Changed returns the columns that contain all changes of n rows. row returns the current values
+// of row i, and its stored values. The set contains a column of an index only if its value
+// changes in some row, even if there are few rows. The reason: SQLite writes an index again
+// whenever one of its columns is set.
 func (c *Columns) Changed(n int, row func(i int) (now, was *Values)) Set {
 	changed := func(i, slot int) bool {
 		now, was := row(i)
@@ -150,7 +151,7 @@ func (c *Columns) hashesNeeded(n int, needs func(i, text int) bool) (all []int) 
 // Names returns the names of the fixed columns and of a set, in the order of All and Append.
 func (c *Columns) Names(set Set) []string { return c.namesAfter(fixed, set) }
 
-// Changing returns the names of the columns that an update of a set writes. It lacks the column
+// Changing returns the names of the columns that an update of a set writes, except the column
 // state.
 func (c *Columns) Changing(set Set) []string { return c.namesAfter(changing, set) }
 
@@ -194,7 +195,7 @@ func (c *Columns) Append(args []any, set Set, v *Values, isVersion bool) []any {
 	return args
 }
 
-// textUnless returns the text of a JSON document; nil if it is in asset_text (apart).
+// textUnless returns the text of a JSON document, or nil if the text is in asset_text (apart).
 func textUnless(apart bool, as Attrs) any {
 	if apart {
 		return nil

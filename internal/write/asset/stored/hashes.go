@@ -17,8 +17,8 @@ const (
 	inFolded
 )
 
-// longText returns one of the long texts as it is stored. which is its index in db.LongTexts. For
-// attrs that fit into the row it returns an empty text.
+// longText returns one of the long texts as it is stored. The parameter which is the index of the
+// text in db.LongTexts. For attrs that fit into the row, longText returns an empty text.
 func (c *Columns) longText(v *Values, which int) (text string) {
 	switch which {
 	case inDescription:
@@ -37,7 +37,8 @@ func (c *Columns) longText(v *Values, which int) (text string) {
 	return text
 }
 
-// sameText reports whether two versions have the same long text. which is its index in db.LongTexts.
+// sameText reports whether two versions have the same long text. The parameter which is the index
+// of the text in db.LongTexts.
 func (c *Columns) sameText(v, other *Values, which int) bool {
 	sameSlot := func(slot int) bool { return v.Slots[slot] == other.Slots[slot] }
 	switch which {
@@ -54,10 +55,10 @@ func (c *Columns) sameText(v, other *Values, which int) bool {
 	return slices.Equal(v.Attrs, other.Attrs)
 }
 
-// Hash sets the hashes of a version. was is the version before the batch, nil if there is none, and
-// latest the last version of the batch. A text that has a hash keeps it. A text without a hash gets
-// one if the asset had the text before the batch and still has it at the end of the batch. A text
-// that is new in the batch gets no hash, and stays in the rows of its versions.
+// Hash sets the hashes of the version v. The parameter was is the version before the batch, or
+// nil. latest is the last version of the batch. A text that has a hash keeps it. A text without a
+// hash gets one if the asset had the text before the batch and still has it at the end of the
+// batch. A text that is new in the batch gets no hash, and stays in the rows of its versions.
 func (c *Columns) Hash(v, was, latest *Values) {
 	for which := range v.Hashes {
 		v.Hashes[which] = nil
@@ -73,7 +74,8 @@ func (c *Columns) Hash(v, was, latest *Values) {
 	}
 }
 
-// HasLong reports whether the row of a version has a description or attrs of more than most bytes.
+// HasLong reports whether the row of a version has a description or attrs whose size in bytes is
+// above the limit most.
 func (c *Columns) HasLong(v *Values, most int) bool {
 	return v.Hashes[inDescription] == nil && len(c.longText(v, inDescription)) > most ||
 		v.Hashes[inAttrs] == nil && v.Attrs.Size() > most

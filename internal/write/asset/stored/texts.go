@@ -21,14 +21,15 @@ func insertTexts(ctx context.Context, to db.Execer, rows [][]any) error {
 // Asset is an asset that a batch has changed, with its values before and after the batch.
 type Asset struct {
 	ID       int64
-	Moment   int64 // of the version that was current before the batch
+	Moment   int64 // moment of the version that was current before the batch
 	Was, Now *Values
 }
 
 // MoveTexts moves long texts to asset_text. It moves a text out of the version that was current
-// before the batch if the asset still has the text. A text that is already in asset_text stays;
-// nobody removes it while the assets are locked. Descriptions are copied inside the database.
-// JSON documents are sent, because servers print the same document differently.
+// before the batch if the asset still has the text. A text that is already in asset_text stays
+// there, because no other writer removes it while the assets are locked. Descriptions are copied
+// inside the database. JSON documents are sent to the database, because servers print the same
+// document differently.
 func (c *Columns) MoveTexts(ctx context.Context, tx *db.Tx, assets []Asset) error {
 	var moved [len(db.LongTexts)][]Asset
 	var documents [][]any
@@ -89,8 +90,8 @@ func move(ctx context.Context, tx *db.Tx, which int, assets []Asset) error {
 }
 
 // RewriteTexts changes the documents of some assets that asset_text stores for one column. The
-// versions then refer to the new document, or contain it if it is short enough. The caller has
-// locked the assets, and changes documents that are in rows itself.
+// versions then refer to the new document, or contain it if it is short enough. The caller must
+// lock the assets first. RewriteTexts does not change documents that are stored in rows.
 func RewriteTexts(ctx context.Context, tx *db.Tx, column string, ids []int64, change func(Attrs) Attrs) error {
 	hash := db.HashColumn(column)
 	in, args := db.InArgs(ids)

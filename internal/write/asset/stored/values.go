@@ -8,7 +8,7 @@ import (
 
 // Values are the values of one version of an asset, as its row stores them.
 type Values struct {
-	Slots  []any // by meta.Place.Slot; nil is null
+	Slots  []any // the index is meta.Place.Slot; nil is NULL
 	Attrs  Attrs
 	Hashes Hashes
 }
@@ -33,7 +33,8 @@ func (v *Values) Same(as *Values) bool {
 	return true
 }
 
-// Get returns the stored value of an attribute in a column or in Attrs; nil if it has none.
+// Get returns the stored value of an attribute in a column or in Attrs, or nil if there is no
+// value.
 func (v *Values) Get(a *meta.Attr) any {
 	switch a.Place.Kind {
 	case meta.InColumn:
