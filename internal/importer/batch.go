@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// importable are the attributes that the service sets only with the config "import", and only
-// on new assets.
+// importable has the attributes that the service sets only if the request has the config "import",
+// and only on new assets.
 var importable = []string{"CreateDate", "CreateDateUTC", "CreatedBy", "ChangeDate", "ChangeDateUTC", "ChangedBy"}
 
 // entry is an item in a batch.
@@ -29,8 +29,8 @@ type entry struct {
 // batch has the entries that are sent in one request.
 type batch struct {
 	entries []entry
-	bytes   int            // total size of the records
-	keys    map[digest]int // index of the entry with a key or another name
+	bytes   int            // total size of the records in bytes
+	keys    map[digest]int // by digest of a key or another name: the index of the entry that has it
 }
 
 func (b *batch) add(e entry) {
@@ -96,9 +96,9 @@ func (r *run) flush(ctx context.Context) error {
 }
 
 // isAtFault reports whether the request is the cause of an error. It is the cause if the service
-// refuses it with 400 or 413, or never completes it although it answers other requests. isAtFault
-// returns false if the outcome of the request is unknown. The import then ends, and the next run
-// finds out the outcome.
+// refuses the request with 400 or 413. It is also the cause if the service never completes the
+// request, but answers other requests. isAtFault returns false if the outcome of the request is
+// unknown. The import then ends, and the next run finds out the outcome.
 func (r *run) isAtFault(ctx context.Context, err error) bool {
 	if !isStatus(err, http.StatusServiceUnavailable) || strings.Contains(err.Error(), "outcome") {
 		return isStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge)
@@ -108,8 +108,8 @@ func (r *run) isAtFault(ctx context.Context, err error) bool {
 	return failed == nil
 }
 
-// divide sends the two halves of a batch whose request is at fault. If the batch has only one
-// record, divide rejects the record.
+// divide sends the two halves of a batch separately, because the request of the whole batch has
+// failed. If the batch has only one record, divide rejects the record.
 func (r *run) divide(ctx context.Context, b batch, cause error) error {
 	if len(b.entries) == 1 {
 		return r.reject(b.entries[0].item, cause)
@@ -247,7 +247,7 @@ func (r *run) settle(ctx context.Context, b *batch, q *request, a answer) error 
 	failed := a.failures()
 	r.counts.Skipped += q.idle
 	var made []entry
-	gone := map[int]bool{} // entries that failed
+	gone := map[int]bool{} // true: the entry failed
 	for n, i := range q.entries {
 		message, bad := failed[n]
 		if i < 0 {
@@ -295,7 +295,8 @@ func (r *run) refused(e entry, message string, gone map[int]bool) error {
 	return r.reject(e.item, problemf("%s", message))
 }
 
-// learn adds the Oids of new assets to the index. made are the entries that created an asset.
+// learn adds new assets with their Oids to the index. made has the entries that created an asset.
+// oids are the Oids of all assets that the request created.
 func (r *run) learn(ctx context.Context, made []entry, oids []string) error {
 	var unknown []created
 	for n, e := range made {

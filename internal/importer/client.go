@@ -20,7 +20,7 @@ type client struct {
 	base     string        // URL of the instance, without credentials
 	user     *url.Userinfo // nil: none
 	token    string        // empty: none
-	patience time.Duration // how long a request is repeated
+	patience time.Duration // how long a request is repeated while the service is busy or unreachable
 	wait     func(error)   // called before a request is repeated
 	answered bool          // a request has succeeded; before that, no request is repeated
 }
@@ -42,8 +42,8 @@ func isStatus(err error, statuses ...int) bool {
 	return ok && slices.Contains(statuses, r.status)
 }
 
-// passes reports whether the same request may succeed later, because the service is busy or
-// unreachable, or because an equal request still runs.
+// passes reports whether the same request may succeed later. This is so if the service is busy or
+// unreachable, or if an equal request still runs.
 func passes(err error) bool {
 	if _, ok := errors.AsType[*refusal](err); !ok {
 		return true // the service has not answered
@@ -63,7 +63,7 @@ func newClient(o Options) (*client, error) {
 	return c, nil
 }
 
-// get reads a path as JSON. Errors: also refusal.
+// get reads a path as JSON. Errors: *refusal if the service does not answer with 200.
 func (c *client) get(ctx context.Context, path string, into any) error {
 	_, err := c.repeat(ctx, http.MethodGet, path, "", nil, into)
 	return err
@@ -127,8 +127,8 @@ func (c *client) write(ctx context.Context, body []byte, key string) (answer, er
 	return a, err
 }
 
-// repeat sends a request until it succeeds, fails in a way that a repetition cannot fix, or
-// patience has passed.
+// repeat sends a request until it succeeds, until it fails in a way that a repetition cannot fix,
+// or until c.patience has passed.
 func (c *client) repeat(ctx context.Context, method, path, key string, body []byte, into any) (http.Header, error) {
 	end := time.Now().Add(c.patience)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {

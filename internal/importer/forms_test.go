@@ -66,7 +66,7 @@ type column struct {
 	of   func(p *piece) string
 }
 
-// nth returns a column with the nth value of an attribute with several values.
+// nth returns a column with the value at index n of an attribute with several values.
 func nth(name string, n int, of func(p *piece) []string) column {
 	return column{name, func(p *piece) string {
 		if all := of(p); n < len(all) {
@@ -76,7 +76,7 @@ func nth(name string, n int, of func(p *piece) []string) column {
 	}}
 }
 
-// exportTable writes the file as a CSV. The order of columns and the ends of lines are random.
+// exportTable writes the file as a CSV. The order of the columns and the line endings are random.
 // The file may be compressed or have a byte order mark.
 func exportTable(w *world) []byte {
 	columns := []column{
@@ -136,7 +136,8 @@ func (w *world) table(columns []column) string {
 	return strings.ReplaceAll(b.String(), "\n", pick(w, "\n", "\r\n", "\r"))
 }
 
-// wrapped returns the bytes of a file with a text: plain, compressed, or with a byte order mark.
+// wrapped returns the bytes of a file with a text. The text may be plain, compressed, or begin with
+// a byte order mark.
 func (w *world) wrapped(text string) []byte {
 	switch w.IntN(4) {
 	case 0:
@@ -151,7 +152,7 @@ func (w *world) wrapped(text string) []byte {
 	return []byte(text)
 }
 
-// exportLines writes the file as JSON lines. An empty attribute is null or absent. It is absent
+// exportLines writes the file as JSON lines. An empty attribute is null or missing. It is missing
 // only if it is also empty in the service.
 func exportLines(w *world) []byte {
 	var b strings.Builder
@@ -287,7 +288,7 @@ func (w *world) issue(p *piece, epic, points string) map[string]any {
 	return map[string]any{"id": strings.TrimPrefix(p.Key, w.prefix) + "000", "key": w.spaced(p.Key), "fields": fields}
 }
 
-// document returns a text as a field of Jira has it: as a plain text, or as a document with
+// document returns a text in a form that a field of Jira may have: a plain text, or a document with
 // paragraphs. The words of a paragraph are texts, mentions, emoji and cards.
 func (w *world) document(text string) any {
 	if text == "" {

@@ -39,9 +39,9 @@ func digestOf(root, key string) digest {
 	return digest(sum[:16])
 }
 
-// root returns the type in whose assets the keys of a type are unique: the type that declares
-// the attribute of keys. On the first call for that type, root reads all of its keys.
-// Errors: also problem, for a type without that attribute.
+// root returns the type that declares the attribute of keys for typ. Keys are unique among the
+// assets of this type. On the first call for this type, root reads all its keys.
+// Errors: a problem for a type without that attribute; errors of the service.
 func (x *index) root(ctx context.Context, typ string) (string, error) {
 	t, err := x.model.of(ctx, typ)
 	if err != nil {
@@ -90,8 +90,9 @@ func (x *index) read(ctx context.Context, query map[string]any, root string, fre
 	return next, nil
 }
 
-// created reads and adds the keys of assets that a request has created. oids are all assets
-// that it has created, and among are the items that may be among them.
+// created adds the keys of assets that a request has created. It reads the keys from the service.
+// oids are the Oids of all assets that the request has created. among has the items that the
+// request may have created.
 func (x *index) created(ctx context.Context, among []created, oids []string, fresh bool) error {
 	types := map[string]map[string]bool{} // by root
 	for _, c := range among {
@@ -135,7 +136,7 @@ func (x *index) expect(root, key, typ string) {
 	x.assets[digestOf(root, key)] = asset{typ: x.typeNumber(typ), fresh: true}
 }
 
-// typeNumber returns the index of a type in names, and adds a new type.
+// typeNumber returns the index of a type in names. It adds a type that is not in names yet.
 func (x *index) typeNumber(name string) uint16 {
 	n, ok := x.number[name]
 	if !ok {

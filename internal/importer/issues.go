@@ -52,7 +52,8 @@ func newIssues(r io.Reader) *issues {
 func (s *issues) head() []byte   { return nil }
 func (s *issues) suffix() string { return ".json" }
 
-// next reads the next issue. Errors: io.EOF; invalid JSON, with its line.
+// next reads the next issue. Errors: io.EOF after the last issue; for invalid JSON, an error with
+// the line.
 func (s *issues) next() (record, error) {
 	for {
 		for !s.releases {
@@ -88,8 +89,8 @@ func (s *issues) located(err error) error {
 	return fmt.Errorf("line %d: %w", line, err)
 }
 
-// advance reads on until the next issue that need not be held.
-// Errors: also errPageRead after a page with held issues, and io.EOF.
+// advance reads until the next issue that need not be held.
+// Errors: errPageRead after a page with held issues; io.EOF at the end of the file; invalid JSON.
 func (s *issues) advance() (record, error) {
 	for {
 		switch s.place {
@@ -156,7 +157,8 @@ func (s *issues) enter() error {
 	return nil
 }
 
-// member reads one member of a page or an issue. Of "issues" it reads only the opening bracket.
+// member reads one member of a page or an issue. For the member "issues" it reads only the opening
+// bracket.
 func (s *issues) member() error {
 	name, err := s.json.Token()
 	if err != nil {
@@ -242,8 +244,8 @@ func (r record) put(column, text string) {
 	}
 }
 
-// csvColumns are the columns of a CSV export by the names of their fields in JSON. The column
-// of another field has the name of the field.
+// csvColumns has the columns of a CSV export by the names of their fields in JSON. For a field that
+// is not in csvColumns, the column has the name of the field.
 var csvColumns = map[string]string{
 	"summary": "Summary", "description": "Description", "created": "Created", "updated": "Updated",
 	"issuetype": "Issue Type", "status": "Status", "priority": "Priority", "resolution": "Resolution",
@@ -306,9 +308,9 @@ func (s *issues) flatten(rec record, name string, v any) {
 	}
 }
 
-// anyLink is a part of the names of all columns of links. It is also a column without values.
-// A record with that column has all links of the issue, so each missing column of links is an
-// empty column.
+// anyLink is a part of the names of all columns of links. It is also the name of a column without
+// values. A record with this column has all links of the issue. So if another column of links is
+// missing, it counts as an empty column.
 const anyLink = " issue link ("
 
 // flattenLink adds a link to another issue to the column of its kind and direction.
@@ -331,8 +333,8 @@ func person(v any) string {
 	return word(object["displayName"])
 }
 
-// word returns a value as text. Of an object it returns the first of the members name, value
-// and key that is not empty.
+// word returns a value as text. For an object it returns the first of the members name, value and
+// key that is not empty.
 func word(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -51,7 +51,7 @@ type comment struct {
 // String returns the comment in the form of a CSV: date;author;text.
 func (c comment) String() string { return c.At + ";" + c.Author + ";" + c.Text }
 
-// translate turns a record into an item. Errors: what is wrong in the record.
+// translate turns a record into an item. The error says what is wrong in the record.
 func (m *Mapping) translate(rec record) (item, error) {
 	if rec.err != nil {
 		return item{Line: rec.line, Raw: rec.raw}, rec.err
@@ -126,8 +126,8 @@ func (m *Mapping) project(rec record, it *item) error {
 	return nil
 }
 
-// takeAll uses every column as an attribute. An object with the attribute of keys as its only
-// member is a link.
+// takeAll uses every column as an attribute. If a value is an object whose only member is the
+// attribute of keys, the value is a link.
 func (m *Mapping) takeAll(rec record, it *item) error {
 	for name, vs := range rec.fields {
 		switch {
@@ -151,7 +151,7 @@ func (m *Mapping) takeAll(rec record, it *item) error {
 	return nil
 }
 
-// links returns the keys if a value is a link or a list of links. others reports whether the
+// links returns the keys in a value that is a link or a list of links. others reports whether the
 // value contains anything else.
 func (m *Mapping) links(v any) (keys []string, others bool) {
 	list, ok := v.([]any)
@@ -272,7 +272,7 @@ func (r *rule) split(values []any) []any {
 	return all
 }
 
-// replaced returns the replacement of a value, or the value if there is none.
+// replaced returns the replacement of a value, or the value itself if it has no replacement.
 func (r *rule) replaced(v any) any {
 	if v == nil || len(r.Values) == 0 && r.Others == nil {
 		return v
@@ -310,8 +310,8 @@ func (r *rule) date(text string) (string, error) {
 	return "", fmt.Errorf("%q matches none of the date formats %s", text, strings.Join(r.Date, ", "))
 }
 
-// remarks adds the comments in the rule's columns to an item. A text has the form
-// date;author;text; another text is a comment without date and author.
+// remarks adds the comments in the rule's columns to an item. A text has the form date;author;text.
+// A text of any other form becomes a comment without date and author.
 func (r *rule) remarks(rec record, it *item) error {
 	values, err := (&rule{Column: r.Column, All: r.All}).values(rec)
 	for _, v := range values {

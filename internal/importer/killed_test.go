@@ -31,7 +31,8 @@ type gate struct {
 	pass                 bool
 }
 
-// newGate starts a gate. before is called before each other write that the gate passes on.
+// newGate starts a gate. For each other write, the gate calls the function before, and then passes
+// the write on.
 func newGate(t *testing.T, base string, n int32, pass bool, before func()) *gate {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -93,9 +94,9 @@ attributes:
   Dependencies: {column: needs, key: true, later: true, for: [Story]}
 `
 
-// TestKilled kills an import (kill -9) at one of its writes, and runs it again. The service has
-// every item once, with all links, whether the write reaches the service or not. The write may
-// reach the service after the second import has begun.
+// TestKilled kills an import (kill -9) at one of its writes, and runs it again. In the end the
+// service must have every item once, with all links, whether the write reaches the service or not.
+// The write may reach the service after the second import has begun.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it kills imports at ten writes; TestCancelled ends them at each")
@@ -130,8 +131,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestCancelled cancels the context of an import at each of its writes, and runs the import
-// again. In the end the service has every item once, with all links.
+// TestCancelled cancels the context of an import at each of its writes, and runs the import again.
+// In the end the service must have every item once, with all links.
 func TestCancelled(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()
@@ -175,8 +176,9 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestGoesOn continues an interrupted import, even if the service has refused all records of its
-// last request. The import does not change links of assets that existed before it.
+// TestGoesOn checks that an import continues an interrupted import, even if the service has refused
+// all records of its last request. The import must not change links of assets that existed before
+// it.
 func TestGoesOn(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		dir := t.TempDir()

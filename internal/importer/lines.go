@@ -45,8 +45,9 @@ var (
 	errTooManyValues = fmt.Errorf("the record has more than %d values", maxValues)
 )
 
-// read returns a line with its newline. Of a longer line it returns little more than maxRecord
-// bytes. Errors: io.EOF at the end of the file, also together with a last line without newline.
+// read returns a line with its newline. If the line is longer than maxRecord bytes, read returns
+// only its beginning, which has little more than maxRecord bytes. Errors: io.EOF at the end of the
+// file, also together with a last line without newline.
 func (l *lines) read() ([]byte, error) {
 	var text []byte
 	for {

@@ -46,10 +46,10 @@ func (r *run) resolve(ctx context.Context, b *batch, q *request, e entry, values
 	return err
 }
 
-// link sets a relation to other records. It uses the alias of a record in the same batch.
-// A link with l.Later whose record does not exist yet is added to the entry, to be set at the
-// end. In a dry run, the records of earlier requests do not exist in the database, so link
-// creates them again in this request.
+// link sets a relation to other records. For a record in the same batch, it uses the alias of that
+// record. If l.Later is true and a record does not exist yet, link adds the link to the entry, to
+// be set at the end. In a dry run, the records of earlier requests do not exist in the database, so
+// link creates them again in this request.
 func (r *run) link(
 	ctx context.Context, b *batch, q *request, e entry, name string, l links, values map[string]any,
 ) error {
@@ -105,8 +105,9 @@ func (r *run) fits(ctx context.Context, b *batch, e entry, name, root, key strin
 	return r.model.takes(ctx, e.Type, name, b.entries[n].Type)
 }
 
-// ref returns the Oid of the asset, or the alias of the earlier entry, that has a key. If known
-// is true and ref is empty, a dry run cannot create the asset.
+// ref returns the Oid of the asset that has a key, or the alias of an earlier entry that has the
+// key. known is false if there is neither. If known is true and ref is empty, a dry run cannot
+// create the asset.
 func (r *run) ref(
 	ctx context.Context, b *batch, q *request, e entry, root, key string,
 ) (ref string, known bool, err error) {
@@ -124,9 +125,9 @@ func (r *run) ref(
 	return "", false, nil
 }
 
-// stub adds a command to a request of a dry run. The command creates an asset again that an
-// earlier request has created and rolled back. stub returns the alias of the asset. It returns
-// "" if the asset cannot be created with a name and a project.
+// stub adds a command to a request of a dry run. The command creates an asset again, because the
+// earlier request that created it was rolled back. stub returns the alias of the asset. It returns
+// "" if the asset cannot be created with only a name and a project.
 func (r *run) stub(ctx context.Context, q *request, a asset, d digest, project []string) (string, error) {
 	t, err := r.model.of(ctx, r.index.typeOf(a))
 	if err != nil {
@@ -144,7 +145,8 @@ func (r *run) stub(ctx context.Context, q *request, a asset, d digest, project [
 	return stub, nil
 }
 
-// target returns the type whose assets have the keys of a relation, as index.root does.
+// target returns the type among whose assets a relation looks for keys. It is the root (index.root)
+// of the type to which the relation refers.
 func (r *run) target(ctx context.Context, typ, name string) (string, error) {
 	related, err := r.model.related(ctx, typ, name)
 	if err != nil {
@@ -153,7 +155,8 @@ func (r *run) target(ctx context.Context, typ, name string) (string, error) {
 	return r.index.root(ctx, related)
 }
 
-// remarks returns the comments of a record as new expressions. Each opens a conversation.
+// remarks returns the comments of a record as new expressions. Each expression begins a new
+// conversation.
 func (r *run) remarks(ctx context.Context, it item, q *request) ([]any, error) {
 	var all []any
 	for _, c := range it.Remarks {

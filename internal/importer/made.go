@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// made is a file with the keys of the items that an import creates and whose links are set at
-// the end. If the import is interrupted, the next run sets the links of these items, but not
-// those of assets that existed before.
+// made is a file with the keys of the items that an import creates and whose links are set at the
+// end. If the import is interrupted, the next run sets the links of these items. It does not set
+// the links of assets that existed before.
 //
 // Shape: digests of keys, 16 bytes each, without separators.
 type made struct {

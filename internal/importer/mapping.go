@@ -22,13 +22,13 @@ type Mapping struct {
 	Attributes map[string]rules `yaml:"attributes"`
 	Comments   *rule            `yaml:"comments"`
 
-	asIs bool // there is no mapping: the columns are attributes
+	asIs bool // true: there is no mapping, and the columns are attributes
 }
 
 // keyRule says which column has the key of a record, and which attribute stores it.
 type keyRule struct {
 	Column    string `yaml:"column"`
-	Alias     string `yaml:"alias"` // a second column, whose values links may use to name the record
+	Alias     string `yaml:"alias"` // a second column; its values are other names of the record, which links may use
 	Attribute string `yaml:"attribute"`
 }
 
@@ -43,8 +43,8 @@ type rule struct {
 	Column  columns        `yaml:"column"`  // the first of these columns with a value is used
 	All     bool           `yaml:"all"`     // use the values of all columns
 	Values  map[string]any `yaml:"values"`  // replacements of values; null: no value
-	Others  any            `yaml:"others"`  // the replacement of values that are not in Values; nil: they stay
-	Default any            `yaml:"default"` // the value if there is none
+	Others  any            `yaml:"others"`  // the replacement of values that are not in Values; nil: they are kept
+	Default any            `yaml:"default"` // the value if the columns have no value
 	Split   string         `yaml:"split"`   // separator of several values in one value; empty: do not split
 	Date    []string       `yaml:"date"`    // formats of a date as for time.Parse; the first that matches is used
 	Zone    string         `yaml:"zone"`    // time zone of dates without a zone; empty: UTC
@@ -155,7 +155,7 @@ func DefaultMapping(format string) (Mapping, error) {
 	return ReadMapping(f)
 }
 
-// ReadMapping reads a mapping in YAML or JSON. Errors: what is wrong in the mapping.
+// ReadMapping reads a mapping in YAML or JSON. The error says what is wrong in the mapping.
 func ReadMapping(r io.Reader) (Mapping, error) {
 	var m Mapping
 	d := yaml.NewDecoder(r)

@@ -32,14 +32,15 @@ type typeRef struct {
 	Nameref string `json:"nameref"`
 }
 
-// model has the descriptions of types in the service. It reads each once.
+// model has the descriptions of types in the service. It reads each description once.
 type model struct {
 	client *client
 	key    string                // the attribute of keys
 	types  map[string]*assetType // by name; nil: the service has no such type
 }
 
-// of returns the description of a type. Errors: also problem, for an unknown type.
+// of returns the description of a type. Errors: a problem for an unknown type; errors of the
+// service.
 func (m *model) of(ctx context.Context, name string) (*assetType, error) {
 	if t, ok := m.types[name]; ok {
 		if t == nil {
@@ -80,7 +81,7 @@ func (m *model) of(ctx context.Context, name string) (*assetType, error) {
 }
 
 // related returns the type of the assets to which a relation refers.
-// Errors: also problem, for an attribute that is not a relation.
+// Errors: a problem for an attribute that is not a relation; errors of the service.
 func (m *model) related(ctx context.Context, typ, name string) (string, error) {
 	t, err := m.of(ctx, typ)
 	if err != nil {

@@ -17,9 +17,9 @@ type pending struct {
 	path string
 }
 
-// sent is the content of the file. The Idempotency-Key is random and not derived from the body.
-// If assets were imported and deleted, a new import sends the same body, and a derived key
-// would get the stored answer of the old request.
+// sent is the content of the file with the last request. The Idempotency-Key is random and not
+// derived from the body. If assets were imported and deleted, a new import sends the same body, and
+// a derived key would get the stored answer of the old request.
 type sent struct {
 	Idempotency string         // the Idempotency-Key
 	Body        []byte         // the JSON of the commands
@@ -31,7 +31,8 @@ type sent struct {
 // Type is the type of the asset.
 type created struct{ Root, Key, Type string }
 
-// load returns the last request of an interrupted import. cutOff reports whether there is one.
+// load returns the last request of an interrupted import. cutOff is true if there is such a
+// request.
 func (p pending) load() (s sent, cutOff bool, err error) {
 	text, err := os.ReadFile(p.path)
 	if errors.Is(err, fs.ErrNotExist) {

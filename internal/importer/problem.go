@@ -20,8 +20,8 @@ func isProblem(err error) bool {
 	return ok
 }
 
-// rejects is the file of rejected records in the format of the source. It is created with the
-// first rejected record.
+// rejects is the file of rejected records, in the format of the source. The file is created when
+// the first record is rejected.
 type rejects struct {
 	path string // empty: no file is written
 	head []byte // the beginning of the file

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// prose returns a value as text. Of a document of Jira (an object with type and content or
-// text) it returns the texts, each paragraph on its own line.
+// prose returns a value as text. For a document of Jira (an object with type and content or text)
+// it returns the texts in the document, each paragraph on its own line.
 func prose(v any) string {
 	object, ok := v.(map[string]any)
 	if !ok || object["type"] == nil || object["content"] == nil && object["text"] == nil {

@@ -136,8 +136,8 @@ func (l *life) importFile(update bool) {
 	}
 }
 
-// run imports the file, and interrupts the import at its nth write; 0: never. The interrupted
-// write reaches the service, or is dropped, before a random write of the next run.
+// run imports the file, and interrupts the import at the write with the number write; 0: never. The
+// interrupted write reaches the service, or is dropped, before a random write of the next run.
 func (l *life) run(update bool, write int32) (importer.Counts, string) {
 	l.t.Helper()
 	m, err := importer.DefaultMapping(l.form.format)

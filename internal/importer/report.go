@@ -23,7 +23,7 @@ func (r *run) tell(it item, cause error) {
 	r.progress.say("line %d, %s: %v", it.Line, it.Key, cause)
 }
 
-// complain logs a message, but each message only once.
+// complain logs a message, unless it has logged the same message before.
 func (r *run) complain(message string) {
 	if !r.said[message] {
 		r.said[message] = true

@@ -43,8 +43,8 @@ func newResolver(c *client, m *model, p pending, dryRun bool) *resolver {
 
 var oidForm = regexp.MustCompile(`^[A-Z][A-Za-z]*:-?[0-9]+$`)
 
-// top finds the project that everything goes into by its Oid or name, and stores it in scope.
-// Errors: no project has the name, or several have it; those of the service.
+// top finds the project that everything goes into, by its Oid or name, and stores it in scope. It
+// returns an error if no project has the name, or if several projects have it.
 func (r *resolver) top(ctx context.Context, text string) error {
 	if text == "" {
 		return nil
@@ -83,9 +83,9 @@ func (r *resolver) oids(ctx context.Context, query map[string]any) ([]string, er
 	return oids, nil
 }
 
-// project returns the project at the end of a path of names. The path begins below the project
-// that everything goes into, or below Scope:0. project creates missing projects.
-// Errors: also problem.
+// project returns the project at the end of a path of names. The path begins below the project that
+// everything goes into, or below Scope:0. project creates missing projects.
+// Errors: a problem with a name of the path; errors of the service.
 func (r *resolver) project(ctx context.Context, path []string) (string, error) {
 	at := r.scope
 	if len(path) > 0 && at == "" {
@@ -128,8 +128,9 @@ func (r *resolver) findProject(ctx context.Context, parent, name string) (found,
 	return r.make(ctx, query, "Scope", map[string]any{"Name": name, "Parent": parent, "BeginDate": r.today})
 }
 
-// relation finds the assets that a record names in a relation of a type. It returns one Oid, a
-// list of them, or nil for none. Errors: also problem.
+// relation finds the assets that a record names in a relation of a type. It returns one Oid, a list
+// of Oids, or nil for none. In a dry run, an alias may replace an Oid. Errors: a problem with a
+// name; errors of the service.
 func (r *resolver) relation(ctx context.Context, typ, attribute string, n names) (any, error) {
 	related, err := r.model.related(ctx, typ, attribute)
 	if err != nil {
@@ -162,8 +163,9 @@ func (r *resolver) relation(ctx context.Context, typ, attribute string, n names)
 	return all, nil
 }
 
-// named finds the asset of a type by the first of several names that only one asset has. If no
-// asset has a name and n.Unknown is create, it creates the asset.
+// named finds the asset of a type that has one of several names. It uses the first name that
+// exactly one asset has. If no asset has any of the names and n.Unknown is create, named creates
+// the asset.
 func (r *resolver) named(ctx context.Context, typ string, candidates []string, n names) (found, error) {
 	key := typ + "\x00" + n.Unknown + "\x00" + strings.Join(candidates, "\x00")
 	f, ok := r.found[key]
@@ -222,8 +224,8 @@ func (r *resolver) lookUp(ctx context.Context, typ, name string) ([]string, erro
 	})
 }
 
-// make creates an asset. query finds the asset when it exists. In a dry run, make only stores
-// the command, once for all names that are equal for the service.
+// make creates an asset. query finds the asset when it exists. In a dry run, make only stores the
+// command. Names that are equal for the service get one command.
 func (r *resolver) make(
 	ctx context.Context, query map[string]any, typ string, attributes map[string]any,
 ) (found, error) {

@@ -31,7 +31,7 @@ type Options struct {
 	Work string
 
 	Stdin    io.Reader
-	Out, Log io.Writer // Out for the result; Log for progress and problems
+	Out, Log io.Writer // Out receives the result, Log receives progress and problems
 }
 
 // Counts has the numbers of records of an import by their result.
@@ -44,7 +44,7 @@ type Counts struct {
 // ErrProblems means that an import has read everything, but has rejected records or links.
 var ErrProblems = errors.New("not everything was imported")
 
-// maxBatch bounds the bytes of the records of one request.
+// maxBatch is the number of bytes of records at which a batch is sent, even if it has few records.
 const maxBatch = 4 << 20
 
 // run is one import.
@@ -64,16 +64,16 @@ type run struct {
 	deferred *spool[item]    // items that were postponed
 	waiting  map[digest]bool // keys and other names of the postponed items
 	later    spool[lateLink] // links to set at the end
-	over     bool            // all records were read
-	final    bool            // no postponed item can be sent as it is; links between them are left out or rejected
-	lost     bool            // a link was not set that must not be left out
+	over     bool            // true: all records were read
+	final    bool            // true: the postponed items wait for each other; their links are left out or rejected
+	lost     bool            // true: a link was not set that must not be left out
 	counts   Counts
 	said     map[string]bool // messages that complain has logged
 }
 
-// Run imports a file. The same import continues an import that was interrupted.
-// Errors: ErrProblems if the whole file was read, but records or links were rejected. Other
-// errors end the import early; if Counts.Records is 0, it has read no record.
+// Run imports a file. To continue an interrupted import, run it again with the same options.
+// Errors: ErrProblems if the whole file was read, but records or links were rejected. Other errors
+// end the import early. If Counts.Records is then 0, no record was read.
 func Run(ctx context.Context, o Options, m Mapping) (Counts, error) {
 	in, size, err := open(o)
 	if err != nil {
@@ -253,8 +253,8 @@ func (r *run) executed(ctx context.Context, s sent) (bool, error) {
 	return len(s.Creates) == 0, nil
 }
 
-// take adds an item to the batch, and sends the batch if it is full. It postpones an item that
-// must wait for another, and skips an existing asset unless the import updates.
+// take adds an item to the batch, and sends the batch if it is full. It postpones an item that must
+// wait for another item. It skips an existing asset unless the import updates.
 func (r *run) take(ctx context.Context, it item) error {
 	e, err := r.entry(ctx, it)
 	if isProblem(err) {
@@ -303,7 +303,7 @@ func (r *run) isWaiting(root, key string) bool {
 }
 
 // entry returns an entry for an item, with the asset that has its key.
-// Errors: also problem, for a key that occurs twice.
+// Errors: a problem for a key that occurs twice; errors of the service.
 func (r *run) entry(ctx context.Context, it item) (entry, error) {
 	root, err := r.index.root(ctx, it.Type)
 	if err != nil {
@@ -321,7 +321,7 @@ func (r *run) entry(ctx context.Context, it item) (entry, error) {
 	return e, nil
 }
 
-// mustWait reports whether an item links to a record that was not sent yet and may still follow.
+// mustWait reports whether an item links to a record that was not sent yet but may still be sent.
 func (r *run) mustWait(ctx context.Context, e entry) (bool, error) {
 	if r.final {
 		return false, nil
@@ -348,8 +348,8 @@ func (r *run) mustWait(ctx context.Context, e entry) (bool, error) {
 	return false, nil
 }
 
-// takeDeferred takes the postponed items, again and again until none is left. After a round
-// that could send none of them, no item waits for another any more.
+// takeDeferred takes the postponed items, again and again until no item is left. After a round in
+// which no item could be sent, it sets r.final. Items then no longer wait for each other.
 func (r *run) takeDeferred(ctx context.Context) error {
 	for r.deferred.n > 0 {
 		waiting := r.deferred

@@ -15,8 +15,8 @@ import (
 type record struct {
 	line   int              // the line on which it begins, from 1
 	raw    []byte           // the record as it is in the source
-	fields map[string][]any // values by column, none for an empty column; texts from a CSV, else JSON values
-	err    error            // why the record cannot be read; the source continues after it
+	fields map[string][]any // by column: its values, none if it is empty; texts from a CSV, otherwise JSON values
+	err    error            // why the record cannot be read; the source continues with the next record
 }
 
 // has reports whether the record has a column, perhaps without a value.
@@ -38,7 +38,7 @@ type source interface {
 	suffix() string
 }
 
-// Bounds of one record.
+// The limits of one record.
 const (
 	maxRecord = 32 << 20  // bytes; without it, a missing quote would read the whole file
 	maxValues = 2_000_000 // number of JSON values, as in the service
@@ -57,7 +57,8 @@ type tape struct {
 
 func newTape(r io.Reader) *tape { return &tape{r: r, line: 1} }
 
-// Read implements io.Reader. Errors: also errRecordTooLong.
+// Read implements io.Reader. Errors: errRecordTooLong after more than maxRecord bytes without a
+// cut; errors of r.
 func (t *tape) Read(b []byte) (int, error) {
 	if len(t.kept) > maxRecord {
 		return 0, errRecordTooLong
@@ -67,8 +68,8 @@ func (t *tape) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// cut returns the kept bytes before an offset, and the line on which they begin. It removes
-// characters of between from their beginning.
+// cut returns the kept bytes before an offset, and the line on which they begin. It first removes
+// the characters of between from the beginning of these bytes.
 func (t *tape) cut(offset int64, between string) (raw []byte, line int) {
 	n := int(offset - t.at)
 	raw = bytes.Clone(t.kept[:n])
@@ -85,7 +86,7 @@ var (
 	errNotUTF8    = errors.New("the text is not UTF-8")
 )
 
-// plain decompresses gzip and drops a byte order mark.
+// plain returns the text of a file. It decompresses gzip and removes a byte order mark.
 func plain(r io.Reader) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -101,9 +102,9 @@ func plain(r io.Reader) (*bufio.Reader, error) {
 	return b, nil
 }
 
-// withLines returns the text, and replaces CR by LF if the lines end with CR only. It decides
-// by the first end of a line outside quotes in the buffer. escapes means that a backslash in
-// quotes escapes the next character.
+// withLines returns a reader of the text. If lines end with CR only, the reader replaces each CR by
+// LF. The first line ending outside quotes decides, if it is in the buffer. escapes is true if a
+// backslash in quotes escapes the next character.
 func withLines(b *bufio.Reader, escapes bool) *bufio.Reader {
 	head, _ := b.Peek(b.Size())
 	quoted, escaped := false, false

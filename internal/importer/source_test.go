@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// records reads a source to its end. It returns the key or the error of each record, and the
-// error that ended the source; nil: io.EOF.
+// records reads a source to its end. It returns the key or the error of each record, and the error
+// that ended the source; nil: the source ended with io.EOF.
 func records(t *testing.T, format, text string) (all []string, end error) {
 	t.Helper()
 	s, err := openSource(format, strings.NewReader(text), ',')
@@ -32,8 +32,8 @@ func records(t *testing.T, format, text string) (all []string, end error) {
 	}
 }
 
-// A record that is too large is an error. If it ends with its line, the records after it are
-// read; otherwise the error ends the import.
+// TestRecordsAreBounded checks that a record that is too large is an error. If the record ends with
+// its line, the records after it are read. Otherwise the error ends the import.
 func TestRecordsAreBounded(t *testing.T) {
 	tooLong := `{"key":"B","text":"` + strings.Repeat("x", maxRecord) + `"}`
 	many := strings.Repeat("1,", maxValues)

@@ -57,7 +57,7 @@ func (s *spool[T]) next() (v T, err error) {
 	return v, err
 }
 
-// close closes the file. Its space is then free.
+// close closes the file, which frees its space on the disk.
 func (s *spool[T]) close() error {
 	if s.file == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// table is a CSV whose first row names the columns. Columns may have the same name; they are
-// one column with several values.
+// table is a CSV whose first row has the names of the columns. Columns with the same name are one
+// column with several values.
 type table struct {
 	tape    *tape
 	csv     *csv.Reader
@@ -17,7 +17,7 @@ type table struct {
 	header  []byte
 }
 
-// newTable reads the header. Errors: the file is empty, or what is wrong in the header.
+// newTable reads the header. It returns an error if the file is empty or the header is wrong.
 func newTable(r io.Reader, separator rune) (*table, error) {
 	t := &table{tape: newTape(newRowReader(r, separator))}
 	t.csv = csv.NewReader(t.tape)
@@ -83,10 +83,10 @@ var errTooManyFields = fmt.Errorf("a row has more than %d fields", maxFields)
 type rowReader struct {
 	r         io.Reader
 	separator byte // the last byte of the separator
-	n         int  // number of separators of the row so far
-	begins    bool // the next character is the first of a field
-	quoted    bool // within a field that began with a quote
-	closed    bool // the last character was a quote that may have ended such a field
+	n         int  // number of separators in the row so far
+	begins    bool // true: the next character is the first of a field
+	quoted    bool // true: inside a field that began with a quote
+	closed    bool // true: the last character was a quote that may have ended such a field
 }
 
 func newRowReader(r io.Reader, separator rune) *rowReader {
@@ -94,7 +94,7 @@ func newRowReader(r io.Reader, separator rune) *rowReader {
 	return &rowReader{r: r, separator: s[len(s)-1], begins: true}
 }
 
-// Read implements io.Reader. Errors: also errTooManyFields.
+// Read implements io.Reader. Errors: errTooManyFields; errors of r.
 func (f *rowReader) Read(b []byte) (int, error) {
 	n, err := f.r.Read(b)
 	for _, c := range b[:n] {

@@ -12,7 +12,7 @@ import (
 
 // present has the current values of an asset that an update compares with its record.
 type present struct {
-	row     map[string]any // values of multi-value attributes, by attribute
+	row     map[string]any // current values of multi-value attributes, by attribute
 	remarks []remark
 }
 
@@ -132,8 +132,8 @@ func (r *run) update(ctx context.Context, q *request, e entry, values map[string
 	return map[string]any{"from": r.index.oid(e.asset), "update": values}, nil
 }
 
-// inLine replaces the new values of a list by a change: the values to add, and the current
-// values to remove. has are the current values.
+// inLine replaces the values of a list by a change: values to add, and values to remove. v has the
+// new values of the list, and has the current values.
 func inLine(values map[string]any, name string, v, has any) {
 	if how, ok := v.(map[string]any); ok && how["from"] == nil {
 		return // the record has a change already, with add and remove
@@ -167,9 +167,9 @@ func inLine(values map[string]any, name string, v, has any) {
 	}
 }
 
-// newRemarks returns the comments of a record that the service does not have. It first compares
-// comments with those in the service by text and date. It then compares the comments that are left
-// by text only, because an import without dates does not store the date.
+// newRemarks returns the comments of a record that the service does not have. It first looks for
+// comments in the service with the same text and date. For the remaining comments, it compares only
+// the text, because an import without dates does not store the date.
 func newRemarks(said []comment, has []remark, withoutDates bool) []comment {
 	has = slices.Clone(has)
 	for _, dated := range []bool{true, false} {
@@ -186,8 +186,8 @@ func newRemarks(said []comment, has []remark, withoutDates bool) []comment {
 	return said
 }
 
-// is reports whether a comment has the same text as a comment in the service. There, the text
-// may begin with the name of an author who is not a member.
+// is reports whether a comment has the same text as the comment h in the service. The text in the
+// service may begin with the name of an author who is not a member.
 func (c comment) is(h remark) bool { return h.Content == c.Text || h.Content == c.bySomebody() }
 
 // bySomebody returns the text of a comment whose author is not a member. It begins with the

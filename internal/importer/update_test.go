@@ -27,10 +27,10 @@ attributes:
 comments: {column: said, all: true, date: ["2006-01-02"]}
 `
 
-// TestUpdate checks that after an update an asset is as a new import of the file would create
-// it. Values that are no longer in the file are removed from lists, empty cells clear
-// attributes, and new comments are added. Attributes without a column do not change, and no
-// comment is removed.
+// TestUpdate checks that an update makes an asset equal to what a new import of the file would
+// create. Values that are no longer in the file are removed from lists, empty cells clear
+// attributes, and new comments are added. Attributes without a column do not change, and no comment
+// is removed.
 func TestUpdate(t *testing.T) {
 	inBoth(t, func(t *testing.T, base string) {
 		write(t, base, `{"AssetType": "Member", "Name": "Bo", "Nickname": "Bo", "Username": "bo", "DefaultRole": "Role:4"}`)

@@ -43,7 +43,7 @@ type world struct {
 	*rand.Rand
 	prefix string
 	form   form
-	order  []string          // all keys that have ever been in the file; the epic or parent of an item is earlier
+	order  []string          // all keys that have ever been in the file; an item comes after its epic or parent
 	file   map[string]*piece // items in the file
 	want   map[string]*piece // items that the service should have
 }
@@ -56,7 +56,8 @@ func newWorld(r *rand.Rand, prefix string, f form) *world {
 
 func pick[T any](w *world, from ...T) T { return from[w.IntN(len(from))] }
 
-// some returns up to most of the texts in a random order, each at most once.
+// some returns a random number of the texts, at most the number most, in a random order and each at
+// most once.
 func some(w *world, most int, from ...string) []string {
 	all := slices.Clone(from)
 	w.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
@@ -98,8 +99,9 @@ func (w *world) change() {
 	w.grow(w.IntN(5))
 }
 
-// earlier returns the key of a random item of one of the kinds that comes before another item,
-// or "" if there is none. It includes items that are only in the service.
+// earlier returns the key of a random item that comes before the item with the key key and is of
+// one of the kinds. It returns "" if there is no such item. Items that are only in the service
+// count, too.
 func (w *world) earlier(key string, kinds ...string) string {
 	var all []string
 	for _, k := range w.order {
@@ -191,8 +193,8 @@ func (w *world) lift(p *piece) {
 	}
 }
 
-// need sets the items that an item depends on. If links may form circles, these may also be
-// later items, items that do not exist, and items that it must not depend on.
+// need sets the items that an item depends on. If links may form circles, these may also be later
+// items, missing items, and items on which a dependency is not allowed.
 func (w *world) need(p *piece) {
 	if p.Needs = nil; p.Kind == "Task" {
 		return

@@ -40,7 +40,7 @@ func (b *binder) aggregate(p *Path, src token.Path) error {
 	return nil
 }
 
-// aggregates has the kinds of value that each aggregate accepts.
+// aggregates maps each aggregate to a function that reports whether it accepts a kind of value.
 var aggregates = map[Agg]func(meta.Kind) bool{
 	Sum: value.IsNumber, Min: value.IsNumber, Max: value.IsNumber,
 	Count: anyKind, DistinctCount: anyKind,

@@ -11,37 +11,37 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// The bounds of one query; package token has others.
+// The limits of one query. Package token has the limits of one token and one filter.
 const (
-	MaxColumns = 500     // selected tokens of one level
+	MaxColumns = 500     // selected tokens in the query or in one nested select; also the maximum number of sort terms
 	MaxNested  = 8       // nesting depth of selects
 	MaxTerms   = 200     // comparisons in where, filter and find together, including nested selects
-	MaxValues  = 200_000 // values in comparisons; the values of a variable count once per use
+	MaxValues  = 200_000 // values in comparisons; the values of a variable count again for each use
 	MaxText    = 8 << 20 // bytes of all texts in comparisons
 
 	// MaxSortText is the number of characters of a long text that are used to sort rows. A database
-	// keeps this part of the text in memory, and a cursor contains it, too.
+	// keeps this part of the text in memory, and a cursor contains it.
 	MaxSortText = 200
-	maxDerived  = 8 // nesting depth of derived attributes; deeper is an error of the model
+	maxDerived  = 8 // nesting depth of derived attributes; a deeper nesting is an error in the model
 )
 
-// Bind finds the names of r in the model and types its values. It is pure: the same request
-// and model always give the same result.
+// Bind resolves the names of r against the model and converts its values to their types. It is
+// pure: the same request and model always give the same result.
 // Errors: fault.Invalid with the interface's messages and the place in the client's input.
 func Bind(m *meta.Model, r Request) (Bound, error) {
 	return bind(m, r, nil)
 }
 
-// BindToken binds one attribute token of a client. It starts at an asset of type on, as in
-// select.
+// BindToken binds one attribute token of a client. The token starts at an asset of type on, like a
+// token in select.
 // Errors: fault.Invalid with the interface's messages.
 func BindToken(m *meta.Model, on *meta.Type, text string) (Path, error) {
 	b := binder{m: m, terms: new(int), values: new(int), text: new(int), row: on}
 	return b.token(on, Text{Text: text})
 }
 
-// bind does what Bind does. With slots, the values of r that may differ between requests
-// become slots.
+// bind does what Bind does. If slots is not nil, the values of r that may differ between requests
+// of the same shape become slots.
 func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	b := binder{m: m, with: variables(r.With), alias: r.Alias, rest: r.Rest, terms: new(int), values: new(int), text: new(int), slots: slots}
 	q, err := b.source(r.From)
@@ -59,7 +59,7 @@ func bind(m *meta.Model, r Request, slots *slots) (Bound, error) {
 	return q, b.groups(&q, r)
 }
 
-// variables removes the "$" that a name may begin with.
+// variables returns the variables of a request by their names without a leading "$".
 func variables(with map[string][]string) map[string][]string {
 	named := make(map[string][]string, len(with))
 	for _, name := range slices.Sorted(maps.Keys(with)) {
@@ -68,21 +68,22 @@ func variables(with map[string][]string) map[string][]string {
 	return named
 }
 
-// binder binds one level of a request. Nested levels share terms, values, text and slots.
+// binder binds one level of a request: the query itself or one nested select. All levels of a
+// request share terms, values, text and slots.
 type binder struct {
 	m             *meta.Model
 	with          map[string][]string
 	alias         func(string) string
 	rest          bool
-	nested        int         // selects around this one
+	nested        int         // number of selects around this level
 	terms         *int        // comparisons bound so far
 	values        *int        // values bound so far
-	text          *int        // bytes of the texts of these values
-	derivedDepth  int         // derived attributes around the current one
+	text          *int        // bytes of the texts of all values bound so far
+	derivedDepth  int         // number of derived attributes around the current attribute
 	row           *meta.Type  // the type of the rows of this level
-	mentionsState bool        // the current filter mentions IsDeleted or AssetState
-	slots         *slots      // nil: values are bound as they are
-	places        map[int]int // of the current text: byte offsets of values to their indexes
+	mentionsState bool        // true: the current filter mentions IsDeleted or AssetState
+	slots         *slots      // nil: values do not become slots
+	places        map[int]int // by byte offset of a value in the current text: the index of the value in slots
 }
 
 // source binds the outermost from: a type, a type with a filter, or an Oid.
@@ -145,7 +146,7 @@ func (b *binder) typeNamed(name string, at int) (*meta.Type, error) {
 	return t, nil
 }
 
-// fill binds everything except from, for the outermost query and nested selects.
+// fill binds all parts of a query or nested select except from.
 func (b *binder) fill(q *Bound, r Request) error {
 	b.row = q.Type
 	for _, bind := range []func(*Bound, Request) error{b.conditions, b.search, b.order, b.columns} {
@@ -157,7 +158,7 @@ func (b *binder) fill(q *Bound, r Request) error {
 	return nil
 }
 
-// conditions binds where and filter. All of them must hold.
+// conditions binds where and filter. All these conditions must hold.
 func (b *binder) conditions(q *Bound, r Request) error {
 	var all []Cond
 	if q.Filter != nil {
@@ -198,7 +199,7 @@ func conjunction(all []Cond) *Cond {
 	return &Cond{Op: token.And, Kids: all}
 }
 
-// pair binds one entry of where, which is an equality.
+// pair binds one entry of where: the attribute must equal the value.
 func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 	t := token.Term{Test: token.Eq, Values: []token.Value{{Text: p.Value.Text}}}
 	if name, ok := strings.CutPrefix(p.Value.Text, "$"); ok {
@@ -214,7 +215,7 @@ func (b *binder) pair(on *meta.Type, p Pair) (Cond, error) {
 	return c, fault.Placed(err, p.Value.At)
 }
 
-// order binds sort. A relation is sorted by the default order of its type.
+// order binds sort. A relation is sorted by the attribute that orderAttr returns.
 func (b *binder) order(q *Bound, r Request) error {
 	for _, t := range r.Sort {
 		terms, err := token.ParseSort(t.Text)
@@ -241,8 +242,8 @@ func (b *binder) order(q *Bound, r Request) error {
 	return nil
 }
 
-// orderAttr returns the attribute by which assets of a type are sorted. It is a stored value, or
-// otherwise the id.
+// orderAttr returns the attribute by which assets of a type are sorted. It is the type's attribute
+// OrderBy if that has a single value and is no relation. Otherwise it is the id.
 func orderAttr(t *meta.Type) *meta.Attr {
 	if a, ok := t.Attr(t.OrderBy); ok && a.Kind != meta.Relation && !a.Multi {
 		return a
@@ -261,7 +262,8 @@ func (b *binder) token(on *meta.Type, t Text) (Path, error) {
 	return p, shift(err, t)
 }
 
-// param prefixes a message with the name of its parameter, in the rest-1 form.
+// param adds the name of the URL parameter to the message of err, if the request is in the rest-1
+// form. Otherwise it returns err unchanged.
 func (b *binder) param(name string, err error) error {
 	if b.rest {
 		return inParam(name, err)

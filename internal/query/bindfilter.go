@@ -31,7 +31,8 @@ func (b *binder) cond(on *meta.Type, f token.Filter) (Cond, error) {
 	return c, nil
 }
 
-// badTerm wraps an error in a term. It names the innermost of nested terms.
+// badTerm adds the text of the term t to an error. It returns err unchanged if the message already
+// has the text of a term inside t, and for errors about limits and aliases.
 func badTerm(t token.Term, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Kind != fault.Invalid || isLimit(e) || errors.Is(e, errAlias) || strings.HasPrefix(e.Msg, token.BadFilterPrefix) {
@@ -80,8 +81,8 @@ func (b *binder) term(on *meta.Type, src token.Term) (Term, error) {
 	return t, b.countText(src.At, t.Values)
 }
 
-// countValues bounds the values of a comparison and of the whole query. It runs before any
-// value is bound, since a variable may be used many times.
+// countValues returns an error if a comparison or the whole query has too many values. It runs
+// before any value is bound, because a variable with many values may be used many times.
 func (b *binder) countValues(src token.Term) error {
 	n := 0
 	for _, v := range src.Values {
@@ -100,9 +101,9 @@ func (b *binder) countValues(src token.Term) error {
 	return nil
 }
 
-// deciding returns the values that decide a comparison. Example: a number that is less than at
-// least one of several values is less than the largest of them. If a value has a slot, it is not
-// known yet, and deciding returns all values.
+// deciding returns the values that decide a comparison with several values. Example: a number is
+// less than one of the values if it is less than the largest, so only the largest is returned. A
+// value with a slot is not known yet; deciding then returns all values.
 func deciding(test token.Test, values []Value) []Value {
 	var order func(a, b Value) int
 	switch test {
@@ -124,7 +125,7 @@ func byNumber(a, b Value) int {
 	return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Int, b.Int))
 }
 
-// distinct returns each value once, in order.
+// distinct returns the values without duplicates, in their order.
 func distinct(values []Value) []Value {
 	seen := make(map[Value]bool, len(values))
 	return slices.DeleteFunc(values, func(v Value) bool {
@@ -134,8 +135,8 @@ func distinct(values []Value) []Value {
 	})
 }
 
-// countText bounds the text of values, since a statement must fit into the server's largest
-// packet.
+// countText returns an error if the texts of all values so far are too long together. A statement
+// must fit into the largest packet of the database server.
 func (b *binder) countText(at int, values []Value) error {
 	for _, v := range values {
 		*b.text += len(v.Text)
@@ -146,13 +147,14 @@ func (b *binder) countText(at int, values []Value) error {
 	return nil
 }
 
-// testsNull reports whether a comparison only tests for no value. Every attribute allows that.
+// testsNull reports whether a term compares only with empty text, by Eq or Ne. Such a comparison
+// tests whether the attribute has a value, which attributes of every kind allow.
 func testsNull(t token.Term) bool {
 	return (t.Test == token.Eq || t.Test == token.Ne) &&
 		!slices.ContainsFunc(t.Values, func(v token.Value) bool { return v.Kind != token.Text || v.Text != "" })
 }
 
-// expand replaces a variable by its values.
+// expand returns the values of a variable. For any other value it returns the value itself.
 func (b *binder) expand(v token.Value) []token.Value {
 	if v.Kind != token.Var {
 		return []token.Value{v}
@@ -164,7 +166,7 @@ func (b *binder) expand(v token.Value) []token.Value {
 	return list
 }
 
-// value reads one value by the kind of the path that it is compared with.
+// value converts the text of v to a value of the kind of the path p, which is compared with it.
 func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	k := p.Kind()
 	if v.Kind == token.Context {
@@ -197,9 +199,9 @@ func (b *binder) value(p Path, test token.Test, v token.Value) (Value, error) {
 	return bound, nil
 }
 
-// scalar reads text as a value of a kind, in the same way as a write. There are two
-// differences: days are compared without a time of day, and a state may be Dead, which means
-// any state from 200. It returns false if the text is not such a value.
+// scalar converts a text to a value of kind k, by the same rules as a write. There are two
+// differences. A date keeps its time of day, even if dayOnly is true. A state may be Dead, which
+// means every state of 200 or more. scalar returns false if the text is no value of the kind.
 func scalar(k meta.Kind, dayOnly bool, text string) (Value, bool) {
 	if k == meta.State && strings.EqualFold(text, "Dead") {
 		return Value{Kind: DeadOf}, true

@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// partial adds an attribute that only some of the concrete types have.
+// partial adds to p an attribute that only some of the concrete types have.
 func (b *binder) partial(p *Path, part *meta.Partial, h token.Hop, src token.Path) error {
 	a := part.Attr
 	p.Def = a
@@ -28,7 +28,7 @@ func (b *binder) partial(p *Path, part *meta.Partial, h token.Hop, src token.Pat
 	return nil
 }
 
-// union binds an attribute whose value depends on the type of the asset.
+// union binds an attribute that is stored or defined differently for different types of the asset.
 func (b *binder) union(p *Path, part *meta.Partial, src token.Path) error {
 	u := &Union{Attr: part.Attr}
 	for _, a := range part.Of {
@@ -53,8 +53,8 @@ func (b *binder) union(p *Path, part *meta.Partial, src token.Path) error {
 	return nil
 }
 
-// joins adds the type of a to an existing case with the same place and default. It returns
-// false if there is none.
+// joins adds the type of a to an existing case with the same place and default. It returns false if
+// there is no such case.
 func (u *Union) joins(a *meta.Attr) bool {
 	for i := range u.Cases {
 		c := &u.Cases[i]
@@ -68,7 +68,7 @@ func (u *Union) joins(a *meta.Attr) bool {
 }
 
 // computed reports whether the model defines an attribute by a token, a filter or an operation.
-// These have the meaning that they have on the type that declares the attribute.
+// Such a definition is resolved on the type that declares the attribute.
 func computed(a *meta.Attr) bool {
 	return a.Place.Kind == meta.Calc || a.Place.Kind == meta.Validator
 }

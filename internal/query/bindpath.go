@@ -32,8 +32,9 @@ func (b *binder) path(on *meta.Type, src token.Path) (Path, error) {
 	return p, b.aggregate(&p, src)
 }
 
-// prefix returns the type with which a token begins, such as Story in Story.Name. It is the type on,
-// or a type above or below it. An attribute of the same name has precedence.
+// prefix returns the type with which a token begins, such as Story in Story.Name. This type must be
+// on, or a type above or below it. prefix returns nil if there is no such type, or if on has an
+// attribute of this name.
 func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	h := hops[0]
 	if len(hops) < 2 || h.Down != "" || h.Filter != nil || h.Now {
@@ -48,9 +49,10 @@ func (b *binder) prefix(on *meta.Type, hops []token.Hop) *meta.Type {
 	return nil
 }
 
-// narrowToOwner narrows a relation that has several target types, if only one of them has the
-// attribute named next. Example: only stories have a Risk, so the Risk of a story's Dependencies is
-// the Risk of the stories among them, and null for all other assets.
+// narrowToOwner narrows the last relation of p to one of its target types, and returns this type.
+// It is the first target type that has the attribute next. The relation is narrowed only if cur
+// itself has no such attribute. Example: only stories have a Risk. So the Risk of a story's
+// Dependencies is the Risk of the stories among them, and null for all other assets.
 func narrowToOwner(p *Path, cur *meta.Type, next token.Hop) *meta.Type {
 	if _, ok := cur.Attr(next.Name); ok || len(p.Steps) == 0 {
 		return cur
@@ -89,7 +91,7 @@ func (b *binder) hop(p *Path, cur *meta.Type, h token.Hop, src token.Path) error
 	return b.narrow(&p.Steps[len(p.Steps)-1], h, src)
 }
 
-// attribute adds the attribute that a part of a token names.
+// attribute adds the attribute h.Name of the type cur to p.
 func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path) error {
 	a, ok := cur.Attr(h.Name)
 	if !ok {
@@ -113,7 +115,8 @@ func (b *binder) attribute(p *Path, cur *meta.Type, h token.Hop, src token.Path)
 	return nil
 }
 
-// narrow applies the suffixes of a relation: #, a downcast, a filter.
+// narrow applies the suffixes of a relation to its step s: "#", a downcast (a colon and a type),
+// and a filter in brackets.
 func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	s.Now = h.Now
 	if h.Down != "" {
@@ -133,8 +136,8 @@ func (b *binder) narrow(s *Step, h token.Hop, src token.Path) error {
 	return err
 }
 
-// downcast finds the type after the colon and the concrete types that remain. via is the
-// relation that it narrows, or nil.
+// downcast returns the type after the colon, and the concrete types that remain; nil: no type is
+// excluded. via is the relation that is narrowed, or nil for the type in from.
 func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text string) (*meta.Type, []*meta.Type, error) {
 	t, err := b.typeNamed(h.Down, h.DownAt)
 	if err != nil {
@@ -149,7 +152,7 @@ func (b *binder) downcast(from *meta.Type, via *meta.Attr, h token.Hop, text str
 	return nil, nil, badToken(h.DownAt, text, t.Name+" is no kind of "+from.Name)
 }
 
-// derived adds an attribute that the model defines by a token or a filter.
+// derived adds to p an attribute that the model defines by a token, a filter or an operation.
 func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	if b.derivedDepth++; b.derivedDepth > maxDerived {
 		return definedByItself(a.Token())
@@ -167,7 +170,7 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 		}
 		c, err := b.cond(cur, f)
 		if cur.Sealed != nil && (a.Name == "IsReadOnly" || a.Name == "CanUpdate") {
-			c.forAll() // it is sealed for everyone
+			c.forAll() // a sealed asset is sealed for every member, whatever the member sees
 		}
 		c = b.withRight(a, c)
 		p.Leaf.Cond = &c
@@ -190,8 +193,9 @@ func (b *binder) derived(p *Path, cur *meta.Type, a *meta.Attr) error {
 	return nil
 }
 
-// mayRun returns the condition under which an operation runs. The condition ignores what the
-// member may read, and adds the member's right to run the operation.
+// mayRun returns the condition that the member may run an operation on an asset. It has two parts:
+// the condition of the operation, which also reads assets that the member does not see, and the
+// member's right to run the operation.
 func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	op, known := cur.Op(a.Place.Expr)
 	if _, ok := cur.Attr("AssetState"); !ok || !known {
@@ -206,7 +210,7 @@ func (b *binder) mayRun(cur *meta.Type, a *meta.Attr) (Cond, error) {
 	return b.withRight(a, c), err
 }
 
-// forAll removes the visibility of the member from a condition.
+// forAll changes a condition so that it also reads assets that the member does not see.
 func (c *Cond) forAll() {
 	for i := range c.Kids {
 		c.Kids[i].forAll()

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// columns binds select. The rest-1 form adds the default attributes if nothing is selected,
-// and the names of related assets. It also has its own order.
+// columns binds select. In the rest-1 form it adds the default attributes if nothing is selected,
+// adds the names of related assets, and sorts the columns (restColumns).
 func (b *binder) columns(q *Bound, r Request) error {
 	if len(r.Select) > MaxColumns {
 		return tooMany(r.Select[MaxColumns].At, "selected tokens", MaxColumns)
@@ -67,7 +67,7 @@ func (b *binder) column(on *meta.Type, item Item) (BoundColumn, error) {
 	return c, shift(err, item.Text)
 }
 
-// unprefixed returns a token as it was sent, without the name of a type before it.
+// unprefixed returns the text of a token without a leading type: "Name" for "Story.Name".
 func (b *binder) unprefixed(on *meta.Type, text string, src token.Path) string {
 	first := src.Hops[0]
 	if b.prefix(on, src.Hops) != nil {
@@ -76,7 +76,8 @@ func (b *binder) unprefixed(on *meta.Type, text string, src token.Path) string {
 	return strings.TrimSpace(text[first.At:])
 }
 
-// nestedSelect binds a select inside a select: its rows are reached by a relation.
+// nestedSelect binds a select inside a select. Its rows are the assets to which a relation of the
+// outer row refers.
 func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	if r.Page != nil || r.AsOf.Text != "" {
 		return BoundColumn{}, outermostOnly(r.From.At)
@@ -101,7 +102,8 @@ func (b *binder) nestedSelect(on *meta.Type, r Request) (BoundColumn, error) {
 	return BoundColumn{Name: r.From.Text, Path: via, Sub: &sub}, nil
 }
 
-// groups binds group. Every entry is a nested select whose rows contain the rows of the query.
+// groups binds group. Every entry becomes a nested select. In the answer, its rows contain the rows
+// of the query.
 func (b *binder) groups(q *Bound, r Request) error {
 	for _, g := range r.Group {
 		via, err := b.token(q.Type, g.From)
@@ -120,9 +122,9 @@ func (b *binder) groups(q *Bound, r Request) error {
 	return nil
 }
 
-// restColumns adds R.Name and R.ShortName for every relation R. It sorts the columns as
-// clients see them: single values, names of single relations, to-many relations each with its
-// names, multi-value scalars.
+// restColumns adds R.Name and R.ShortName for every relation R. It returns the columns in the order
+// in which clients get them: single values, names of single relations, to-many relations (each with
+// its names), multi-value scalars.
 func restColumns(columns []BoundColumn) []BoundColumn {
 	have := map[string]bool{}
 	for _, c := range columns {
@@ -144,7 +146,8 @@ func restColumns(columns []BoundColumn) []BoundColumn {
 	return slices.Concat(single, names, many, values)
 }
 
-// namesOf returns the columns that are added for a relation and are not selected.
+// namesOf returns the columns that are added for the relation in c. It leaves out the columns in
+// have, which it also updates. The key of have is the text of a path.
 func namesOf(c BoundColumn, have map[string]bool) []BoundColumn {
 	p := c.Path
 	if !p.IsRelation() || len(p.Steps) == 0 || p.Steps[len(p.Steps)-1].Attr.Name == "ID" {

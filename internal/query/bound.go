@@ -7,27 +7,27 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// Bound is a request with its names resolved against the model and its values typed.
+// Bound is a request whose names are resolved against the model and whose values are typed.
 type Bound struct {
-	Type     *meta.Type   // of the rows; may be abstract
-	Only     []*meta.Type // the concrete types of the rows
-	Via      Path         // nested select: the relation from the outer row
-	ID       *int64       // the stored id, if the query is about one asset
-	Moment   *int64       // its version; nil for the current one
+	Type     *meta.Type   // type of the rows; may be abstract
+	Only     []*meta.Type // concrete types of the rows
+	Via      Path         // of a nested select: the path from the outer row to its rows
+	ID       *int64       // stored id, if the query is about one asset; otherwise nil
+	Moment   *int64       // moment of the version of that asset; nil: the current version
 	Columns  []BoundColumn
-	Filter   *Cond         // nil: every row
+	Filter   *Cond         // the condition on the rows; nil: all rows
 	Among    []int64       // see Request.Among
-	Groups   []BoundColumn // nested selects whose rows contain these rows
+	Groups   []BoundColumn // nested selects whose rows contain the rows of the query in the answer
 	Sort     []BoundSort
 	Page     *Page
 	AsOf     Text
-	Deleted  bool // the filter itself selects deleted assets or excludes them
+	Deleted  bool // true: the filter mentions IsDeleted or AssetState, so deleted assets are not excluded
 	One      bool
-	Search   bool // find is part of Filter
-	Momented bool // references include the moment of the related version
-	Rest     bool // the rest-1 form; the references History and Prior always include the moment
-	History  bool // all versions are rows; with AsOf, only the version of that time
-	shared   bool // bound for all requests of one shape: values are slots
+	Search   bool // true: the condition of find is part of Filter
+	Momented bool // true: references include the moment of the related version
+	Rest     bool // true: the rest-1 form; the references History and Prior always include the moment
+	History  bool // true: all versions are rows; with AsOf, only the version of that time
+	shared   bool // true: bound for all requests of one shape, so values have slots
 }
 
 // BoundColumn is one selected token or nested select.
@@ -37,7 +37,7 @@ type BoundColumn struct {
 	Sub  *Bound
 }
 
-// BoundSort is one term of the order.
+// BoundSort is one term of the sort order.
 type BoundSort struct {
 	Path Path
 	Desc bool
@@ -45,41 +45,41 @@ type BoundSort struct {
 
 // Path is a bound attribute token. It follows relations from On, then reads its leaf.
 type Path struct {
-	Text  string       // as it is printed, without a type prefix
-	On    *meta.Type   // where it starts; below the type of the row if the token had a prefix
-	Only  []*meta.Type // the row types that have a value; nil: all
+	Text  string       // the token without a type prefix
+	On    *meta.Type   // type at which the path starts; a subtype of the row's type if the token had a type prefix
+	Only  []*meta.Type // types of rows that have a value; nil: all
 	Steps []Step
 	Leaf  Leaf
 	Agg   Agg
-	Def   *meta.Attr // the definition of the token's last name, which may be derived from others
+	Def   *meta.Attr // definition of the token's last name; it may be derived from others
 }
 
 // Step follows one relation.
 type Step struct {
 	Attr    *meta.Attr
-	Of      []*meta.Attr // partial attribute: the attributes of the types that have it
-	Types   []*meta.Type // the types that have it; nil if no other types must be excluded
+	Of      []*meta.Attr // only for an attribute that some types lack: the attribute of each type that has it
+	Types   []*meta.Type // the types of the attributes in Of; nil if rows of other types need not be excluded
 	To      *meta.Type   // the type of the related asset
-	Only    []*meta.Type // the only concrete types; nil if the relation allows no others
-	Now     bool         // the related asset as it is now
+	Only    []*meta.Type // concrete types of the related asset after narrowing; nil: all that the relation allows
+	Now     bool         // true: the related asset is read as it is now
 	Filter  *Cond        // the condition on related assets
-	Deleted bool         // includes deleted assets
-	All     bool         // includes assets that the member does not read
+	Deleted bool         // true: deleted assets are included
+	All     bool         // true: assets that the member does not see are included
 }
 
 // Leaf is what a path reads after its steps. The zero Leaf is the related asset itself.
 type Leaf struct {
-	Attr *meta.Attr // a stored or system value
+	Attr *meta.Attr // a value that is stored, or that the system provides for every asset
 	Cond *Cond      // a Boolean that a condition computes
-	Path *Path      // a separate value: an aggregate over related assets, or a value of a related asset
+	Path *Path      // a value with steps of its own: an aggregate over related assets, or a value of a related asset
 
-	Union *Union // a value stored elsewhere for each type
+	Union *Union // a value that is stored in a different place for each type
 }
 
 // Union is a value that is stored or computed in a different place for each type of the asset.
 // Types without a case have no value.
 type Union struct {
-	Attr  *meta.Attr // common to all cases
+	Attr  *meta.Attr // describes the value of all cases
 	Cases []Case
 }
 
@@ -87,10 +87,11 @@ type Union struct {
 type Case struct {
 	Types []*meta.Type
 	Leaf  Leaf
-	of    *meta.Attr // the attribute of the first type
+	of    *meta.Attr // the attribute of the first type in Types
 }
 
-// attr describes the value of the leaf. It is nil for a condition, an aggregate or an asset.
+// attr returns the attribute that describes the value of the leaf. It is nil for a condition, an
+// aggregate or an asset.
 func (l Leaf) attr() *meta.Attr {
 	if l.Union != nil {
 		return l.Union.Attr
@@ -103,7 +104,7 @@ type Cond struct {
 	Op    token.Op
 	Kids  []Cond
 	Term  Term
-	Right *Right // a leaf in place of Term: a right of the member who runs the query
+	Right *Right // if not nil, used in place of Term: a right of the member who runs the query
 }
 
 // Term is one comparison of a path with typed values.
@@ -118,12 +119,12 @@ type Value struct {
 	Kind ValueKind
 	Text string
 	Num  float64
-	Int  int64      // Int, Micros, State; Ref: the stored id
-	Type *meta.Type // Ref, TypeName
-	slot Slot       // of a value that differs between requests of one shape; 0: none
+	Int  int64      // IntOf: a whole number, UTC microseconds or a state; BoolOf: 0 or 1; RefOf: the stored id
+	Type *meta.Type // RefOf, TypeOf
+	slot Slot       // slot of a value that differs between requests of one shape; 0: no slot
 }
 
-// ValueKind selects the fields of a Value that are used.
+// ValueKind is the kind of a Value. It decides which fields of the Value are used.
 type ValueKind uint8
 
 // The kinds of value.
@@ -136,10 +137,11 @@ const (
 	DeadOf                     // any state of 200 or more
 	RefOf                      // Type and Int
 	TypeOf                     // Type
-	ContextOf                  // the asset around the brackets
+	ContextOf                  // $: the asset around the brackets
 )
 
-// Lists reports whether a column has several values. Such a column needs its own statement.
+// Lists reports whether the query has groups, or a column with several values. Each of these needs
+// a separate statement.
 func (q Bound) Lists() bool {
 	if len(q.Groups) > 0 {
 		return true
@@ -178,7 +180,7 @@ func (p Path) To() *meta.Type {
 	return p.Steps[len(p.Steps)-1].To
 }
 
-// reaches reports whether the path ends with a relation that may refer to a t.
+// reaches reports whether the path ends with a relation that may refer to an asset of type t.
 func (p Path) reaches(t *meta.Type) bool {
 	if len(p.Steps) == 0 {
 		return false
@@ -210,9 +212,9 @@ func (p Path) Kind() meta.Kind {
 	return meta.Relation
 }
 
-// isWhole reports whether the path gives a Numeric that is always a whole number. It never
-// equals a decimal and is never compared with one: MySQL 9.7 rounds decimals in a list that is
-// compared with an integer expression.
+// isWhole reports whether the value of the path is a Numeric that is always a whole number. Such a
+// value never equals a decimal, and statements do not compare it with a decimal: MySQL 9.7 rounds
+// decimals in a list that is compared with an integer expression.
 func (p Path) isWhole() bool {
 	switch p.Agg {
 	case Count, DistinctCount:

@@ -10,19 +10,20 @@ import (
 
 // A cursor has the sort keys of the last row of a page. So the next page begins after this row,
 // even if rows were written meanwhile. A cursor is the base64 of a JSON list. The list has a hash
-// of the query, and one key for each term of the order.
+// of the query, and one key for each term of the sort order.
 //
 //	["9c0f…", "i3", "n", "tLogin", "i1020"]   3, null, "Login", 1020
 //
-// The first letter of a key is its type, see keyText.
+// The first letter of a key is its type (see keyText).
 
-// Cursor makes the cursor of a row from its keys: int64, float64, string or nil.
+// Cursor returns the cursor of a row. Each of its sort keys is an int64, a float64, a string or
+// nil.
 func (p *Plan) Cursor(keys []any) string {
 	list := []string{p.queryHash}
 	for _, k := range keys {
 		list = append(list, keyText(k))
 	}
-	text, _ := json.Marshal(list) // strings always encode
+	text, _ := json.Marshal(list) // encoding strings never fails
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
@@ -57,9 +58,9 @@ func keyOf(text string) (any, bool) {
 }
 
 // resume adds the sort keys to the cells of a plan that is read page by page. If the request has a
-// cursor, it also adds the condition that rows come after the cursor's row.
-// Errors: fault.Invalid for a cursor of another query. It is also fault.Invalid if a sort key
-// changes with the clock, because rows of earlier pages would come again and again.
+// cursor, resume also adds the condition that rows come after the cursor's row.
+// Errors: fault.Invalid for a cursor of another query, and for a sort key that depends on the
+// current time. With such a key, rows of earlier pages would appear again on later pages.
 func (p *Plan) resume(q Bound) error {
 	p.queryHash = q.queryHash()
 	p.Keys = len(p.Cells)
@@ -93,7 +94,8 @@ func (q Bound) queryHash() string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// keys returns the sort keys in a cursor. It returns false for a cursor of another query.
+// keys returns the sort keys in a cursor. It returns false for invalid text and for a cursor of
+// another query.
 func (p *Plan) keys(cursor string) ([]any, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
@@ -115,7 +117,8 @@ func (p *Plan) keys(cursor string) ([]any, bool) {
 
 // afterKeys returns the condition that a row comes after the row with these keys. The first key
 // that differs must be greater, or less if its order is descending. Null comes before every value.
-// A condition on the first key alone is added, so that the database can begin within an index.
+// A second condition compares only the first key, so that the database can start in the middle of
+// an index.
 func afterKeys(order []Order, keys []any) []Expr {
 	var alts Any
 	var equal All
@@ -139,7 +142,8 @@ func same(x Expr, key any) Expr {
 	return Compare{"=", x, Arg{key}}
 }
 
-// afterKey returns the condition that x comes after key; nil if no value comes after key.
+// afterKey returns the condition that the value of o.X comes after key. It returns nil if no value
+// comes after key.
 func afterKey(o Order, key any) Expr {
 	switch {
 	case key == nil && o.Desc:
@@ -154,7 +158,8 @@ func afterKey(o Order, key any) Expr {
 	return Any{Compare{"<", o.X, Arg{key}}, IsNull{o.X, false}}
 }
 
-// decodeAfter reads the cursor of a page.
+// decodeAfter reads the cursor of a page. isText is false if the client's value is no string, which
+// is an error.
 func decodeAfter(p *Page, t Text, isText bool) error {
 	if !isText {
 		return badPage(t.At, "after "+t.Text)

@@ -10,7 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// WholePage is the size of a page without a bound, as rest-1 answers show it.
+// WholePage is the page size that stands for "no limit". Answers in the rest-1 form show this
+// number.
 const WholePage = math.MaxInt32
 
 // FromDocs reads a body of query.v1: one query, a list of queries, or several documents.
@@ -33,8 +34,8 @@ func FromDocs(nodes []document.Node) ([]Request, error) {
 	return all, nil
 }
 
-// FromDoc reads one query from a map. The caller reads the keys in also; any other unknown key
-// is refused.
+// FromDoc reads one query from a map. It ignores the keys in also, which the caller reads. Any
+// other unknown key is an error.
 // Errors: fault.Invalid with the place in the body.
 // Spec: interface 4.3, query keys.
 func FromDoc(n *document.Node, also ...string) (Request, error) {
@@ -46,7 +47,7 @@ type decoder struct {
 	also []string
 }
 
-// keys has the functions that decode the keys of a query.
+// keys maps a key of a query to the function that decodes its value.
 var keys = map[string]func(*Request, *document.Node) error{
 	"where":   decodeWhere,
 	"filter":  func(r *Request, n *document.Node) (err error) { r.Filter, err = texts(n, "filter"); return err },
@@ -126,7 +127,7 @@ func (d decoder) items(n *document.Node, path string, depth int) ([]Item, error)
 	return list, nil
 }
 
-// groups reads the list of group.
+// groups reads the value of the key group: a list of objects, or one object.
 func (d decoder) groups(n *document.Node) ([]Request, error) {
 	if n.Kind == document.Map {
 		n = &document.Node{Kind: document.List, Items: []document.Node{*n}, At: n.At}
@@ -204,7 +205,7 @@ func decodeWhere(r *Request, n *document.Node) error {
 	return nil
 }
 
-// decodeWith reads the variables of a query: a list unchanged, a string split at commas.
+// decodeWith reads the variables of a query. A list is used unchanged; a string is split at commas.
 func decodeWith(r *Request, n *document.Node) error {
 	if n.Kind != document.Map {
 		return badForm(n.At, "with", "an object of variables and values")
@@ -254,7 +255,7 @@ func decodeAsOf(r *Request, n *document.Node) (err error) {
 	return err
 }
 
-// decodePage reads {start, size}, or the form "size,start" of a URL.
+// decodePage reads an object with start, size and after, or the text "size,start" as in a URL.
 func decodePage(r *Request, n *document.Node) error {
 	if n.Kind == document.String || n.Kind == document.Number {
 		p, ok := pageText(n.Text)
@@ -301,7 +302,7 @@ func decodePage(r *Request, n *document.Node) error {
 	return nil
 }
 
-// pageText reads "size" or "size,start".
+// pageText reads "size" or "size,start". It returns false for any other text.
 func pageText(s string) (*Page, bool) {
 	size, start, hasStart := strings.Cut(s, ",")
 	p := &Page{}

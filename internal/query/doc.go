@@ -1,19 +1,19 @@
-// Package query turns a client's query into a plan. Every step is a pure function
-// from value to value:
+// Package query turns a client's query into a plan. Every step is a pure function from value to
+// value:
 //
 //	document, URL --FromDoc, FromParams--> Request  what the client wrote
-//	Request       --Bind(model)-->         Bound    names resolved, values typed
+//	Request       --Bind(model)-->         Bound    names resolved, values converted to their types
 //	Bound         --NewPlan-->             Plan     tables, conditions and columns
 //
-// Package sqlgen writes a Plan as SQL, and package find runs it. A column is one selected
-// token. A branch is the statement that reads a to-many column or a nested select for a
-// block of parents. A cell is one value of a statement's row.
+// Package sqlgen writes a Plan as SQL, and package find runs it. A column is one selected token. A
+// branch is the statement that reads a to-many column or a nested select for a block of parents. A
+// cell is one value in a row of a statement.
 //
-// A table is read at one of four times: Now, At one moment for every row, Each row at the
-// moment of another table's row, or every Version at its own moment.
+// A moment is the number of a change. A table is read at one of four times: Now; At one moment for
+// all rows; Each row at the moment of another table's row; or every Version at its own moment.
 //
-// The package never uses a database. Text of the client never becomes SQL: in a plan it is
-// only an argument.
+// The package never uses a database. Text from a client never becomes SQL. In a plan it is only an
+// argument.
 //
 // Spec: interface 2.3, 4.1, 4.3; messages of interface 7.2.
 package query

@@ -10,18 +10,18 @@ import (
 const LikeOp = "LIKE"
 
 // Expr is one SQL expression or condition. Only the types of this file implement it. The method
-// parts of each type visits its direct parts.
+// parts calls a Visitor with the direct parts of the expression.
 type Expr interface{ parts(v Visitor) }
 
-// Visitor is called with the direct parts of an expression: expressions, the
-// tables that it reads, and the statements inside it.
+// Visitor is called with the direct parts of an expression: the expressions in it, the tables that
+// it reads, and the statements inside it.
 type Visitor interface {
 	Expr(x Expr)
 	Table(t *Table)
 	Select(s *Select)
 }
 
-// Walk calls v with the direct parts of x, in the order they are written.
+// Walk calls v with the direct parts of x, in a fixed order.
 func Walk(x Expr, v Visitor) { x.parts(v) }
 
 // The expressions.
@@ -31,13 +31,13 @@ type (
 		T    *Table
 		Name string
 	}
-	// JSON reads a key of asset.attrs, as the SQL type of Kind.
+	// JSON reads a key of the column attrs, as a value of the SQL type for Kind.
 	JSON struct {
 		T    *Table
 		Key  string
 		Kind meta.Kind
 	}
-	// JSONText reads a key of asset.attrs as text, for printing.
+	// JSONText reads a key of the column attrs as text, for printing.
 	JSONText struct {
 		T   *Table
 		Key string
@@ -50,8 +50,8 @@ type (
 	Null struct{}
 	// ActorID is the stored id of the member who runs the query.
 	ActorID struct{}
-	// Bounded is X, limited to value.MaxNumber. Numbers that were written before this limit
-	// existed may be larger, and their sums would be infinite.
+	// Bounded is X, limited to the range from -value.MaxNumber to value.MaxNumber. Numbers that
+	// were written before this limit existed may be larger, and their sums would be infinite.
 	Bounded struct{ X Expr }
 	// Minus is L minus R.
 	Minus struct{ L, R Expr }
@@ -98,9 +98,10 @@ type (
 	Any []Expr
 	// Not holds when X is false or NULL.
 	Not struct{ X Expr }
-	// If is X if the condition If holds, else NULL.
+	// If has the value X if its condition holds, otherwise NULL.
 	If struct{ If, X Expr }
-	// Switch is X of the first If whose condition holds, else NULL.
+	// Switch has the value of the first If whose condition holds. If no condition holds, it is
+	// NULL.
 	Switch []If
 	// Number is the number in a text, as the SQL type of Kind.
 	Number struct {
@@ -111,8 +112,8 @@ type (
 	Clock struct{}
 	// Coalesce is X, or Else if X is NULL.
 	Coalesce struct{ X, Else Expr }
-	// Days is the time between two instants, in days. If Written is true, it is a text such as
-	// "3 Days".
+	// Days is the time between two instants, as a number of days. If Written is true, it is a text
+	// such as "3 Days".
 	Days struct {
 		From, To Expr
 		Written  bool
@@ -124,8 +125,8 @@ type (
 		S   *Select
 		Not bool
 	}
-	// InLookup holds when X is one of the ids that a lookup found. Else is the condition that
-	// replaces it if the lookup did not run or found too many ids.
+	// InLookup holds when X is one of the ids that the lookup By found. If the lookup did not run
+	// or found too many ids, the condition Else is used instead.
 	InLookup struct {
 		X    Expr
 		By   *Lookup
@@ -134,15 +135,15 @@ type (
 	// Scalar is the only cell of a statement.
 	Scalar struct{ S *Select }
 	// Collated is text that sorts like a text column. The text of a sub-select needs this, because
-	// it has lost the collation of its column.
+	// it does not have the collation of its column.
 	Collated struct{ X Expr }
 
 	// Beginning is the first MaxSortText characters of a text.
 	Beginning struct{ X Expr }
-	// Bytes is text that compares byte by byte.
+	// Bytes is text that is compared byte by byte.
 	Bytes struct{ X Expr }
 	// Folded is the folded form of the text X (package folding). T is the table that stores folded
-	// forms, under the key Key; nil: no text of this kind needs a stored form.
+	// forms, under the key Key. T is nil if the folded form of such a text is never stored.
 	Folded struct {
 		X   Expr
 		T   *Table
@@ -161,8 +162,8 @@ type (
 		ID    Arg
 		Types []*meta.Type
 	}
-	// Visible holds when a member reads the scope of the row. If Strict is true, it does not hold for
-	// rows without a scope. By is the id of the member; nil: the member who runs the query.
+	// Visible holds when a member may read the scope (project) of the row. For rows without a scope
+	// it holds if Strict is false. By is the id of the member; nil: the member who runs the query.
 	Visible struct {
 		T      *Table
 		Strict bool
@@ -171,8 +172,8 @@ type (
 	// Granted is a condition on the rights of the member who runs the query. Package sqlgen inserts
 	// the member's roles when it writes the condition.
 	Granted struct{ X Expr }
-	// RoleIn is used inside Granted. It holds when the role of the member that applies in the row's
-	// scope is one of Roles.
+	// RoleIn is used inside Granted. It holds when the member's role in the scope of the row is one
+	// of Roles.
 	RoleIn struct {
 		T     *Table
 		Roles meta.RoleSet
@@ -183,13 +184,14 @@ type (
 		Roles  meta.RoleSet
 		System bool
 	}
-	// SeesMember holds when the member with the id By sees the member with the id ID. If By is nil,
-	// it is the member who runs the query.
+	// SeesMember holds when the member with the id By sees the member with the id ID. By is nil for
+	// the member who runs the query.
 	SeesMember struct{ ID, By Expr }
-	// SeesAll holds when the member with the id By sees everything.
+	// SeesAll holds when the member with the id By sees all assets.
 	SeesAll struct{ By Expr }
-	// NotHidden holds when the row is in no hidden project, at the time at which the row is read.
-	// Strict is true if every row has a scope.
+	// NotHidden holds when the row is in no hidden project at the time at which the row is read. A
+	// project is hidden if it, or a project above it, is deleted. Strict is true if every row has a
+	// scope.
 	NotHidden struct {
 		T      *Table
 		Strict bool

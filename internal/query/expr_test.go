@@ -54,8 +54,8 @@ var kinds = []Expr{
 	HasRole{},
 }
 
-// TestWalkVisitsEveryPart fills every field of an expression, a table or a statement that can
-// hold a part, and expects a call for each.
+// TestWalkVisitsEveryPart fills every field that can have a part: an expression, a table or a
+// statement. It expects one call of the visitor for each part.
 func TestWalkVisitsEveryPart(t *testing.T) {
 	for _, kind := range kinds {
 		x := reflect.New(reflect.TypeOf(kind)).Elem()
@@ -68,7 +68,7 @@ func TestWalkVisitsEveryPart(t *testing.T) {
 	}
 }
 
-// TestKindsAreComplete expects every declared kind among kinds.
+// TestKindsAreComplete checks that kinds has every kind of expression that expr.go declares.
 func TestKindsAreComplete(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "expr.go", nil, 0)
 	if err != nil {
@@ -96,7 +96,7 @@ func (n *visits) Expr(Expr)      { *n++ }
 func (n *visits) Table(*Table)   { *n++ }
 func (n *visits) Select(*Select) { *n++ }
 
-// fillParts sets the parts of x, and returns how many there are.
+// fillParts sets the parts of x and returns the number of parts.
 func fillParts(x reflect.Value) int {
 	expr := reflect.TypeFor[Expr]()
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// The messages of this package. Those of the interface must not change.
+// The messages of this package. Messages that the interface defines must not change.
 // Spec: interface 7.2.
 
 func unknownType(at int, name string) error {
@@ -18,7 +18,7 @@ func unknownAttr(at int, typ, name string) error {
 	return fault.Invalidf(at, "Unknown AttributeDefinition: %s.%s", typ, name)
 }
 
-// UnknownAttribute returns the interface's error for a name that a type does not have.
+// UnknownAttribute returns the interface's error for an attribute that a type does not have.
 func UnknownAttribute(typ, name string) error { return unknownAttr(fault.NoPlace, typ, name) }
 
 func invalidOID(at int, text string) error {
@@ -75,10 +75,10 @@ func tooMany(at int, what string, limit int) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: fmt.Sprintf("too many %s: the limit is %d", what, limit), At: at, Err: errLimit}
 }
 
-// errLimit marks messages about limits. No other message replaces them.
+// errLimit marks errors about limits. badTerm does not replace their messages.
 var errLimit = errors.New("limit")
 
-// errAlias marks the message about an alias without an asset. No other message replaces it.
+// errAlias marks the error about an alias without an asset. badTerm does not replace its message.
 var errAlias = errors.New("alias")
 
 func unresolved(at int, alias string) error {
@@ -87,7 +87,8 @@ func unresolved(at int, alias string) error {
 
 func isLimit(e *fault.Error) bool { return errors.Is(e, errLimit) }
 
-// inParam prefixes a message with the name of its URL parameter.
+// inParam adds the name of a URL parameter before the message of an error of the kind
+// fault.Invalid.
 func inParam(param string, err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Invalid {
 		return &fault.Error{Kind: e.Kind, Msg: "Invalid " + param + " parameter: " + e.Msg, At: e.At, Err: e.Err}
@@ -95,7 +96,8 @@ func inParam(param string, err error) error {
 	return err
 }
 
-// shift converts the place of an error in a text to its place in the whole input.
+// shift changes the place of an error from the offset in the text in to the offset in the whole
+// input.
 func shift(err error, in Text) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {

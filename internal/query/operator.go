@@ -6,11 +6,11 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// operator is a comparison with values. A new one needs a row here, a test in package token,
-// and a case in the in-memory filter.
+// operator describes a comparison with values. A new operator needs an entry in operators, a test
+// in package token, and a case in the in-memory filter (which filters without SQL).
 type operator struct {
-	sql  string               // empty for operators that negate another one
-	fits func(meta.Kind) bool // reports whether it applies to values of a kind
+	sql  string               // empty for an operator that negates another operator
+	fits func(meta.Kind) bool // reports whether the operator applies to values of a kind
 }
 
 var operators = map[token.Test]operator{

@@ -15,15 +15,15 @@ func likeContains(text string) string {
 	return "%" + strings.ReplaceAll(likeEscape.Replace(text), "%", "|%") + "%"
 }
 
-// likeEscape escapes the characters that LIKE would read as a wildcard. "|" is the escape
+// likeEscape escapes "_", which LIKE would read as a wildcard, and "|", which is the escape
 // character in every statement.
 var likeEscape = strings.NewReplacer("|", "||", "_", "|_")
 
-// maxSimple bounds the bytes of a simple pattern.
+// maxSimple is the maximum length of a simple pattern, in bytes.
 const maxSimple = 100
 
-// isSimple reports whether a pattern is short and has "%" only at its ends. Then every way to
-// match it is fast.
+// isSimple reports whether a pattern is short and has "%" only at its ends. Every database matches
+// such a pattern fast.
 func isSimple(pattern string) bool {
 	inner := strings.TrimSuffix(strings.TrimPrefix(pattern, "%"), "%")
 	return len(pattern) <= maxSimple && !strings.Contains(inner, "%")

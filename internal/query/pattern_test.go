@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSimplePatterns checks which patterns are simple, so that every way to match them is fast.
+// TestSimplePatterns checks which patterns count as simple.
 func TestSimplePatterns(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"text%": true, "%text%": true, "%text": true, "%%": true, "%": true, "te|_xt%": true, "%a||b%": true,

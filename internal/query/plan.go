@@ -4,43 +4,43 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// Plan is a bound query as tables, conditions and cells: one statement, and one more for each
-// branch. Package sqlgen writes the statements.
+// Plan describes the statements of a bound query: one for its rows, and one for each branch. A
+// statement has tables, conditions and cells. Package sqlgen writes the statements as SQL.
 type Plan struct {
 	Page *Page
 	One  bool
 	Body
-	Groups    []int  // the branches whose rows contain these rows, outermost first
-	Keys      int    // the first cell of the sort keys, if Page.After is set
+	Groups    []int  // indexes of the branches whose rows contain the rows of the query in the answer, outermost first
+	Keys      int    // index of the first cell with a sort key; only used if Page.After is set
 	Resume    []Expr // the condition that rows come after the previous page
 	queryHash string
-	Lookups   []*Lookup // run before the rows are read
+	Lookups   []*Lookup // statements that run before the rows are read
 	Ranked    []Expr    // the condition that rows have a rank; nil if not needed
-	IDsFirst  bool      // reading ids first is faster than reading whole rows
-	Past      bool      // rows of the past are read, so the horizon of history is needed
-	Together  bool      // one statement can read the one asset with the rows of its branches
-	ByKey     bool      // rows are sorted by rank or id
-	RankAlone bool      // rows are sorted by rank, and restricted only by type
+	IDsFirst  bool      // true: it is faster to read ids first, and then the rows with these ids
+	Past      bool      // true: rows of the past are read, so the horizon of history (package history) is needed
+	Together  bool      // true: one statement can read the asset of the query and the rows of its branches
+	ByKey     bool      // true: rows are sorted by rank or id
+	RankAlone bool      // true: rows are sorted by rank, and restricted only by type
 }
 
-// Body is one statement and how its cells become rows.
+// Body is one statement, with the columns and branches that its cells become.
 type Body struct {
 	Select
 	Columns  []Column
 	Branches []*Branch
-	AtCell   int // the cell with the moment at which branches read the data around a row
+	AtCell   int // index of the cell with the moment at which the branches of a row are read
 }
 
-// Branch is the statement that reads a to-many column or a nested select, for a block of
-// parents.
+// Branch is the statement that reads a to-many column or a nested select, for a block of parents. A
+// parent is a row of the statement that has the branch.
 type Branch struct {
 	Body
-	rowTable *Table // its rows are the values or the nested rows
-	outer    *Table // the row that has the list
+	rowTable *Table // table of the values or of the nested rows
+	outer    *Table // table of the parents
 	joins    *joins
 }
 
-// The first cells of every statement. Only branches have CellParent. They have
+// The indexes of the first cells of every statement. Only branches have CellParent. They have
 // CellParentMoment if every row has its own moment.
 const (
 	CellID = iota
@@ -53,16 +53,16 @@ const (
 // Column describes how one selected token is read from the cells of a row.
 type Column struct {
 	Name   string
-	Attr   *meta.Attr // the definition of the value; nil for aggregates, tests and assets
+	Attr   *meta.Attr // definition of the value; nil for aggregates, conditions and assets
 	Kind   meta.Kind
-	Cell   int          // of the value; of the id for a relation
-	Typed  int          // relation: the cell of the type code, or -1
-	Ref    *meta.Type   // relation without that cell: its only type
-	Only   []*meta.Type // the row types that have the column; nil: all
+	Cell   int          // index of the cell with the value, or with the id of the related asset
+	Typed  int          // of a relation: index of the cell with the type code, or -1
+	Ref    *meta.Type   // of a relation with Typed -1: the only type of its assets
+	Only   []*meta.Type // types of rows that have the column; nil: all
 	Branch int          // index of the branch that has the values, or -1
-	Item   int          // the column of that branch, or -1 for whole rows
+	Item   int          // index of the column in that branch, or -1 if the list has whole rows
 
-	MomentCell int // relation: the cell with the moment of the related version; 0: not shown
+	MomentCell int // of a relation: index of the cell with the moment of the related version; 0: no moment is shown
 }
 
 // Many reports whether the column is a list.
@@ -71,27 +71,28 @@ func (c Column) Many() bool { return c.Branch >= 0 }
 // Select is one SELECT.
 type Select struct {
 	From   *Table
-	Parent Expr // branch: the id of the parent; otherwise the id of the row
-	// Moment is the parent's moment if every row has its own; otherwise nil.
+	Parent Expr // in a branch the id of the parent, otherwise the id of the row
+	// Moment is the moment of the asset in Parent, if every such asset has its own moment;
+	// otherwise nil.
 	Moment Expr
 	Cells  []Expr
 	Where  []Expr
 	Order  []Order
 
-	// Once marks a sub-select that may read many rows. It should be evaluated once for each asset
-	// on which it depends, not for every row that refers to the asset.
+	// Once is true for a sub-select that may read many rows. It should be evaluated once for each
+	// asset on which it depends, not once for every row that refers to this asset.
 	Once bool
 }
 
-// Lookup is a small statement that runs before the main statement. It finds the scopes of a
-// condition on the tree of scopes. Its only cell has their ids.
+// Lookup is a small statement that runs before the main statement. It finds the scopes that satisfy
+// a condition on the tree of scopes. Its only cell has the id of a scope.
 type Lookup struct {
 	Select
-	Found []int64 // in ascending order, without duplicates
-	Known bool    // Found is complete
+	Found []int64 // ids of the scopes, in ascending order, without duplicates
+	Known bool    // true: Found is complete; false: the lookup has not run, or there are more than MaxLookup ids
 }
 
-// MaxLookup is how many ids a lookup may put into a statement.
+// MaxLookup is the maximum number of ids that a lookup may put into a statement.
 const MaxLookup = 200
 
 // Order is one term of ORDER BY.
@@ -100,25 +101,27 @@ type Order struct {
 	Desc bool
 }
 
-// Table is one table of a statement with the tables joined to it. Its address identifies it.
+// Table is one table of a statement, with the tables joined to it. Its pointer identifies it,
+// because a statement may read the same database table several times.
 type Table struct {
 	Kind  TableKind
 	Of    []*meta.Type // Asset: the concrete types of its rows
-	Typed bool         // Asset: the types must be checked
+	Typed bool         // Asset: the statement must check that rows have one of the types in Of
 	When  When
 	// Key is the condition that joins this table to the table before it; nil for the first table of
 	// an outermost statement.
 	Key   Expr
-	On    []Expr // further conditions
-	Left  bool   // an outer join
+	On    []Expr // further conditions of the join
+	Left  bool   // true: a LEFT JOIN
 	Joins []*Table
 	Tree  *meta.ClosureOf // Tree: the hierarchy that it follows
 	// Ends are the ids from which a Tree is followed backwards; nil: it is followed forwards.
 	Ends []int64
-	// Gone includes versions from before the horizon: Asset with When.Mode Version.
+	// Gone is true if versions that ended before the horizon of history are read, too. It is only
+	// used for Asset with When.Mode Version.
 	Gone bool
 
-	omitted bool // the parent of a branch, if its statement does not need it
+	omitted bool // true for the table of the parents of a branch, if the branch's statement does not need it
 }
 
 // TableKind is the kind of rows that a table has.
@@ -139,8 +142,8 @@ const (
 // When is the time at which a table is read.
 type When struct {
 	Mode   Mode
-	Moment int64  // At
-	Base   *Table // Each: the table of the version whose moment is used
+	Moment int64  // At: the moment
+	Base   *Table // Each: the table whose rows have the moments
 }
 
 // Mode is the kind of time at which a table is read.

@@ -7,7 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// list adds a to-many column to its branch. Columns over the same relation share a branch.
+// list adds a to-many column to a branch of b. Columns of the same relation share a branch.
+// branches has the index of the branch for each relation. list returns the index of the branch, and
+// the index of the column in the branch.
 func (l *level) list(b *Body, branches map[string]int, c BoundColumn) (branch, item int) {
 	n := len(c.Path.Steps)
 	for n > 0 && !c.Path.Steps[n-1].Attr.Multi && !isMultiValue(c.Path) {
@@ -64,8 +66,8 @@ func (br *Branch) level(outer *level) *level {
 
 func (br *Branch) last() *Table { return br.rowTable }
 
-// startList begins the statement of a to-many column. Its rows are the related assets or the
-// values of a multi-value scalar.
+// startList begins the statement of a to-many column. Its rows are the related assets or the values
+// of a multi-value scalar. n is the number of steps from the parent to these rows.
 func (l *level) startList(br *Branch, p Path, n int) {
 	c := l.chain(&br.Select, p.Steps[:n], usesContext(p.Steps[n:]))
 	br.rowTable, br.outer, br.joins = c.last, c.row, c.joins
@@ -94,9 +96,10 @@ func (l *level) nested(c BoundColumn) *Branch {
 	return br
 }
 
-// readAt sets the cell with the moment at which the branches of the rows are read, and adds it
-// if needed. It is the moment of the row if the row is a version. Otherwise it is the moment
-// of the version that refers to the row.
+// readAt sets AtCell: the cell with the moment at which the branches of a row are read. For a
+// version, this is the moment of the version. For a row that is read at the moment of another
+// version, it is the moment of that version. readAt adds the cell if the statement does not have it
+// yet.
 func (br *Branch) readAt(c chain) {
 	br.AtCell = CellMoment
 	if c.last.When.Mode != Each {
@@ -113,17 +116,18 @@ func (br *Branch) readAt(c chain) {
 type chain struct {
 	parent Expr
 	moment Expr
-	row    *Table // the parent
+	row    *Table // the table of the parent
 	last   *Table
 	joins  *joins
 }
 
-// chain begins the statement of a branch with the tables from the parent, a row of l, along
-// steps. The parent's own table is omitted if the table of the first step has its id and
-// nothing refers to the parent. named means that the rest of the path refers to it.
+// chain begins the statement of a branch. It adds the table of the parent, which is a row of l, and
+// the tables of steps. The table of the parent is omitted if the first table of the steps has the
+// id of the parent and nothing else refers to the parent. named is true if the rest of the path
+// refers to the parent.
 //
-// If rows have moments, a parent is a version. If a version refers to the parent, the parent is the
-// row that was current at the moment of that version.
+// In mode Version, the parent is a version. In mode Each, the parent is the row that was valid at
+// the moment of the version that refers to it.
 func (l *level) chain(sel *Select, steps []Step, named bool) chain {
 	par := &Table{Kind: Asset, Of: l.row.Of, When: l.row.When}
 	var moment Expr

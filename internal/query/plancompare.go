@@ -8,7 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// oneOf returns the condition that x is in a list, as at most one term.
+// oneOf returns the condition that x is in a list. The result has one element. It is nil if the
+// list is empty.
 func oneOf(x Expr, list []Expr) Any {
 	switch len(list) {
 	case 0:
@@ -77,11 +78,12 @@ func compare(x Expr, kind meta.Kind, tm Term) Expr {
 	return oneOrAny(append(same, alts...))
 }
 
-// maxListed is how many values may have a condition each.
+// maxListed is the maximum number of values for which a comparison has one condition per value.
 const maxListed = 500
 
-// anyOp returns the operator of a comparison with more than maxListed values, which become one
-// condition. Otherwise it returns "". Equality uses IN instead.
+// anyOp returns the SQL operator of a comparison with more than maxListed values. All these values
+// become one condition, CompareAny. anyOp returns "" for fewer values, for values of other kinds,
+// and for an equality, which uses IN.
 func anyOp(tm Term) string {
 	plain := func(v Value) bool { return v.Kind == NumOf || v.Kind == IntOf || v.Kind == TextOf }
 	if len(tm.Values) <= maxListed || tm.Test == token.Eq || slices.ContainsFunc(tm.Values, func(v Value) bool { return !plain(v) }) {
@@ -98,7 +100,7 @@ func args(values []Value) []Expr {
 	return list
 }
 
-// deadTest compares a state with Dead, which means every state from 200.
+// deadTest compares a state with Dead, which means every state of 200 or more.
 func deadTest(x Expr, test token.Test) Expr {
 	switch test {
 	case token.Lt:

@@ -32,12 +32,12 @@ func (l *level) cond(t *Table, c Cond) Expr {
 	return l.term(t, c.Term)
 }
 
-// gathered merges comparisons of the same path into one with several values. "Equals a or
-// equals b" becomes one test for both; so does "differs from a and from b". The server then
-// searches for all values at once.
+// gathered merges comparisons of the same path into one comparison with several values. "Equals a
+// or equals b" becomes one test for a and b. "Differs from a and differs from b" also becomes one
+// test. The server then searches for all values at once.
 func gathered(conds []Cond, test token.Test) []Cond {
 	var list []Cond
-	of := map[string]int{} // the index in list of a path, by its text
+	of := map[string]int{} // by the text of a path: the index of its comparison in list
 	for _, c := range conds {
 		if c.Right != nil || c.Op != token.Leaf || c.Term.Test != test {
 			list = append(list, c)
@@ -54,7 +54,7 @@ func gathered(conds []Cond, test token.Test) []Cond {
 	return list
 }
 
-// term plans one comparison. A negated one also holds if there is no value.
+// term plans one comparison. A negated comparison also holds if there is no value.
 func (l *level) term(t *Table, tm Term) Expr {
 	var negated bool
 	tm.Test, negated = tm.Test.Positive()
@@ -77,7 +77,7 @@ func hasNoValue(values []Value) bool {
 	return slices.ContainsFunc(values, func(v Value) bool { return v.Kind == NoValue })
 }
 
-// test plans a positive comparison along the remaining steps.
+// test plans a comparison that is not negated. steps are the steps of its path that start at t.
 func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 	if tm.Path.Agg != None {
 		return l.aggregateTest(t, tm)
@@ -104,7 +104,8 @@ func (l *level) test(t *Table, tm Term, steps []Step) Expr {
 }
 
 // lookup recognizes the condition that a row is in a scope at or below named scopes, such as
-// Scope.ParentMeAndUp='Scope:0'. It returns the statement that finds these scopes, or nil.
+// Scope.ParentMeAndUp='Scope:0'. It returns the statement that finds these scopes. It returns nil
+// for any other condition.
 func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	if t != l.top || tm.Test != token.Eq || len(steps) != 2 || !tm.Path.IsRelation() || hasNoValue(tm.Values) {
 		return nil
@@ -128,8 +129,8 @@ func (l *level) lookup(t *Table, tm Term, steps []Step) *Lookup {
 	return by
 }
 
-// existsRelated returns the condition that a related asset satisfies the rest of the
-// comparison. No related asset counts as no value.
+// existsRelated returns the condition that a related asset satisfies the rest of the comparison. If
+// there is no related asset, the comparison has no value.
 func (l *level) existsRelated(t *Table, tm Term, s Step, rest []Step) Expr {
 	none := func() Expr {
 		sel := &Select{Cells: []Expr{Num{1}}, Once: true}
@@ -186,7 +187,7 @@ func (l *level) aggregateTest(t *Table, tm Term) Expr {
 }
 
 // asksForAny recognizes comparisons of @Count with zero. some is true if the count must be
-// positive.
+// positive, and false if it must be zero. ok is false for any other comparison.
 func asksForAny(tm Term) (some, ok bool) {
 	if tm.Path.Agg != Count || !tm.Path.countsAssets() || len(tm.Values) != 1 || tm.Values[0].Kind != NumOf {
 		return false, false
@@ -200,14 +201,14 @@ func asksForAny(tm Term) (some, ok bool) {
 	return false, false
 }
 
-// countsAssets reports whether the path ends in the assets of a to-many relation. Then its
-// count is the number of rows.
+// countsAssets reports whether the path ends in the assets of a to-many relation. Its @Count is
+// then the number of rows.
 func (p Path) countsAssets() bool {
 	n := len(p.Steps)
 	return p.Leaf == Leaf{} && n > 0 && p.Steps[n-1].Attr.Multi
 }
 
-// leafTest compares the value at t itself.
+// leafTest plans a comparison of a value of t itself, without further steps.
 func (l *level) leafTest(t *Table, tm Term) Expr {
 	leaf := tm.Path.Leaf
 	switch {
@@ -221,7 +222,7 @@ func (l *level) leafTest(t *Table, tm Term) Expr {
 	return compare(l.leaf(t, leaf, false), tm.Path.Kind(), tm)
 }
 
-// boolTest compares a Boolean that a condition computes. It is null only if there is no asset.
+// boolTest compares a Boolean that a condition computes. The Boolean is null only if t has no row.
 func (l *level) boolTest(t *Table, tm Term) Expr {
 	there := All{}
 	if t.Left {
@@ -267,14 +268,14 @@ func (l *level) valuesTest(t *Table, tm Term) Expr {
 	return Exists{some(true), false}
 }
 
-// assetTest compares the id x of an asset of type to.
+// assetTest plans a comparison of x, the id of an asset of type to, with the assets in a term.
 func (l *level) assetTest(x Expr, to *meta.Type, tm Term) Expr {
 	if tm.Test == token.Has || tm.Test == token.Holds {
 		return IsNull{x, true}
 	}
 	var alts Any
 	var ids []Expr
-	stored := map[*meta.Type]int{} // the index in alts of a type's ids
+	stored := map[*meta.Type]int{} // by type: the index in alts of the condition with its ids
 	for _, v := range tm.Values {
 		switch {
 		case v.Kind == RefOf && len(to.Concrete) > 1 && len(tm.Values) > maxListed:

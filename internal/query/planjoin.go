@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// usesContext reports whether a filter of the steps has "$", the asset around it.
+// usesContext reports whether a filter of the steps has "$", the asset around the brackets.
 func usesContext(steps []Step) bool {
 	for _, s := range steps {
 		if s.Filter != nil && condUsesContext(*s.Filter) {
@@ -31,8 +31,8 @@ func condUsesContext(c Cond) bool {
 	return usesContext(c.Term.Path.Steps)
 }
 
-// extend follows a step inside a sub-select or branch and returns the table of the related
-// assets. Without list, a to-one relation is an outer join.
+// extend follows a step inside a sub-select or branch and returns the table of the related assets.
+// If list is false, a to-one relation after the first table becomes an outer join.
 func (l *level) extend(sel *Select, from *Table, s Step, list bool) *Table {
 	if !s.Attr.Multi && sel.From != nil && !list {
 		return l.join(from, s)
@@ -58,7 +58,8 @@ func (l *level) steps(t *Table, steps []Step) *Table {
 	return t
 }
 
-// join returns the table of a to-one relation. It is joined once per level.
+// join returns the table of a to-one relation. It joins the table, unless the level has joined it
+// already. A step with a filter always gets its own table.
 func (l *level) join(from *Table, s Step) *Table {
 	if isIdentity(s) {
 		return from
@@ -91,8 +92,8 @@ func isIdentity(s Step) bool {
 	return s.Attr.Place.Kind == meta.System && s.Attr.Name == "ID" && s.Only == nil && s.Filter == nil && !s.Now
 }
 
-// hop makes the tables of one step, not joined yet. With list, deleted assets of a to-many
-// relation are excluded, unless the step includes them.
+// hop makes the tables of one step but does not join them yet. If list is true, deleted assets of a
+// to-many relation are excluded, unless the step includes them.
 func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	last = &Table{Kind: Asset, Of: s.types(), Typed: s.Only != nil, When: when(from, s.Now)}
 	first = l.connect(from, last, s)
@@ -108,8 +109,9 @@ func (l *level) hop(from *Table, s Step, list bool) (first, last *Table) {
 	return first, last
 }
 
-// leadsToOwnScope reports whether a step goes to the scope that decides who sees its row. A
-// member who sees the row sees that scope.
+// leadsToOwnScope reports whether a step goes from a row to its scope, and the statement checks
+// that the member sees the row. Such a member also sees the scope, because the scope decides who
+// sees the row.
 func leadsToOwnScope(from *Table, s Step) bool {
 	return s.Attr.Place.Kind == meta.InColumn && s.Attr.Place.Column == "scope_id" &&
 		slices.ContainsFunc(from.On, func(x Expr) bool { v, ok := x.(Visible); return ok && v.T == from })
@@ -126,7 +128,8 @@ func (s Step) types() []*meta.Type {
 	return s.To.Concrete
 }
 
-// when returns the time of a table that is reached from another.
+// when returns the time at which a table is read that is joined to from. If now is true, the table
+// is read as it is now.
 func when(from *Table, now bool) When {
 	switch {
 	case now:
@@ -137,8 +140,8 @@ func when(from *Table, now bool) When {
 	return from.When
 }
 
-// connect puts the key of a step between from and last and returns the first table of the
-// step.
+// connect sets the conditions that join last to from by a step. It returns the first table of the
+// step: last, or a table between from and last.
 func (l *level) connect(from, last *Table, s Step) *Table {
 	at := s.Attr.Place
 	id, then := from.id(), when(from, false)
@@ -174,8 +177,8 @@ func (l *level) reverse(from, last *Table, s Step) *Table {
 	return through(last, &Table{Kind: Asset, Of: last.Of, Typed: true, When: then}, column, from.id(), "id")
 }
 
-// id returns the expression for the id of a row of t. If t is only joined by its id, this is
-// the column it is joined to, so that the join may be unused.
+// id returns the expression for the id of a row of t. If t is joined only by its id, this is the
+// column that equals the id. The statement may then not need t.
 func (t *Table) id() Expr {
 	if key, ok := t.Key.(Compare); ok && t.Left && len(t.On) == 0 && !t.Typed && key.L == (ColumnOf{t, "id"}) {
 		if r, isColumn := key.R.(ColumnOf); isColumn {
@@ -185,12 +188,14 @@ func (t *Table) id() Expr {
 	return ColumnOf{t, "id"}
 }
 
-// code returns a condition that a column equals a number of the model.
+// code returns a function that makes the condition that a column of a table equals n, a number of
+// the model.
 func code(column string, n int) func(*Table) Expr {
 	return func(t *Table) Expr { return Compare{"=", ColumnOf{t, column}, Num{int64(n)}} }
 }
 
-// codes returns the condition that a link belongs to the relation.
+// codes returns a function that makes the condition that a row of a link table belongs to the
+// relation.
 func (s Step) codes() func(*Table) Expr {
 	all := map[int]bool{s.Attr.Place.Code: true}
 	for _, a := range s.Of {
@@ -206,8 +211,8 @@ func (s Step) codes() func(*Table) Expr {
 	return func(t *Table) Expr { return In{X: ColumnOf{t, "relation"}, List: in.List} }
 }
 
-// through joins last by a table of pairs: column from equals id, column to equals the id of
-// last.
+// through joins last by a table of pairs and returns this table. The column from of a pair equals
+// id, and the column to equals the id of last.
 func through(last, pairs *Table, from string, id Expr, to string, conds ...func(*Table) Expr) *Table {
 	pairs.Key = Compare{"=", ColumnOf{pairs, from}, id}
 	for _, c := range conds {
@@ -220,8 +225,8 @@ func through(last, pairs *Table, from string, id Expr, to string, conds ...func(
 	return pairs
 }
 
-// fromType returns the condition on from_type, which comes before from_id in the keys of links
-// and values.
+// fromType returns a function that makes the condition on the column from_type. In the keys of
+// links and values, from_type comes before from_id.
 func fromType(from *Table) func(*Table) Expr {
 	return func(t *Table) Expr {
 		x := ColumnOf{t, "from_type"}
@@ -279,7 +284,7 @@ func depthOf(depth Expr, c meta.ClosureOf) Expr {
 	return all
 }
 
-// systemStep follows a computed relation.
+// systemStep follows a relation that the system computes, such as ChangedBy or History.
 func (l *level) systemStep(from, last *Table, s Step) *Table {
 	by := func(x Expr) { last.Key = Compare{"=", ColumnOf{last, "id"}, x} }
 	by(from.id())

@@ -8,10 +8,10 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// Options are what a plan depends on besides the query.
+// Options are the values on which a plan depends besides the query.
 type Options struct {
-	All  bool // the member administers everything: no conditions on scopes and rights
-	When When // Now, At or Version of the outermost rows
+	All  bool // true: the member reads everything, so the plan has no conditions on scopes and rights
+	When When // time of the outermost rows: Now, At or Version
 }
 
 // NewPlan converts a bound query to statements. It is pure: the same query and options always
@@ -69,16 +69,18 @@ func NewPlan(q Bound, o Options) (*Plan, error) {
 	return plan, p.err
 }
 
-// chooseAccess decides how a page is read, where servers often choose badly.
+// chooseAccess decides how the database finds the rows of a page. Without these decisions, servers
+// often choose a slow way.
 //
-// Reading ids first is faster in three cases, since a key contains the ids. These are rows of
-// one scope that must be sorted, rows below a scope, and rank order over several scopes.
+// It is faster to read ids first in three cases, because a key contains the ids: for rows of one
+// scope that must be sorted, for rows below a scope, and for rows of several scopes in rank order.
 //
-// A key by rank begins with all assets without a rank, such as members. If all types of the rows
-// have ranks, the read skips this part of the key.
+// The key of the rank begins with all assets without a rank, such as members. If all types of the
+// rows have ranks, a condition skips this part of the key.
 //
-// A text search in rank order over several scopes is faster without the key of the rank,
-// unless every other row has the text. A difference as sort key excludes that key.
+// A text search in rank order over several scopes is usually faster without the key of the rank.
+// The exception is a text that about half of the rows contain. To prevent the use of this key, the
+// rows are sorted by a difference, the rank minus 0.
 func (p *Plan) chooseAccess(q Bound, o Options) {
 	ranked, scoped := byRank(p.Order[0]), inOneScope(q.Filter)
 	p.IDsFirst = len(p.Lookups) > 0 || scoped && !ranked || ranked && !scoped && !o.All
@@ -92,8 +94,8 @@ func (p *Plan) chooseAccess(q Bound, o Options) {
 	}
 }
 
-// isPlain reports whether the rows of a branch are assets in the order of their ids, with
-// nothing below them.
+// isPlain reports whether the rows of a branch are assets in the order of their ids, without
+// branches of their own.
 func (b *Branch) isPlain() bool {
 	return len(b.Branches) == 0 && b.Moment == nil && b.From.Kind != Pairs &&
 		len(b.Order) == 1 && !b.Order[0].Desc && b.Order[0].X == b.Cells[CellID]
@@ -120,14 +122,15 @@ func byRank(o Order) bool {
 // planner is the state that all levels of one plan share.
 type planner struct {
 	all      bool
-	momented bool // references from versions have a cell with the moment
-	rest     bool // the references History and Prior have a cell with the moment
+	momented bool // true: references from versions have a cell with the moment
+	rest     bool // true: the references History and Prior have a cell with the moment
 	lookups  []*Lookup
-	past     bool // rows of the past are read
+	past     bool // true: rows of the past are read
 	err      error
 }
 
-// fail records the first error. Planning continues with a value that is never run.
+// fail stores an error, unless there is an earlier one. It returns NULL as a placeholder, so that
+// planning can continue. The plan is then not used.
 func (p *planner) fail(format string, args ...any) Expr {
 	if p.err == nil {
 		p.err = fault.Invalidf(fault.NoPlace, format, args...)
@@ -138,24 +141,25 @@ func (p *planner) fail(format string, args ...any) Expr {
 // level is one SELECT while it is planned.
 type level struct {
 	*planner
-	row   *Table // the row of "$"
-	top   *Table // the outermost rows, if they are current
+	row   *Table // the table of the asset that "$" refers to
+	top   *Table // the table of the outermost rows, if they are current
 	joins *joins
-	flat  bool // inside an ON clause: no joins, to-one relations are sub-selects
+	flat  bool // true inside an ON clause: nothing is joined, and to-one relations become sub-selects
 }
 
-// MaxTables bounds the tables of one SELECT. MySQL joins at most 61.
+// MaxTables is the maximum number of tables of one SELECT. MySQL joins at most 61.
 const MaxTables = 60
 
 // joins has the tables of one SELECT.
 type joins struct {
-	made   map[hopKey]*Table // those that can be shared
+	made   map[hopKey]*Table // joined tables that several paths can share
 	tables int
 }
 
 func newJoins() *joins { return &joins{made: map[hopKey]*Table{}, tables: 1} }
 
-// count adds the tables of one step.
+// count counts the tables of one step, which begin with first. It stores an error if there are too
+// many.
 func (l *level) count(first *Table) {
 	for t := first; ; t = t.Joins[0] {
 		l.joins.tables++
@@ -181,7 +185,8 @@ func fixedCells(t *Table) []Expr {
 	return []Expr{ColumnOf{t, "id"}, ColumnOf{t, "type"}, ColumnOf{t, "moment"}}
 }
 
-// notDeleted returns the condition that an asset is not deleted and is in no hidden project.
+// notDeleted returns the conditions that an asset is not deleted and is in no hidden project. A
+// project is hidden if it, or a project above it, is deleted.
 func notDeleted(t *Table) []Expr {
 	all := []Expr{Compare{"<", ColumnOf{t, "state"}, Num{meta.StateDeleted}}}
 	if some, every := Secured(t.Of); some {
@@ -197,7 +202,7 @@ func (l *level) rows(b *Body, q Bound) {
 	}
 	for _, s := range q.Sort {
 		switch x := l.sortKey(s.Path).(type) {
-		case Num, Null: // the same for every row, and SQL would read a number as a column
+		case Num, Null: // the same for every row; in ORDER BY, SQL reads a number as the position of a column
 		default:
 			b.Order = append(b.Order, Order{X: x, Desc: s.Desc})
 		}
@@ -208,8 +213,8 @@ func (l *level) rows(b *Body, q Bound) {
 	}
 }
 
-// sortKey returns the expression that rows are sorted by: NULL for a row whose type lacks the
-// attribute.
+// sortKey returns the expression by which rows are sorted. It is NULL for a row whose type does not
+// have the attribute.
 func (l *level) sortKey(p Path) Expr {
 	if p.Only != nil {
 		is := isOf(l.row, p.Only)
@@ -226,7 +231,7 @@ func (l *level) sortKey(p Path) Expr {
 	return x
 }
 
-// column plans one column as cells of this statement or as a branch.
+// column plans one column: as cells of this statement, or as a branch.
 func (l *level) column(b *Body, branches map[string]int, c BoundColumn) Column {
 	col := Column{Name: c.Name, Attr: c.Path.Leaf.attr(), Kind: c.Path.Kind(), Only: c.Path.Only, Typed: -1, Branch: -1, Item: -1}
 	if c.Path.Agg != None && col.Kind != meta.Date {
@@ -302,5 +307,6 @@ func isOf(t *Table, types []*meta.Type) Expr {
 	return In{X: ColumnOf{t, "type"}, List: TypeCodes(types)}
 }
 
-// systemRefs are the to-one relations stored in fixed columns.
+// systemRefs has the to-one relations of the system that are stored in columns, with the names of
+// these columns.
 var systemRefs = map[string]string{"CreatedBy": "created_by", "ChangedBy": "changed_by"}

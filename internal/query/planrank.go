@@ -16,7 +16,7 @@ func hasNoRank(t *meta.Type) bool {
 	return !slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool { return a.Place.Column == "order_key" })
 }
 
-// Conjuncts returns the conditions that must all hold, without nested conjunctions.
+// Conjuncts returns the conditions in list, and expands nested conjunctions.
 func Conjuncts(list []Expr) []Expr {
 	var flat []Expr
 	for _, x := range list {

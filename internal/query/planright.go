@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// right plans the condition that the member has a right to a row of t. Types with the same
-// rule share an alternative.
+// right plans the condition that the member has a right to a row of t. If r.Not is true, it plans
+// the opposite.
 func (l *level) right(t *Table, r *Right) Expr {
 	if r.Not {
 		return negate(Granted{l.rightTo(t, r)})
@@ -39,22 +39,22 @@ func (l *level) rightTo(t *Table, r *Right) Expr {
 	return alts
 }
 
-// rightRule describes how the right to assets of some types is decided.
+// rightRule describes which members have the right to assets of some types.
 type rightRule struct {
 	roles     meta.RoleSet // roles that have the right
 	moderates meta.RoleSet // roles that have the right to assets of other members
-	made      meta.RoleSet // roles of the whole system that are also needed; 0: none
-	system    bool         // only roles of the whole system count
-	isOwn     bool         // the asset must be the member's own
-	member    bool         // the assets are members
-	scoped    bool         // assets have a scope
-	always    bool         // every asset has a scope
+	made      meta.RoleSet // roles in the whole system of which the member also needs one; 0: none is needed
+	system    bool         // true: only roles in the whole system count
+	isOwn     bool         // true: the asset must belong to the member
+	member    bool         // true: the assets are members
+	scoped    bool         // true: assets may have a scope
+	always    bool         // true: every asset has a scope
 	on        *meta.Attr
 	lies      *meta.Attr
 	own       *meta.Attr
 }
 
-// ruleOf returns the rule for assets of a concrete type. It is false if nobody has the right.
+// ruleOf returns the rule for assets of a concrete type. It returns false if nobody has the right.
 func (r *Right) ruleOf(t *meta.Type) (rightRule, bool) {
 	k := t.KindOf(r.Op)
 	op := t.Ops[:0:0]
@@ -83,8 +83,8 @@ func (r *Right) ruleOf(t *meta.Type) (rightRule, bool) {
 	return rule, true
 }
 
-// makes adds the right to create an asset of type result in the same project, because the operation
-// creates this asset.
+// makes adds to a rule that the member needs the right to create an asset of type result, because
+// the operation creates such an asset in the same project.
 func (r *rightRule) makes(result *meta.Type) {
 	k := result.Rights.Kind
 	if k.System && !r.system {
@@ -94,7 +94,7 @@ func (r *rightRule) makes(result *meta.Type) {
 	r.roles &= k.Roles(meta.ToCreate, "")
 }
 
-// ruled returns the condition of one rule.
+// ruled returns the condition that the member has the right to a row of t by a rule.
 func (l *level) ruled(t *Table, r *Right, rule rightRule) Expr {
 	switch {
 	case rule.on != nil:
@@ -120,8 +120,7 @@ func (l *level) ruled(t *Table, r *Right, rule rightRule) Expr {
 	return x
 }
 
-// liesIn returns the condition that the row is in a project where the member has one of some
-// roles.
+// liesIn returns the condition that the row is in a project where the member has one of the roles.
 func (l *level) liesIn(t *Table, rule rightRule, roles meta.RoleSet) Expr {
 	switch {
 	case rule.lies != nil:
@@ -156,7 +155,7 @@ func (l *level) leadsTo(t *Table, a *meta.Attr, cond func(*Table) Expr) Expr {
 	})
 }
 
-// isOwn returns the condition that the row is the member's own.
+// isOwn returns the condition that the asset of the row belongs to the member.
 func (l *level) isOwn(t *Table, rule rightRule) Expr {
 	if rule.own == nil {
 		return madeBy(t)
@@ -166,8 +165,9 @@ func (l *level) isOwn(t *Table, rule rightRule) Expr {
 
 func madeBy(t *Table) Expr { return Compare{"=", ColumnOf{t, "created_by"}, ActorID{}} }
 
-// inSystem returns the condition for assets of the whole system. A Member Admin has no right
-// to members with a higher role. All members may change parts of their own member asset.
+// inSystem returns the condition for assets that belong to the whole system. A member with the role
+// Member Admin has no right to members with a higher role. All members may change parts of their
+// own member asset.
 func (l *level) inSystem(t *Table, r *Right, rule rightRule) Expr {
 	x := HasRole{rule.roles, true}
 	if !rule.member {
@@ -203,8 +203,8 @@ func outranks(t *Table, m *meta.Model) Expr {
 	return Any{some(byDefault, "to_id"), some(inProjects, "role_id")}
 }
 
-// someRelated returns the condition that a related asset satisfies cond, or exists if cond is
-// nil. Deleted assets and assets that the member does not read count, too.
+// someRelated returns the condition that a related asset satisfies cond, or exists if cond is nil.
+// Deleted assets and assets that the member does not see count, too.
 func (l *level) someRelated(t *Table, a *meta.Attr, cond func(*level, *Table) Expr) Expr {
 	sel := &Select{Cells: []Expr{Num{1}}}
 	in := l.subquery()

@@ -36,7 +36,8 @@ func isNull(x Expr) bool {
 	return false
 }
 
-// folded returns the folded form of a text.
+// folded returns the folded form of a text. Equal texts have the same folded form (package
+// folding).
 func folded(x Expr) Expr {
 	switch x := x.(type) {
 	case Collated:
@@ -69,8 +70,10 @@ func folded(x Expr) Expr {
 	return Folded{X: x}
 }
 
-// equalTexts returns the condition that x is one of the folded texts equal. A column with an
-// index is first compared in its own order: equal texts have the same place in it.
+// equalTexts returns the condition that x is one of some texts. equal are their folded forms, which
+// are compared with the folded form of x. If x is the column with an index and all values are
+// ASCII, the column itself is also compared, so that the server can use the index. This excludes no
+// row, because equal texts have the same place in the order of the column.
 func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	same := oneOf(folded(x), equal)
 	if in, many := same[0].(In); many {
@@ -89,11 +92,11 @@ func equalTexts(x Expr, equal []Expr, values []Value) Any {
 	return Any{All{oneOf(x, equal)[0], same[0]}}
 }
 
-// indexedText is the only text column that is first in an index.
+// indexedText is the only text column with which an index begins.
 const indexedText = "number"
 
-// isASCII reports whether all texts equal to a value certainly have the same place in the
-// order of the database.
+// isASCII reports whether the text of a value has only ASCII characters. All texts that equal such
+// a text have the same place in the order of the database.
 func isASCII(v Value) bool {
 	for i := range len(v.Text) {
 		if v.Text[i] >= utf8.RuneSelf {
@@ -103,7 +106,7 @@ func isASCII(v Value) bool {
 	return true
 }
 
-// plansAlike reports whether a condition on p has the same plan for both values.
+// plansAlike reports whether comparisons of p with a and with b have the same plan.
 func plansAlike(p Path, test token.Test, a, b Value) bool {
 	if test == token.Like {
 		return isSimple(a.Text) == isSimple(b.Text)

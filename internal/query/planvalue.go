@@ -28,7 +28,7 @@ func (l *level) subquery() *level {
 	return &level{planner: l.planner, row: l.row, joins: newJoins()}
 }
 
-// leaf returns the expression for a leaf at a row of t.
+// leaf returns the expression for the value of a leaf in a row of t.
 func (l *level) leaf(t *Table, leaf Leaf, print bool) Expr {
 	switch {
 	case leaf.Cond != nil:
@@ -66,7 +66,7 @@ func unset(a *meta.Attr) Expr {
 	return Num{0}
 }
 
-// union returns the expression for a value that is stored elsewhere for each type.
+// union returns the expression for a value that is stored in a different place for each type.
 func (l *level) union(t *Table, u *Union) Expr {
 	by := make(Switch, len(u.Cases))
 	for i, c := range u.Cases {
@@ -116,7 +116,7 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 	case "CreateReason", "ChangeReason", "MyLastChangeReason", "RetireReason":
 		return Null{} // a reason is never recorded
 	case "Days":
-		var end Expr = Clock{} // a current version has not ended
+		var end Expr = Clock{} // a current version has no end
 		if t.When.Mode != Now {
 			end = Coalesce{next(t, "changed_at"), end}
 		}
@@ -133,7 +133,7 @@ func (l *level) system(t *Table, a *meta.Attr) Expr {
 // forever is the until_moment of a current version. It equals db.Forever.
 const forever = 9223372036854775807
 
-// systemColumns are the fixed columns that hold system values.
+// systemColumns has the names of the columns that store system values.
 var systemColumns = map[string]string{
 	"Moment": "moment", "MyLastChangeMoment": "moment",
 	"CreateDate": "created_at", "CreateDateUTC": "created_at",
@@ -159,8 +159,9 @@ func next(t *Table, column string) Expr {
 	return Scalar{&Select{From: v, Cells: []Expr{ColumnOf{v, column}}}}
 }
 
-// closing returns a column of the version that closed the asset in t; NULL if the asset is open. This
-// version is closed, and the version before it is not. All versions between it and t are closed.
+// closing returns a column of the version in which the asset of t was closed. It is NULL if the
+// asset is open in t. The asset is closed in that version and in all later versions up to t, but
+// not in the version before it.
 func closing(t *Table, column string) Expr {
 	moment := func(v *Table) Expr { return ColumnOf{v, "moment"} }
 	state := func(v *Table, op string) Expr { return Compare{op, ColumnOf{v, "state"}, Num{meta.StateClosed}} }
@@ -184,8 +185,9 @@ func closing(t *Table, column string) Expr {
 	}}
 }
 
-// comment returns the comment of an audit. If there is never an audit, it is NULL without a
-// sub-select: MySQL counts a sub-select that never has a row as one distinct value.
+// comment returns the comment of the audit whose id is the expression audit. If audit is always
+// NULL, comment returns NULL instead of a sub-select, because MySQL counts a sub-select that never
+// has a row as one distinct value.
 func comment(audit Expr) Expr {
 	if isNull(audit) {
 		return Null{}
@@ -196,8 +198,9 @@ func comment(audit Expr) Expr {
 }
 
 // aggregate returns one value over all values at the end of a path. Deleted assets count unless a
-// filter excludes them. If parts is true, the aggregate is made from the aggregates of the assets at
-// each to-many step. An asset that several paths reach then has the same aggregate, computed once.
+// filter excludes them. If parts is true, each to-many step aggregates the values of its assets,
+// and the step before it aggregates these results. If several paths reach an asset, its value is
+// then computed once.
 func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 	s := &Select{Once: true}
 	inner := l.subquery()
@@ -223,7 +226,7 @@ func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 			cur.Joins = append(cur.Joins, v)
 		}
 		kind := p.Leaf.Attr.Kind
-		if p.Agg == Sum { // the sum of whole numbers may be larger than a whole number can be
+		if p.Agg == Sum { // the sum of 64-bit integers may need more than 64 bits
 			kind = meta.Numeric
 		}
 		s.Cells = []Expr{function(p.Agg, counted(p.Agg, valueOf(v, kind), kind))}
@@ -238,10 +241,10 @@ func (l *level) aggregate(t *Table, p Path, parts bool) Expr {
 	return Scalar{s}
 }
 
-// ofParts returns an aggregate over the aggregates x of parts.
+// ofParts returns an aggregate over x, the aggregates of parts.
 func ofParts(agg Agg, x Expr) Expr {
 	if agg == Count {
-		return Coalesce{Number{function(Sum, x), meta.Date}, Num{0}} // a whole number
+		return Coalesce{Number{function(Sum, x), meta.Date}, Num{0}} // meta.Date: the SQL type of whole numbers
 	}
 	return function(agg, x)
 }
@@ -258,7 +261,7 @@ func counted(agg Agg, x Expr, kind meta.Kind) Expr {
 	return collated(x, kind)
 }
 
-// valueOf returns a value of a multi-value scalar. The table stores it as text.
+// valueOf returns the value in a row of a multi-value scalar. The table stores the value as text.
 func valueOf(v *Table, kind meta.Kind) Expr {
 	if value.IsNumber(kind) {
 		return Number{ColumnOf{v, "value"}, kind}

@@ -51,7 +51,7 @@ func (q Bound) print(b *strings.Builder, in string) {
 	}
 }
 
-// String prints a bound path: each step with its type, "*" if it is to-many, then the kind of
+// String prints a bound path: each step with its type, "*" if the step is to-many, then the kind of
 // the value.
 func (p Path) String() string {
 	var b strings.Builder
@@ -82,7 +82,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// String prints a step: the relation, "*" if it is to-many, and its type.
+// String prints a step: the relation, "*" if the relation is to-many, and the type of its assets.
 func (s Step) String() string {
 	var b strings.Builder
 	b.WriteString(s.Attr.Name)
@@ -167,7 +167,8 @@ func (v Value) String() string {
 	return fmt.Sprint(v.Int)
 }
 
-// String prints a plan: for each statement its tables and the columns of its cells.
+// String prints a plan: for each statement its tables, and the cells from which its columns are
+// read.
 func (p *Plan) String() string {
 	var b strings.Builder
 	p.print(&b, "")
@@ -185,7 +186,7 @@ func (s *Body) print(b *strings.Builder, in string) {
 	}
 }
 
-// String prints where a column is read from.
+// String prints from which cell or branch a column is read.
 func (c Column) String() string {
 	switch {
 	case c.Branch >= 0 && c.Item < 0:

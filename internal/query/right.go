@@ -11,8 +11,8 @@ import (
 // asset uses the same rule for writes.
 type Right struct {
 	Verb meta.Verb
-	Op   string // the operation; empty for none
-	Not  bool   // the right is missing
+	Op   string // name of the operation; empty if Verb is not about an operation
+	Not  bool   // true: the condition is that the member does not have the right
 
 	model *meta.Model
 }
@@ -29,8 +29,8 @@ func (r *Right) String() string {
 	return "{may " + strings.Join(words, " ") + "}"
 }
 
-// withRight adds the caller's rights to the condition of an attribute, if the attribute
-// depends on them. The condition comes first.
+// withRight adds a right of the member to the condition c of an attribute, if the attribute depends
+// on that right. c comes first in the result.
 func (b *binder) withRight(a *meta.Attr, c Cond) Cond {
 	r := &Right{Verb: meta.ToChange, model: b.m}
 	op := token.And
@@ -49,5 +49,5 @@ func (b *binder) withRight(a *meta.Attr, c Cond) Cond {
 	return Cond{Op: op, Kids: []Cond{c, {Right: r}}}
 }
 
-// saysRight reports whether a condition has a right added by withRight.
+// saysRight reports whether a condition contains a right that withRight added.
 func (c Cond) saysRight() bool { return len(c.Kids) == 2 && c.Kids[1].Right != nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// search binds find and findin: one of the attributes must contain the text.
+// search binds find and findin. One of the attributes must contain the text.
 func (b *binder) search(q *Bound, r Request) error {
 	text := searchText(r.Find)
 	if text == "" {
@@ -66,8 +66,8 @@ func (b *binder) search(q *Bound, r Request) error {
 	return nil
 }
 
-// searchText returns the argument of find without one pair of outer quotes and without a
-// trailing asterisk, inside or outside the quotes.
+// searchText removes one pair of outer quotes from the argument of find. It also removes a trailing
+// asterisk, inside or outside the quotes.
 func searchText(s string) string {
 	s = strings.TrimSuffix(s, "*")
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {

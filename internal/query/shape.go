@@ -17,20 +17,20 @@ import (
 // The values are: the number of an Oid in from, the values of where, the quoted texts of
 // filters, and the values of variables. Everything else is part of the key, unchanged.
 type Shape struct {
-	Key    []byte   // the same for requests of one shape, and for no others
-	id     int64    // of the asset that from names
-	moment int64    // its version
+	Key    []byte   // equal for requests of one shape, different for all others
+	id     int64    // id of the asset that from names
+	moment int64    // moment of the version of that asset
 	values []string // the other values, in order
 }
 
 // MaxShape is the maximum number of bytes of a key. Plans of requests with longer keys are not
-// cached. Requests with very many values are not cached either, since each number of values is
-// another shape.
+// cached. Requests with very many values are not cached either, because a request with another
+// number of values has another shape.
 const MaxShape = 4 << 10
 
-// ShapeOf returns the shape of r. all is true if the member sees everything. It returns
-// false if the plan cannot be reused: the request is too long, has a page cursor, reads as
-// of an instant, or has aliases.
+// ShapeOf returns the shape of r. all is true if the member reads everything. ShapeOf returns false
+// if the plan of r cannot be reused: r is too long or has too many values, has a page cursor, reads
+// as of an instant, has aliases, or is restricted to some ids.
 func ShapeOf(r Request, all bool) (Shape, bool) {
 	if r.Page != nil && r.Page.After != nil || r.AsOf.Text != "" && r.AsOf.Text != AllVersions || r.Alias != nil || r.Among != nil {
 		return Shape{}, false
@@ -49,8 +49,8 @@ func ShapeOf(r Request, all bool) (Shape, bool) {
 	return Shape{Key: s.key, id: s.id, moment: s.moment, values: s.values}, len(s.key) <= MaxShape && len(s.values) <= maxListed
 }
 
-// shaper writes a key. The length of every text and list comes before it, so that no two
-// requests have the same key by accident.
+// shaper writes the key of a shape. It writes the length of every text and list before it, so that
+// different requests cannot have the same key by accident.
 type shaper struct {
 	key        []byte
 	id, moment int64
@@ -83,8 +83,8 @@ func (s *shaper) flags(list ...bool) {
 	}
 }
 
-// request writes all of r except from. A plan does not depend on the values of Page, Total and
-// Explain; Bind checks that a nested select has none.
+// request writes all parts of r except From. It leaves out the values of Page, Total and Explain,
+// because a plan does not depend on them. A nested select has none of these.
 func (s *shaper) request(r *Request) {
 	s.flags(r.Basic, r.One, r.History, r.Plain, r.Momented, r.Rest, r.Page != nil)
 	s.text(r.AsOf.Text)
@@ -117,7 +117,7 @@ func (s *shaper) request(r *Request) {
 	s.variables(r.With)
 }
 
-// pair writes one entry of where. A value that may name a variable is part of the key.
+// pair writes one entry of where. A value that may name a variable becomes part of the key.
 func (s *shaper) pair(p *Pair) {
 	s.text(p.Token.Text)
 	isVar := strings.HasPrefix(p.Value.Text, "$")
@@ -130,7 +130,8 @@ func (s *shaper) pair(p *Pair) {
 	s.values = append(s.values, p.Value.Text)
 }
 
-// filter writes the text around the quoted texts. Only values have quotes.
+// filter writes a filter without its quoted texts, which are values. Nothing else in a filter has
+// quotes.
 func (s *shaper) filter(t *Text) {
 	s.mark(t)
 	rest := t.Text
@@ -166,8 +167,8 @@ func quotes(text string) []quote {
 	return list
 }
 
-// variables writes the names and the number of values of each, in the order in which Bind
-// reads them.
+// variables writes the names of variables and the number of values of each variable, in the order
+// in which Bind reads them.
 func (s *shaper) variables(with map[string][]string) {
 	s.number(len(with))
 	if len(with) == 0 {
@@ -189,15 +190,15 @@ func (s *shaper) mark(t *Text) {
 	}
 }
 
-// slots records the values of a request while it is bound for all requests of its shape. It
-// has the place of each value, and how it was typed. A nil *slots has no values.
+// slots records how the values of a request are used while the request is bound for all requests of
+// its shape. first and with have the places of the values. A nil *slots records nothing.
 type slots struct {
 	first map[*Text]int
 	with  map[string]int
 	uses  []use
 }
 
-// use is a value typed for one comparison.
+// use is one value as it was typed for one comparison.
 type use struct {
 	value int // index into the values of the shape
 	path  Path
@@ -211,7 +212,7 @@ func (s *slots) ofPair(t *Text) map[int]int {
 		return nil
 	}
 	if n, ok := s.first[t]; ok {
-		return map[int]int{0: n} // a value of where always has the place 0
+		return map[int]int{0: n} // in where, a value always has the byte offset 0
 	}
 	return nil
 }
@@ -227,8 +228,9 @@ func (s *slots) ofFilter(t *Text) map[int]int {
 	return places
 }
 
-// slotOf records the use of a value, the nth value of v, and returns its slot; 0 if the value
-// is fixed.
+// slotOf records the use of a value and returns its slot. It returns 0 if the value must be the
+// same in all requests that share the plan. The value is the value with index nth of v, which may
+// be a variable.
 func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound Value) Slot {
 	if b.slots == nil || b.derivedDepth > 0 {
 		return 0
@@ -249,8 +251,9 @@ func (b *binder) slotOf(p Path, test token.Test, v token.Value, nth int, bound V
 	return slotFirst + Slot(len(b.slots.uses)-1)
 }
 
-// isFree reports whether planning never reads the value itself. Planning reads values compared
-// with counts, ends of a hierarchy, and values that are not arguments.
+// isFree reports whether the plan is the same for all values of the kind of v. It depends on a
+// value that is compared with a count, on an asset at the end of a hierarchy, and on a value that
+// is no argument of the statement.
 func isFree(p Path, v Value) bool {
 	switch v.Kind {
 	case TextOf, NumOf, IntOf, RefOf:

@@ -6,11 +6,11 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// Slot is the place of an argument in a shared plan. Each request has another argument there. A Slot
-// is an index into the result of Fill.
+// Slot is the place of an argument in a plan that several requests share. Each request has a
+// different argument there. A Slot is an index into the result of Fill.
 type Slot int
 
-// The first slots.
+// The slots of an Oid in from. slotFirst is the first slot of all other values.
 const (
 	_ Slot = iota
 	slotID
@@ -18,7 +18,7 @@ const (
 	slotFirst
 )
 
-// argOf returns an argument, or in a shared plan its slot.
+// argOf returns v as an argument. In a shared plan it returns the slot s instead.
 func (q Bound) argOf(v int64, s Slot) Arg {
 	if q.shared {
 		return Arg{s}
@@ -28,10 +28,10 @@ func (q Bound) argOf(v int64, s Slot) Arg {
 
 // Shared is a plan for all requests of one shape. It is read-only.
 type Shared struct {
-	Plan *Plan // of the current rows or of versions; its arguments may be slots
+	Plan *Plan // a plan for current rows or for versions (see Mode); its arguments may be slots
 	Mode Mode
-	One  bool // the query is about one asset
-	// Once means that the plan only serves the request it was made for.
+	One  bool // true: the query is about one asset
+	// Once is true if the plan can only be used for the request from which it was made.
 	Once bool
 
 	m    *meta.Model
@@ -63,8 +63,9 @@ func NewShared(m *meta.Model, r Request, all bool) (*Shared, error) {
 	return sh, nil
 }
 
-// usesAll reports whether the use of every value is known. Values of variables are last and do
-// not count, since a variable may be unused.
+// usesAll reports whether every value of the request is used in a known place. values is their
+// number. Values of variables are the last ones. They do not count, because a request need not use
+// its variables.
 func (sh *Shared) usesAll(values int, with map[string][]string) bool {
 	for _, list := range with {
 		values -= len(list)
@@ -78,9 +79,9 @@ func (sh *Shared) usesAll(values int, with map[string][]string) bool {
 	return len(used) == values
 }
 
-// Fill types the values of another request of the shape and returns them by slot. It returns
-// false if the request needs its own plan: a value has another kind, is invalid, or planning
-// reads it and it is different.
+// Fill converts the values of another request of the shape to their types and returns them by slot.
+// It returns false if that request needs its own plan. This is so if a value is invalid or has
+// another kind, or if the plan depends on a value that is different.
 func (sh *Shared) Fill(s Shape) ([]any, bool) {
 	args := make([]any, slotFirst+Slot(len(sh.uses)))
 	if sh.from != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// placeholder replaces a value.
+// placeholder is written in place of a value.
 const placeholder = "?"
 
 // valueless is the printed form of a request without its values. FromDoc reads the same keys.
@@ -34,13 +34,13 @@ type valuelessPage struct {
 	After string `json:"after,omitempty"`
 }
 
-// Valueless returns r as a JSON document in which question marks replace the client's texts,
-// except names of the model. It replaces numbers of Oids, values in comparisons, search texts,
-// values of variables, instants and cursors.
+// Valueless returns r as a JSON document in which question marks replace the client's texts, except
+// names of the model. It replaces numbers of Oids, values in comparisons, search texts, values of
+// variables, instants and cursors.
 //
-// Shape: {"from":"Story","select":["Name"],"where":{"Scope":"?"},"filter":["Name='?'"]}
+// Example: {"from":"Story","select":["Name"],"where":{"Scope":"?"},"filter":["Name='?'"]}
 //
-// It is for people who may see which queries run, but not their values.
+// The result is for people who may see which queries run, but not the values in these queries.
 func (r Request) Valueless() string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -92,7 +92,7 @@ func (r *Request) valueless() valueless {
 	return v
 }
 
-// withoutNumber returns from, with only the type of an Oid.
+// withoutNumber returns from without values: in an Oid, the number is replaced.
 func withoutNumber(from string) string {
 	if o, err := oid.Parse(from); err == nil && !o.IsNull() {
 		return o.Type + ":" + placeholder
@@ -100,7 +100,8 @@ func withoutNumber(from string) string {
 	return unquoted(from)
 }
 
-// withoutValue returns a placeholder, or the variable that an entry of where names.
+// withoutValue returns the value of an entry of where: a placeholder, or the text itself if it
+// names a variable.
 func (r *Request) withoutValue(text string) string {
 	name, isVariable := strings.CutPrefix(text, "$")
 	if isVariable && (r.With[name] != nil || r.With[text] != nil) {
@@ -117,11 +118,11 @@ func withoutQuoted(list []Text) []string {
 	return all
 }
 
-// several matches a list of values. It is replaced by one value.
+// several matches a list of placeholders. Such a list is replaced by one placeholder.
 var several = regexp.MustCompile(`'\?'(\s*,\s*'\?')+`)
 
-// unquoted returns a token or filter with a placeholder in place of each text in quotes. All
-// its values are in quotes.
+// unquoted returns a token or filter with a placeholder in place of each text in quotes. All values
+// in such a text are in quotes.
 func unquoted(text string) string {
 	if !strings.ContainsAny(text, `'"`) {
 		return text

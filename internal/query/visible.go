@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// visible adds the condition that the member sees a row.
+// visible adds to t the condition that the member sees the row.
 func (p *planner) visible(t *Table) {
 	if p.all {
 		return
@@ -23,9 +23,9 @@ type sight struct {
 	by Expr // the id of the member who sees the row; nil: the member who runs the query
 }
 
-// seen returns the condition that the member sees a row; nil: everyone does. Types with their
-// own rule have one alternative for each rule. from has the rules that are being followed;
-// they are skipped.
+// seen returns the condition that the member sees a row; nil: everyone sees it. For types with a
+// visibility rule in the model (meta.Seen), the condition has one alternative for each rule. from
+// has the rules that led to t; seen skips types with these rules.
 func (s sight) seen(t *Table, from []*meta.Seen) Expr {
 	var plain, ruled []*meta.Type
 	var rules [][]*meta.Type
@@ -72,7 +72,7 @@ func (s sight) readable(t *Table, types []*meta.Type) Expr {
 	return Visible{t, every, s.by}
 }
 
-// follows returns the condition that the member sees rows of types with one rule.
+// follows returns the condition that the member sees rows of types that have the same rule.
 func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
 	rule := &types[0].Seen
 	if rule.Shared {
@@ -99,8 +99,9 @@ func (s sight) follows(t *Table, types []*meta.Type, from []*meta.Seen) Expr {
 	return append(alts, append(others, x))
 }
 
-// through uses the first path that reaches any asset. It returns the condition that the member
-// sees one of those assets. The condition also holds if no path reaches an asset.
+// through uses the first of the paths that reaches any asset. It returns the condition that the
+// member sees one of the assets that this path reaches. The condition also holds if no path reaches
+// an asset.
 func (s sight) through(t *Table, paths []meta.Walk, from []*meta.Seen) Expr {
 	if len(paths) == 0 {
 		return All{}
@@ -118,7 +119,7 @@ func (s sight) through(t *Table, paths []meta.Walk, from []*meta.Seen) Expr {
 	return Any{one, none}
 }
 
-// leadsToViewer returns the condition that a path reaches the member of s.
+// leadsToViewer returns the condition that a path reaches the member who should see the row.
 func (s sight) leadsToViewer(t *Table, w meta.Walk) Expr {
 	n := len(w) - 1
 	viewer := s.by
@@ -145,7 +146,7 @@ func (l *level) leads(t *Table, w meta.Walk, cond func(*level, *Table) Expr) Exp
 	return l.someRelated(t, w[0], cond)
 }
 
-// allOf returns the conjunction of conditions. It drops nil ones.
+// allOf returns the conjunction of conditions. It leaves out conditions that are nil.
 func allOf(list ...Expr) Expr {
 	list = slices.DeleteFunc(list, func(x Expr) bool { return x == nil })
 	if len(list) == 1 {
@@ -160,9 +161,9 @@ func Restricted(types []*meta.Type) bool {
 	return some || slices.ContainsFunc(types, func(t *meta.Type) bool { return !t.Seen.IsZero() })
 }
 
-// Secured reports two facts about the types. some: assets of some types have a scope that
-// decides who reads them. every: assets of every type always have one; then an asset without a
-// scope is hidden, too.
+// Secured reports two facts about the types. some: assets of some types have a scope that decides
+// who reads them. every: assets of every type always have such a scope. In that case, an asset
+// without a scope is hidden.
 func Secured(types []*meta.Type) (some, every bool) {
 	every = true
 	for _, t := range types {
@@ -186,8 +187,8 @@ func alwaysScoped(t *meta.Type, depth int) bool {
 	return !slices.ContainsFunc(via.TargetTypes(), func(r *meta.Type) bool { return !alwaysScoped(r, depth+1) })
 }
 
-// NewSight returns the statement that finds, by their ids, the assets of some types that the
-// member sees. Its only cell is the id.
+// NewSight returns a statement that finds the assets of some types that the member sees. The caller
+// adds the ids of the assets in question. The only cell is the id.
 func NewSight(types []*meta.Type) *Select {
 	row := &Table{Kind: Asset, Of: types}
 	(&planner{}).visible(row)
@@ -195,8 +196,8 @@ func NewSight(types []*meta.Type) *Select {
 	return &Select{From: row, Parent: id, Cells: []Expr{id}}
 }
 
-// viewers joins the members who see a row. It uses the same condition as for the member who
-// runs the query, with current rights.
+// viewers sets the conditions of last, the members who see a row of from. They are the same as for
+// the member who runs the query, with current rights.
 func (l *level) viewers(from, last *Table) {
 	viewer := ColumnOf{last, "id"}
 	last.Typed = true

@@ -8,11 +8,11 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// formats are the formats of descriptions.
+// formats has the formats of descriptions, by name.
 var formats = map[string]document.Format{"json": document.JSON, "xml": document.XML}
 
-// BenchmarkWholeModel makes the description of the whole model, as the first request does,
-// without and with custom attributes of the types of workitems.
+// BenchmarkWholeModel makes the description of the whole model, like the first request for it. One
+// model has no custom attributes; another has many, on the types of workitems.
 func BenchmarkWholeModel(b *testing.B) {
 	for _, n := range []int{0, 320} {
 		m := grown(b, n)

@@ -41,7 +41,7 @@ func configurationXML(version string, settings []setting) []byte {
 	return append(w, `</Configuration>`...)
 }
 
-// configurationJSON writes the same as {"Version", "Settings": {…}}.
+// configurationJSON writes the same settings as {"Version", "Settings": {…}}.
 func configurationJSON(version string, settings []setting) []byte {
 	w := value.AppendString([]byte(`{"Version":`), version)
 	w = append(w, `,"Settings":{`...)

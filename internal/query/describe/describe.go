@@ -34,13 +34,13 @@ type Attribute struct {
 	Canned      bool
 	Custom      bool
 
-	Base       string   // the definition on the declaring type; empty if this is it
-	Reciprocal string   // the reciprocal relation, on its declaring type
-	OrderBy    string   // the sort key of this attribute
-	DisplayBy  string   // the attribute of the related asset to display
+	Base       string   // token of the attribute on the type that declares it; empty if that is Of
+	Reciprocal string   // token of the reciprocal relation, on the type that declares it
+	OrderBy    string   // token of the attribute that queries use to sort by this attribute
+	DisplayBy  string   // token of the attribute that is displayed for the related asset
 	Related    string   // the type that a relation refers to
-	Takes      []string // the types of its values, if they are not exactly those of Related
-	Leaf       string   // path tokens: the definition at the end
+	Takes      []string // types of a relation's values, if these are not exactly the types below Related
+	Leaf       string   // only for a path: token of the attribute at its end
 }
 
 // Token returns the whole token, such as "Story.Owners.Nickname".
@@ -50,7 +50,7 @@ func (a *Attribute) Token() string { return a.Of + "." + a.Name }
 type Operation struct {
 	Of        string
 	Name      string
-	Validator string // token of the attribute that reports whether it may run; may be empty
+	Validator string // token of the Boolean attribute that reports whether the operation may run; may be empty
 	Args      []Argument
 }
 
@@ -112,7 +112,7 @@ func definition(a *meta.Attr) Attribute {
 
 func displayName(a *meta.Attr) string { return "AttributeDefinition'" + a.Name + "'" + a.On.Name }
 
-// unsorted are the kinds that queries cannot sort by.
+// unsorted has the kinds of attributes by which queries cannot sort.
 var unsorted = []meta.Kind{meta.Password, meta.Blob}
 
 // sortsBy sets the sort key of an attribute: the attribute itself, or the sort key of its
@@ -158,8 +158,8 @@ func takes(a *meta.Attr) []string {
 	return names
 }
 
-// operation describes an operation. An argument with the name of a type is an asset of it. An
-// argument whose name begins with Is is a Boolean. All others are numbers.
+// operation describes an operation. An argument with the name of a type is an asset of this type.
+// An argument whose name begins with Is is a Boolean. All other arguments are numbers.
 func operation(m *meta.Model, op *meta.Op) Operation {
 	d := Operation{Of: op.On.Name, Name: op.Name, Validator: tokenOf(op.On, op.Validator)}
 	for _, name := range op.Effect.Args {

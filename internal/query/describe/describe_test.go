@@ -137,8 +137,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestADocumentThatCannotBeMade checks that a failed document is never replaced by an empty
-// one.
+// TestADocumentThatCannotBeMade checks that a document whose encoding panics is never replaced by
+// an empty document.
 func TestADocumentThatCannotBeMade(t *testing.T) {
 	docs := New(meta.Default(), "1.2.3.4")
 	for range 2 {
@@ -153,7 +153,8 @@ func TestADocumentThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreMadeOnce checks that all callers get the bytes that the first one made.
+// TestDocumentsAreMadeOnce checks that all callers get the bytes that were made for the first
+// caller.
 func TestDocumentsAreMadeOnce(t *testing.T) {
 	docs := New(meta.Default(), "1.2.3.4")
 	var first [8]*byte

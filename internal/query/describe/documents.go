@@ -14,13 +14,13 @@ import (
 // Document is a description as bytes that callers must not change.
 type Document struct {
 	Body []byte
-	Gzip []byte // the same, compressed; nil if compression saves too little
-	Tag  string // changes with the bytes; without quotes
+	Gzip []byte // Body, compressed by gzip; nil: there is no compressed form
+	Tag  string // identifies the bytes for clients (an ETag without quotes)
 }
 
-// Documents are the descriptions of one model. Each is encoded once, on first use: in each
-// format the whole model takes 3 MB, and so do all its types together. It is safe for
-// concurrent use; New and With return one.
+// Documents has the descriptions of one model. Each description is encoded once, on first use. In
+// each format, the whole model takes 3 MB, and all its types together take another 3 MB. Documents
+// is safe for concurrent use; New and With return one.
 type Documents struct {
 	model   *meta.Model
 	version string
@@ -47,8 +47,8 @@ func New(m *meta.Model, version string) *Documents {
 	return &Documents{model: m, version: version, parts: &parts{last: map[form]whole{}}, ready: map[address]func() Document{}}
 }
 
-// With returns the descriptions of another model. Parts that both have in common are
-// compressed once.
+// With returns the descriptions of another model. Parts that are equal in both models are
+// compressed only once.
 func (d *Documents) With(m *meta.Model) *Documents {
 	return &Documents{model: m, version: d.version, parts: d.parts, ready: map[address]func() Document{}}
 }
@@ -106,7 +106,7 @@ func (d *Documents) typeNamed(name string) (*meta.Type, error) {
 	return t, nil
 }
 
-// prepare returns a document. The first call makes it.
+// prepare returns a document. The first call for an address makes the document.
 func (d *Documents) prepare(at address, encode func(encoder) Document) Document {
 	d.mu.Lock()
 	made := d.ready[at]
@@ -118,7 +118,7 @@ func (d *Documents) prepare(at address, encode func(encoder) Document) Document 
 	return made()
 }
 
-// NewDocument returns bytes with their tag, uncompressed.
+// NewDocument returns a document with uncompressed bytes and their tag.
 func NewDocument(b []byte) Document { return Document{Body: b, Tag: tagOf(b)} }
 
 func tagOf(b []byte) string {

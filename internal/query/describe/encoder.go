@@ -10,7 +10,7 @@ import (
 
 // encoder appends descriptions in one form.
 type encoder interface {
-	all(p *packer, m *meta.Model) // all types, to the text of p
+	all(p *packer, m *meta.Model) // appends all types to the text of p
 	one(w []byte, t *Type) []byte
 	attribute(w []byte, a *Attribute) []byte
 	operation(w []byte, o *Operation) []byte
@@ -24,8 +24,8 @@ func newEncoder(f form, version string) encoder {
 	return newJSONEncoder(f.base, version)
 }
 
-// referrer appends a named reference to another description. It appends nothing for an empty
-// one.
+// referrer appends a named reference to another description. It appends nothing if the name of that
+// type or token is empty.
 type referrer interface {
 	typeRef(w []byte, name, typ string) []byte
 	tokenRef(w []byte, name, token string) []byte // to an attribute
@@ -51,7 +51,7 @@ func appendAttributeRefs[E referrer](e E, w []byte, a *Attribute) []byte {
 	return e.tokenRef(w, "RelatedAttribute", a.Leaf)
 }
 
-// location returns the path segments, below the base, of the description of a type or token.
+// location returns the two path segments, below the base, under which a type or token is described.
 // part is empty for a type.
 func location(token string) (typ, part string) {
 	typ, rest, _ := strings.Cut(token, ".")

@@ -18,8 +18,8 @@ func newJSONEncoder(base, version string) jsonEncoder {
 	return jsonEncoder{open: string(quoted[:len(quoted)-1]), version: version}
 }
 
-// all packs the description of all types. Shape: {"HREF": …, "Version": …, "AssetTypes":
-// {"Story": {…}, …}}. The types in it have no HREF and no Version.
+// all packs the description of all types. Shape: {"HREF": …, "Version": …, "AssetTypes": {"Story":
+// {…}, …}}. The types inside have no HREF and no Version.
 func (e jsonEncoder) all(p *packer, m *meta.Model) {
 	p.text = append(append(p.text, `{"HREF":`...), e.open...)
 	p.text = e.versioned(append(p.text, '"'))
@@ -179,7 +179,7 @@ func key(w []byte, i int, name string) []byte {
 	return append(value.AppendString(w, name), ':')
 }
 
-// text appends a member after others.
+// text appends a member with a text, after other members.
 func text(w []byte, name, v string) []byte {
 	w = append(append(append(w, `,"`...), name...), `":`...)
 	return value.AppendString(w, v)

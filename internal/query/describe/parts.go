@@ -19,18 +19,18 @@ const typesPerPart = 4
 // sum identifies the text of a part.
 type sum = [sha256.Size]byte
 
-// parts are the compressed parts of the last description of the whole model, for each form. A
-// new attribute changes few parts; the others need not be compressed again. It is safe for
+// parts has the compressed parts of the last description of the whole model, for each form. A new
+// attribute changes few parts; the other parts need not be compressed again. It is safe for
 // concurrent use.
 type parts struct {
 	mu   sync.Mutex
 	last map[form]whole
 }
 
-// whole has the data of the description of a whole model that is reused for the next model.
+// whole has the data about the description of a whole model that is reused for the next model.
 type whole struct {
 	size int            // of its text, in bytes
-	flat map[sum][]byte // its compressed parts
+	flat map[sum][]byte // compressed parts, by the sum of their text
 }
 
 // of returns the whole that was kept for a form.
@@ -58,7 +58,8 @@ type packer struct {
 	sums []byte // of the parts so far
 }
 
-// slack is by how many bytes a document may be larger than the last document without a copy.
+// slack is the number of bytes by which a document may be larger than the previous document before
+// its text must be copied to a larger buffer.
 const slack = 64 << 10
 
 func newPacker(last whole) *packer {
@@ -68,8 +69,8 @@ func newPacker(last whole) *packer {
 	return p
 }
 
-// types appends the description of each type with encode, which gets the type's index, and
-// ends parts in between.
+// types appends the description of each type with encode, which gets the index of the type. It ends
+// a part after every typesPerPart types.
 func (p *packer) types(m *meta.Model, encode func(w []byte, i int, t *Type) []byte) {
 	p.end()
 	for i, t := range m.Types {
@@ -95,8 +96,8 @@ func (p *packer) end() {
 	p.sums = append(p.sums, name[:]...)
 }
 
-// deflate compresses a part separately, and ends it at a whole byte, so that others may
-// follow.
+// deflate compresses a part separately. The result ends at a whole byte, so that other parts can
+// follow it.
 func (p *packer) deflate(text []byte) []byte {
 	var w bytes.Buffer
 	if p.z == nil {

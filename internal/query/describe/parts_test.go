@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/document"
 )
 
-// TestTheNextModelIsDescribedFromTheLast checks that a model has the same description
-// whatever was described before. Parts that are the same are compressed once.
+// TestTheNextModelIsDescribedFromTheLast checks that the description of a model does not depend on
+// the models that were described before. Parts that are equal are compressed once.
 func TestTheNextModelIsDescribedFromTheLast(t *testing.T) {
 	for name, f := range formats {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 )
 
 // Token describes the target of a token on a type: an attribute, or the end of a path such as
-// "Owners.Nickname" or "Owners.@Count". If the prefix of the token is a type below t, it
-// describes that type's attribute. It does not find operations.
+// "Owners.Nickname" or "Owners.@Count". If the token begins with a type below t, Token describes
+// the attribute of that type. It does not find operations.
 // Errors: fault.NotFound for an unknown name; fault.Invalid for text that is not a token.
 func Token(m *meta.Model, t *meta.Type, text string) (Attribute, error) {
 	if a, ok := t.Attr(text); ok {
@@ -34,8 +34,8 @@ func unknown(err error) error {
 	return err
 }
 
-// path describes the end of a bound path. It is read-only. All other properties come from the
-// definition at its end.
+// path describes the end of a bound path as an attribute that is read-only. All other properties
+// come from the definition of the attribute at its end.
 func path(t *meta.Type, p *query.Path) Attribute {
 	leaf := p.Def
 	d := Attribute{
@@ -43,7 +43,7 @@ func path(t *meta.Type, p *query.Path) Attribute {
 		Required: leaf.Required, Multi: p.Agg == query.None && (p.Many() || leaf.Multi),
 		Canned: leaf.Canned, Custom: leaf.Custom,
 	}
-	if leaf.Token() != d.Token() { // they are equal for an attribute that only some types below t have
+	if leaf.Token() != d.Token() { // the tokens are equal for an attribute that only some types below t have
 		d.Leaf = leaf.Token()
 	}
 	if d.Kind == meta.Relation {

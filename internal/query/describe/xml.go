@@ -5,9 +5,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// xmlEncoder appends descriptions as XML, with the elements that existing clients read, and
-// without text between them. It contains less than JSON: existing clients read neither the
-// arguments of operations nor the types of a relation's values. Spec: interface 4.2.
+// xmlEncoder appends descriptions as XML, with the elements that existing clients read, and without
+// text between them. XML contains less than JSON: existing clients read neither the arguments of
+// operations nor the types of a relation's values. Spec: interface 4.2.
 type xmlEncoder struct {
 	open    string // the beginning of every href, escaped: /alds/meta.v1/
 	version string // four integers
@@ -17,8 +17,8 @@ func newXMLEncoder(base, version string) xmlEncoder {
 	return xmlEncoder{open: string(value.AppendXMLAttr(nil, base+"/")), version: version}
 }
 
-// all packs the description of all types. Shape: <Meta href version><AssetType>…. The types
-// in it have no href and no version.
+// all packs the description of all types. Shape: <Meta href version><AssetType>…. The types inside
+// have no href and no version.
 func (e xmlEncoder) all(p *packer, m *meta.Model) {
 	p.text = append(append(p.text, value.XMLDeclaration+`<Meta href="`...), e.open...)
 	p.text = append(attr(append(p.text, '"'), "version", e.version), '>')

@@ -92,8 +92,8 @@ func TestEmptyElements(t *testing.T) {
 	}
 }
 
-// TestXMLSaysWhatJSONSays compares the two formats for every type, attribute and operation,
-// except for what only JSON has.
+// TestXMLSaysWhatJSONSays compares the two formats for every type, attribute and operation. It
+// ignores what only JSON has.
 func TestXMLSaysWhatJSONSays(t *testing.T) {
 	const base = "/alds/meta.v1"
 	docs := New(grown(t, 8), "1.2.3.4")
@@ -195,7 +195,7 @@ func readJSON(said map[string]string, path string, object map[string]any) {
 	}
 	delete(said, path+"@_type")
 	if object["_type"] == "AssetType" {
-		said[path+"@name"] = said[path+"@token"] // JSON has the reference in the place of the name
+		said[path+"@name"] = said[path+"@token"] // in JSON, Name is the reference, not the name of the type
 		delete(said, path+"@iscustom")
 	}
 }

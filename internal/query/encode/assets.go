@@ -37,14 +37,14 @@ type Assets interface {
 	Attribute(w []byte, s *Set, row int32, c query.Column) []byte
 	// Bare appends an asset without attributes.
 	Bare(w []byte, o oid.OID) []byte
-	// Template appends the attributes of an asset that does not exist yet, in the form in
-	// which a client sends them. base is the path before the type in its href.
+	// Template appends an asset that does not exist yet, with its attributes in the form in which a
+	// client sends them. base is the path before the type in the href of the asset.
 	Template(w []byte, base, typ string, given []Given) []byte
 }
 
 // Collection is the information around the assets of an answer.
 type Collection struct {
-	History bool // the assets are versions
+	History bool // true: the assets are versions
 	Total   int64
 	Page    query.Page
 }
@@ -52,11 +52,11 @@ type Collection struct {
 // Given is one attribute of a template.
 type Given struct {
 	Attr  *meta.Attr
-	Value value.Scalar // of a scalar
-	OIDs  []oid.OID    // of a relation
+	Value value.Scalar // the value of a scalar
+	OIDs  []oid.OID    // the values of a relation
 }
 
-// kind returns the type of an answer, which is also the name of its element.
+// kind returns the type of a collection, which is also the name of its XML element.
 func (c Collection) kind() string {
 	if c.History {
 		return "History"
@@ -108,7 +108,7 @@ func (e assets) target(cells []value.Scalar, c query.Column) ref {
 	return r
 }
 
-// appendID appends the token.
+// appendID appends the Oid token.
 func (r ref) appendID(w []byte) []byte {
 	w = r.Now().Append(w)
 	if r.version {
@@ -127,7 +127,7 @@ func (r ref) appendPath(w []byte) []byte {
 	return w
 }
 
-// element returns the type, and the XML element, of a column's values.
+// element returns the name for the values of a column: the _type in JSON and the element in XML.
 func element(k meta.Kind) string {
 	if k == meta.Relation {
 		return "Relation"

@@ -61,7 +61,7 @@ func (e jsonAssets) open(w []byte, r ref) []byte {
 	return append(r.appendID(append(w, `,"id":"`...)), '"')
 }
 
-// Attribute appends the object of the column with two additional members.
+// Attribute appends the object of the column with the additional members href and of.
 func (e jsonAssets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	of := string(e.self(e.cells(s, row)).appendPath([]byte(e.Base)))
 	w = e.member(w, s, row, c)
@@ -124,7 +124,7 @@ func (e jsonAssets) Bare(w []byte, o oid.OID) []byte {
 	return append(e.open(w, ref{o, o.Moment != 0}), `,"Attributes":{}}`...)
 }
 
-// Template appends an object whose attributes have an act.
+// Template appends an object whose attributes have the member act.
 func (e jsonAssets) Template(w []byte, base, typ string, given []Given) []byte {
 	w = value.AppendString(append(w, `{"_type":"Asset","href":`...), base+"/"+typ)
 	w = append(w, `,"Attributes":{`...)

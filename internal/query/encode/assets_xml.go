@@ -67,7 +67,7 @@ func (e xmlAssets) open(w []byte, r ref) []byte {
 	return append(r.appendID(append(w, `" id="`...)), '"')
 }
 
-// Attribute appends the element of the column with two additional attributes.
+// Attribute appends the element of the column with the additional attributes href and of.
 func (e xmlAssets) Attribute(w []byte, s *Set, row int32, c query.Column) []byte {
 	of := e.href(nil, e.self(e.cells(s, row)))
 	w = e.start(w, c.Kind, c.Name)
@@ -125,7 +125,7 @@ func (e xmlAssets) list(w []byte, l List, row int32, c *query.Column) []byte {
 	return end(w, element(c.Kind))
 }
 
-// item appends one of several values.
+// item appends one value of a column with several values.
 func (e xmlAssets) item(w []byte, cells []value.Scalar, c *query.Column) []byte {
 	w = append(w, "<Value>"...)
 	from := len(w)
@@ -135,7 +135,7 @@ func (e xmlAssets) item(w []byte, cells []value.Scalar, c *query.Column) []byte 
 	return end(w, "Value")
 }
 
-// value appends a value, or nothing for a missing one.
+// value appends a value, or nothing for a missing value.
 func (e xmlAssets) value(w []byte, cells []value.Scalar, c *query.Column) []byte {
 	switch v := cells[c.Cell]; {
 	case v.Form == value.Null:
@@ -167,7 +167,7 @@ func (e xmlAssets) Bare(w []byte, o oid.OID) []byte {
 	return append(e.open(w, ref{o, o.Moment != 0}), " />"...)
 }
 
-// Template appends an element whose attributes have an act.
+// Template appends an element in which each value has the attribute act.
 func (e xmlAssets) Template(w []byte, base, typ string, given []Given) []byte {
 	w = value.AppendXMLAttr(append(w, `<Asset href="`...), base+"/"+typ)
 	if len(given) == 0 {

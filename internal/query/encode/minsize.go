@@ -7,9 +7,9 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// MinSize returns for each row of a set the minimum number of bytes that Rows makes of it,
-// including nested selects. Larger numbers are math.MaxInt64. It takes one step for each row
-// that was read, even if the row appears several times in the answer.
+// MinSize returns, for each row of a set, the minimum number of bytes that Rows writes for it,
+// including nested selects. It returns math.MaxInt64 for a larger number. MinSize takes one step
+// for each row that was read, even if the row appears several times in the answer.
 func MinSize(s *Set) []int64 {
 	own := minSizeOfRow(s.Body)
 	sums := make([]int64, s.Len())

@@ -13,7 +13,7 @@ import (
 //
 // Shape: {"_oid":"Story:1001","Estimate":"3","Scope":{"_oid":"Scope:0"},
 // "Owners":[{"_oid":"Member:20"}]}
-// Numbers are strings, a missing asset is {"_oid":"NULL"}.
+// Numbers are strings. A missing asset is {"_oid":"NULL"}.
 type Rows struct {
 	Model   *meta.Model
 	Moments bool // the Oid of a row includes its moment
@@ -42,8 +42,8 @@ func (e Rows) Row(w []byte, s *Set, row int32) []byte {
 	return append(w, '}')
 }
 
-// self appends the Oid of a row. Assets from the installation have moment 0, which is written
-// like any other.
+// self appends the Oid of a row. Assets from the installation have moment 0, which is written like
+// any other moment.
 func (e Rows) self(w []byte, cells []value.Scalar) []byte {
 	w = selfOf(e.Model, cells).Append(w)
 	if e.Moments {
@@ -84,8 +84,8 @@ func (e Rows) list(w []byte, l List, c query.Column, row int32) []byte {
 	return append(w, ']')
 }
 
-// nested appends the rows of a nested select. If they appear several times, they are encoded
-// twice, and copied afterwards.
+// nested appends the rows of a nested select. If these rows appear several times in the answer,
+// they are encoded the first two times. Later their text is copied.
 func (e Rows) nested(w []byte, s *Set, g *Group) []byte {
 	start, flushes := len(w), e.Sink.flushCount()
 	for i, r := range g.Rows {

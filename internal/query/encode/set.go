@@ -20,18 +20,18 @@ type Set struct {
 	texts int64 // bytes of all arenas
 }
 
-// List has the rows of a branch, and their assignment to the rows of the set above. Rows of
-// one asset share a group.
+// List has the rows of a branch, and assigns them to the rows of the set above. Rows of the set
+// above that are the same asset share a group.
 type List struct {
 	Set    *Set
 	Of     []int32 // the group of each row of the set above
 	Groups []Group
 }
 
-// Group has the rows of a branch that belong to one asset.
+// Group has the rows of a branch that belong to one asset of the set above.
 type Group struct {
 	Rows []int32
-	text []byte // encoded rows, once they have been needed twice
+	text []byte // the encoded rows, stored when they are needed for the second time
 	used bool
 }
 
@@ -105,8 +105,8 @@ func (sc Scanner) Scan(v any) error {
 	return nil
 }
 
-// text copies a text into the arena. A full arena is replaced, not moved, so earlier slices
-// stay valid.
+// text copies a text into the arena, a buffer for the texts of many cells. A full arena is replaced
+// by a new one and not moved, so earlier slices stay valid.
 func text[T string | []byte](s *Set, v T) value.Scalar {
 	const least, most = 512, 64 << 10
 	if cap(s.arena)-len(s.arena) < len(v) {

@@ -17,10 +17,11 @@ type Sink struct {
 	Full func(w []byte) (rest []byte, next int, err error)
 	Next int
 
-	// Content appends the Base64 of a content; nil: its reference is written.
+	// Content appends the content with the reference ref as Base64. If Content is nil, the
+	// reference is written instead.
 	Content func(w []byte, ref blob.Ref) ([]byte, error)
 
-	// Words returns the text of a tag; nil: names that are tags are written as tags.
+	// Words returns the text for a tag of the localizer; nil: tags are written unchanged.
 	Words func(tag string) string
 
 	err     error
@@ -36,8 +37,8 @@ func (s *Sink) Err() error {
 	return s.err
 }
 
-// Flush calls Full with w if it is long enough. Errors: that of Full, then and in all later
-// calls.
+// Flush calls Full with w if w has Next bytes or more. After an error of Full, Flush returns this
+// error, now and in all later calls.
 func (s *Sink) Flush(w []byte) ([]byte, error) {
 	if s == nil || s.err == nil && len(w) < s.Next {
 		return w, nil
@@ -56,9 +57,9 @@ const (
 	maxCached     = 8 << 20
 )
 
-// cache stores the text of a list that is appended for the second time. The text begins at
-// start in w. flushes is the number of calls of Full at that time; after a further call the
-// text in w is incomplete and is not stored.
+// cache stores the text of a list that is appended for the second time. The text begins at start in
+// w. flushes is the number of calls of Full when the text began. If Full was called again, the text
+// in w is incomplete and is not stored.
 func (s *Sink) cache(g *Group, w []byte, start, flushes int) {
 	if s == nil {
 		return
@@ -91,8 +92,8 @@ var (
 	xmlContent  = contentForm{text: value.AppendXML[[]byte]}
 )
 
-// content appends the content with the reference v as Base64. An error ends the answer, like
-// one of Full.
+// content appends the content with the reference v as Base64. An error ends the answer, like an
+// error of Full.
 func (s *Sink) content(w []byte, v value.Scalar, f contentForm) []byte {
 	ref, ok := blob.ParseRef(v.T)
 	if !ok || s == nil || s.Content == nil {

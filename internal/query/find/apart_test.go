@@ -10,9 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestPagesBelowAScope checks pages by rank of the rows at or below a scope. All pages
-// together equal the whole result, in both directions and however the rows are spread over the
-// scopes.
+// TestPagesBelowAScope checks pages by rank of the rows at or below a scope. All pages together
+// must equal the whole result, in both directions and however the rows are spread over the scopes.
 func TestPagesBelowAScope(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// mode returns the time that a query is about. The moment of an instant is read later.
+// mode returns the time at which a query reads. For an instant, it returns the mode At without a
+// moment, which is read later, and the instant in UTC microseconds.
 func mode(b query.Bound) (when query.When, instant int64, err error) {
 	switch {
 	case b.Moment != nil, b.AsOf.Text == query.AllVersions, b.History && b.AsOf.Text == "":
@@ -26,8 +27,8 @@ func mode(b query.Bound) (when query.When, instant int64, err error) {
 	return query.When{Mode: query.At}, at, nil
 }
 
-// at plans a query about an instant, once its moment is known. It also returns the horizon of
-// history, if the plan reads the past.
+// at reads the moment of an instant, and then plans the query. If the plan reads the past, at also
+// returns the horizon of history.
 // Errors: fault.Invalid for an instant before the horizon.
 func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Horizon, err error) {
 	switch {
@@ -45,8 +46,9 @@ func (p *prepared) at(ctx context.Context, q db.Querier, all bool) (h history.Ho
 	return h, err
 }
 
-// orGone replaces the outcome of a read of one version. If no version was found, and it may be
-// from before the horizon, the error says that.
+// orGone replaces the result of a read of one version, if nothing was found and the version may be
+// from before the horizon. It then returns an error that names the horizon. Otherwise it returns
+// err unchanged.
 func (x *executor) orGone(r *query.Request, err error) error {
 	if err != nil && fault.KindOf(err) != fault.NotFound || x.handed > 0 || x.horizon.Moment == 0 || x.way == nothing || len(x.plan.Groups) > 0 {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// BenchmarkPrepare turns requests into the text and arguments of their statement. It uses
-// cached plans and, for comparison, one plan for each request.
+// BenchmarkPrepare measures how long it takes to turn requests into the text and arguments of their
+// statement. It uses cached plans and, for comparison, one plan for each request.
 func BenchmarkPrepare(b *testing.B) {
 	f := New(testdb.SQLite(b), meta.Default())
 	point := func(i int) query.Request {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// idSize is how many bytes are counted for each id of a large result. It includes the spare
-// capacity of slices, and moments.
+// idSize is the number of bytes that are counted for each id of a large result. It includes the
+// moment of a version, and the spare capacity of slices.
 const idSize = 24
 
 // eachInBlocks calls row for all rows, which it reads block by block.

@@ -15,7 +15,7 @@ func (x *executor) content(ctx context.Context, base *int64) func([]byte, blob.R
 		return nil
 	}
 	return func(w []byte, ref blob.Ref) ([]byte, error) {
-		n := ref.Base64Len() + 2 // its quotes
+		n := ref.Base64Len() + 2 // with two quotes
 		size := *base + int64(len(w)) + n
 		if err := x.check(ctx, size); err != nil {
 			return w, err

@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxArgs bounds the arguments of one statement: SQLite allows 32,766.
+// maxArgs is the maximum number of arguments of one statement. SQLite allows 32,766.
 const maxArgs = 32_000
 
 // executor executes one plan.
@@ -24,29 +24,29 @@ type executor struct {
 	w   sqlgen.Writer
 	out *output
 
-	horizon history.Horizon // of history; set if the plan reads the past
+	horizon history.Horizon // horizon of history; set if the plan reads the past
 
 	sets       setMemory   // for the sets that are being read
 	answer     reservation // for an answer that is returned whole
 	contents   reservation // for the longest piece of a flushed answer that has contents
-	large      bool        // the answer is too large to be buffered
+	large      bool        // true: the answer is too large to be buffered
 	groupBytes int64       // bytes of groups
 
 	handed int           // rows passed to the encoder
-	waited time.Duration // how long it has waited for the client of a flushed answer
+	waited time.Duration // how long the executor has waited for the client of a flushed answer
 
 	way      way
-	counts   bool                          // the statement of the page counts all rows, too
+	counts   bool                          // true: the statement of the page counts all rows, too
 	pageRows *encode.Set                   // rows of the page; nil: not read yet
 	number   *int64                        // number of all rows; nil: unknown
 	together map[*query.Branch]*encode.Set // rows of branches that were read with the page
 
-	more bool  // there are rows after this page
+	more bool  // true: there are rows after this page
 	last []any // keys of the page's last row, if the query has a cursor
 
 	haveIDs bool
 	ids     []int64
-	at      []int64 // moments of ids, if every row has its own
+	at      []int64 // moments of ids, if every row has its own moment
 	shared  sharedCells
 	below   map[*query.Branch]*sharedBelow
 }
@@ -59,8 +59,8 @@ func (x *executor) each(ctx context.Context, row func(*encode.Set, int32) error)
 	return x.eachOfPage(ctx, row)
 }
 
-// hasMore stores and reports whether n rows are more than a page. A query with a cursor reads
-// one row more than its page has.
+// hasMore reports whether n rows are more than a page, and stores the result in x.more. A query
+// with a cursor reads one row more than its page has.
 func (x *executor) hasMore(n int) bool {
 	p := x.plan.Page
 	x.more = p != nil && p.After != nil && int64(n) > p.Size
@@ -75,7 +75,7 @@ func (x *executor) setLast(s *encode.Set, row int32) {
 	}
 }
 
-// version identifies a row by its id, and by its moment if rows have their own.
+// version identifies a row by its id, and by its moment if rows have moments of their own.
 type version struct{ id, moment int64 }
 
 func (x *executor) version(s *encode.Set, row int32, id, moment int, withMoment bool) version {
@@ -107,8 +107,8 @@ func (x *executor) emit(ctx context.Context, s *encode.Set, order []int32, row f
 	return nil
 }
 
-// checkMinSize returns an error if the rows have too many bytes, even if their values are as
-// short as possible. With nested selects, a row that is read once may be many times in an
+// checkMinSize returns an error if the answer would have too many bytes, even if all values were as
+// short as possible. With nested selects, a row that is read once may appear many times in an
 // answer.
 func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
 	if x.out.limit == 0 || !slices.ContainsFunc(s.Body.Branches, func(b *query.Branch) bool { return len(b.Branches) > 0 }) {
@@ -121,8 +121,8 @@ func (x *executor) checkMinSize(s *encode.Set, order []int32) error {
 	return x.out.checkSize(sum)
 }
 
-// branches reads the rows below those of a set. It uses one statement per branch and block of
-// distinct parents.
+// branches reads the rows of all branches of a set, and of their branches. It uses one statement
+// per branch and block of distinct parents.
 func (x *executor) branches(ctx context.Context, s *encode.Set) error {
 	for _, b := range s.Body.Branches {
 		l := encode.List{Set: &encode.Set{Body: &b.Body, Width: len(b.Cells)}, Of: make([]int32, s.Len())}
@@ -184,8 +184,8 @@ func (x *executor) assign(ctx context.Context, l encode.List, parents []version,
 	return nil
 }
 
-// parents returns the assets of a set, each once, or once for every moment at which it is
-// read. It makes a group of l for each.
+// parents returns the assets of a set, each once. If each is true, an asset is returned once for
+// every moment at which it is read. parents adds a group to l for each result.
 func (x *executor) parents(ctx context.Context, l *encode.List, s *encode.Set, each bool) ([]version, error) {
 	if err := x.sets.add(int64(s.Len()) * rowSize); err != nil {
 		return nil, err

@@ -20,11 +20,11 @@ import (
 
 // Finder runs queries. It is safe for concurrent use. Its only state is the cache of plans.
 type Finder struct {
-	// MaxAnswer is how many bytes one answer may have; 0: no limit.
+	// MaxAnswer is the maximum number of bytes of one answer; 0: no limit.
 	MaxAnswer int64
 	// Contents holds the bytes of attachments and images.
 	Contents *blob.Store
-	// References shows contents as references (package blob).
+	// References is true if answers show contents as references (package blob).
 	References bool
 	// Slowest records the slowest queries; nil: they are not recorded.
 	Slowest *processes.Slowest
@@ -34,7 +34,7 @@ type Finder struct {
 	noRead  []int64 // stored ids of the roles that allow no reading
 	role    *meta.Type
 	byRole  *meta.Attr // Member.DefaultRole
-	out     *output    // of the current answer; nil: each query has its own, returned whole
+	out     *output    // state of the current answer; nil: each query has its own answer, returned whole
 	plans   *planCache
 	metrics *metrics
 }
@@ -45,8 +45,8 @@ func New(d *db.DB, m *meta.Model) *Finder {
 	return f.With(m)
 }
 
-// With returns a Finder for another model of the same database. It has its own plans, and
-// shares the settings and metrics of f.
+// With returns a Finder for another model of the same database. The new Finder has its own plans.
+// It shares the settings and metrics of f.
 func (f *Finder) With(m *meta.Model) *Finder {
 	f = &Finder{
 		MaxAnswer: f.MaxAnswer, Contents: f.Contents, References: f.References, Slowest: f.Slowest,
@@ -61,21 +61,21 @@ func (f *Finder) With(m *meta.Model) *Finder {
 	return f
 }
 
-// On returns a Finder whose queries without a Querier read from d, a view of the same
-// database. It shares everything else with f.
+// On returns a Finder that reads from d, a view of the same database, if a query has no Querier. It
+// shares everything else with f.
 func (f *Finder) On(d *db.DB) *Finder {
 	other := *f
 	other.d = d
 	return &other
 }
 
-// Rows runs r for who and appends the JSON array of its rows to w.
+// Rows runs r for the actor who and appends the JSON array of its rows to w.
 //
-// If q is nil, it reads in its own snapshot. A *db.Tx as q must be a snapshot, or the writing
-// transaction whose changes the query should see.
+// If q is nil, Rows reads in its own snapshot. If q is a *db.Tx, it must be a snapshot, or the
+// writing transaction whose changes the query should see.
 // Shape: [{"_oid":"Story:1001","Name":"x","Owners":[{"_oid":"Member:20"}]}]
-// Errors: fault.Invalid with the interface's messages; NotFound if r.One and there is no such
-// asset.
+// Errors: fault.Invalid with the interface's messages; NotFound if r.One is true and there is no
+// such asset.
 func (f *Finder) Rows(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) ([]byte, error) {
 	w, _, err := f.Answer(ctx, q, who, r, w)
 	return w, err
@@ -92,9 +92,9 @@ func (x *executor) rows(ctx context.Context, w []byte) ([]byte, error) {
 	return append(w, ']'), err
 }
 
-// Assets runs r for who and appends the answer of the data path to w. This is an Assets
-// collection; a single Asset with r.One; one Attribute or Relation of it with r.Plain; a
-// History collection of versions with r.History.
+// Assets runs r for the actor who and appends the answer of the data path to w. The answer is an
+// Assets collection; with r.One a single Asset; with r.Plain one Attribute or Relation of this
+// asset; with r.History a History collection of versions.
 // Errors: as Rows.
 func (f *Finder) Assets(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, form encode.Form, w []byte) ([]byte, error) {
 	start := len(w)
@@ -138,7 +138,7 @@ func (x *executor) collection(ctx context.Context, e encode.Assets, sink *encode
 	return e.Close(w, c), err
 }
 
-// IDs runs r for who and returns the Oids of its rows in order.
+// IDs runs r for the actor who and returns the Oids of its rows in order.
 // Errors: as Rows.
 func (f *Finder) IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error) {
 	r.Select, r.Basic = nil, false
@@ -174,10 +174,10 @@ func (f *Finder) oid(s *encode.Set, row int32, moments bool) oid.OID {
 	return o
 }
 
-// execute prepares r and calls do, which may be called a second time and then starts over. If
-// q is nil, it reads in a snapshot; one statement alone needs no transaction.
+// execute prepares r and calls do. It may call do a second time; do must then start over. If q is
+// nil, execute reads in a snapshot, or without a transaction if one statement is enough.
 //
-// A query that has waited for a write is not counted or recorded as slow, since its time includes
+// A query that has waited for a write is not counted or recorded as slow, because its time includes
 // the time of the write.
 func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, do func(context.Context, *executor) error) error {
 	began := time.Now()
@@ -199,7 +199,7 @@ func (f *Finder) execute(ctx context.Context, q db.Querier, who auth.Actor, r qu
 	return err
 }
 
-// read calls do on the connections that suit the query.
+// read calls do on q. If q is nil, it chooses connections for quick or for long reads.
 func (f *Finder) read(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, p prepared, do func(context.Context, *executor) error) error {
 	read := func(q db.Querier) error { return f.executeIn(ctx, q, who, p, do) }
 	slow := p.cached.slow(time.Now())
@@ -216,8 +216,8 @@ func (f *Finder) read(ctx context.Context, q db.Querier, who auth.Actor, r query
 	return f.d.Read(ctx, func(tx *db.Tx) error { return read(tx) })
 }
 
-// executeIn executes p on q. Before that it reads the moment of an instant and the horizon of
-// history, and runs the lookups of the plan.
+// executeIn executes p on q. If p needs them, it first reads the moment of an instant and the
+// horizon of history, and runs the lookups of the plan.
 func (f *Finder) executeIn(ctx context.Context, q db.Querier, who auth.Actor, p prepared, do func(context.Context, *executor) error) (err error) {
 	began := time.Now()
 	if !db.Waits(q) {

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// actors are the members who may run a case. Andre reads Call Center and Release 1.
+// actors has the members who may run a case, by name. Andre reads Call Center and Release 1.
 var actors = map[string]auth.Actor{
 	"admin": auth.System,
 	"andre": {Member: 1003, Scopes: []int64{1000, 1001}},
@@ -36,8 +36,8 @@ var actors = map[string]auth.Actor{
 }
 
 // TestCases runs every testdata/*.txtar on both databases, and with the statements for TiDB. A case
-// has "query.json", or the path and parameters in "get". It runs for the member in "as" (default:
-// admin) and compares the answer line by line.
+// has a query in "query.json", or a path with parameters in "get". The query runs for the member in
+// "as" (default: admin). The test compares the answer with the section "answer".
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

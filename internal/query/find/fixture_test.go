@@ -28,7 +28,7 @@ type fixture struct {
 	order  []string
 	links  []*pair
 	values []*pair
-	tree   []*pair // scope_closure; n is the depth
+	tree   []*pair // rows of scope_closure; n of a pair is the depth
 }
 
 // record is one asset with its versions, oldest first.
@@ -51,8 +51,8 @@ func newFixture(t testing.TB) *fixture {
 	return &fixture{t: t, m: meta.Default(), moment: 1000, assets: map[string]*record{}}
 }
 
-// set creates or changes an asset: "Name=Login; Scope=Scope:1000;
-// Owners=Member:20,Member:1003". A to-many list replaces the previous one.
+// set creates or changes an asset. attrs has the form "Name=Login; Scope=Scope:1000;
+// Owners=Member:20,Member:1003". A list of a to-many relation replaces the previous list.
 func (f *fixture) set(token, attrs string) {
 	f.t.Helper()
 	f.moment++
@@ -94,7 +94,8 @@ func (f *fixture) set(token, attrs string) {
 	}
 }
 
-// at returns the instant of a moment: one second each from 2026-01-01.
+// at returns the instant of a moment, in UTC microseconds. Moment 1000 is the beginning of
+// 2026-01-01, and each moment is one second later than the one before.
 func at(moment int64) int64 {
 	start, _ := value.Instant("2026-01-01")
 	return start + (moment-1000)*1_000_000
@@ -189,7 +190,7 @@ var auditColumns = []string{
 	"generation", "fan_state", "fan_moment", "fan_fence", "fan_lease", "fan_claims",
 }
 
-// write inserts everything.
+// write inserts all rows into the database.
 func (f *fixture) write(d *db.DB) {
 	f.t.Helper()
 	ctx := context.Background()
@@ -235,7 +236,7 @@ func (f *fixture) write(d *db.DB) {
 			{"asset_version", append(slices.Clone(fixed), "until_moment", "linked"), versions},
 			{"asset_link", []string{"relation", "from_type", "from_id", "to_id", "since_moment", "until_moment"}, pairs(f.links)},
 			{"asset_value", []string{"attribute", "from_type", "from_id", "value", "since_moment", "until_moment", "folded"}, values},
-			// Zoë works where Andre reads.
+			// Zoë has a role in a project that Andre reads.
 			{"scope_member", []string{"scope_id", "member_id", "role_id", "is_owner", "since_moment", "until_moment"}, [][]any{{1000, 1004, 4 - 1000, 0, 1, db.Forever}}},
 			{"scope_closure", []string{"ancestor_id", "descendant_id", "since_moment", "until_moment", "depth"}, tree},
 			{"moment_stamp", []string{"last_moment", "at"}, stamps},
@@ -274,7 +275,7 @@ func (f *fixture) row(r *record, v map[string]any, columns []string) []any {
 	return row
 }
 
-// seed returns the data of the tests. Every set is one moment, from 1001.
+// seed returns the data of the tests. Every call of set is one moment. The first moment is 1001.
 func seed(t testing.TB) *fixture {
 	f := newFixture(t)
 	f.set("Scope:0", "Name=System (All Projects); BeginDate=2007-09-08")
@@ -306,8 +307,8 @@ func seed(t testing.TB) *fixture {
 	return f
 }
 
-// extend adds custom attributes to the model, and values: in columns that sibling types share,
-// in the JSON and in links.
+// extend adds custom attributes to the model, and sets values for them. The values are stored in
+// columns that sibling types share, in the JSON and in links.
 func (f *fixture) extend() {
 	f.t.Helper()
 	m, err := f.m.Extend(meta.Custom{

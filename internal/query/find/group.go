@@ -18,9 +18,9 @@ type group struct {
 	children []byte // rows separated by commas, at the last level
 }
 
-// grouped appends the JSON array of the groups, sorted by id; the group without an asset comes
-// first. The rows below are in the order of the query. A row that refers to several assets is
-// below each of them. Unlike rows, all groups are collected before the first is written.
+// grouped appends the JSON array of the groups, sorted by id. The group without an asset comes
+// first. The rows below a group are in the order of the query. A row that refers to several assets
+// is below each of them. All groups are collected before the first group is written.
 // Shape: [{"_oid":"NULL","Name":null,"_children":[{"_oid":"Story:1001"}]}].
 func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte, error) {
 	top := &group{}
@@ -35,7 +35,7 @@ func (x *executor) grouped(ctx context.Context, e encode.Rows, w []byte) ([]byte
 			}
 			below = next
 		}
-		e.Sink.Next = Piece // of this row
+		e.Sink.Next = Piece // each row begins with an empty buffer
 		text := e.Row(nil, s, row)
 		if err := x.growGroups(ctx, e.Sink, len(text)*len(below)); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (x *executor) growGroups(ctx context.Context, sink *encode.Sink, n int) err
 	return x.answer.grow(x.groupBytes)
 }
 
-// kidsOf appends the groups below g to which a row belongs through one branch.
+// kidsOf appends to kids the groups below g to which a row belongs through one branch.
 func (x *executor) kidsOf(e encode.Rows, g *group, s *encode.Set, row int32, branch int, kids []*group) []*group {
 	l := s.Lists[branch]
 	from := len(kids)

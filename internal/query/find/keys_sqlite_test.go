@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestKeysOfSomeServeAsThoseOfAll checks queries along relations that most assets do not have.
-// SQLite plans them as if the keys of these relations contained all assets, with and without
-// statistics.
+// TestKeysOfSomeServeAsThoseOfAll checks queries along relations that most assets do not have. The
+// keys of these relations contain only assets that have the relation. SQLite must make the same
+// plans as with keys of all assets, with and without statistics.
 func TestKeysOfSomeServeAsThoseOfAll(t *testing.T) {
 	d := testdb.SQLite(t)
 	m := meta.Default()
@@ -43,8 +43,8 @@ func TestKeysOfSomeServeAsThoseOfAll(t *testing.T) {
 	}
 }
 
-// plansByRelation returns the keys that the queries of testdata/keys.txt along such relations
-// use.
+// plansByRelation returns the plans of the queries of testdata/keys.txt that follow such relations,
+// by the name of the key.
 func plansByRelation(t *testing.T, f *Finder) map[string]string {
 	t.Helper()
 	plans := map[string]string{}

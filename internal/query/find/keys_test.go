@@ -13,13 +13,13 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// ofStreams are keys that only package activity uses; queries do not need them.
+// ofStreams has the keys that only package activity uses. Queries do not need them.
 var ofStreams = map[string]bool{
 	"asset_version asset_version_of_scope": true, "asset_version asset_version_of_parent": true, "asset_version asset_version_of_super": true,
 }
 
-// TestKeysAreUsed checks that a query of testdata/keys.txt uses every key of the tables. An
-// unused key slows every write and helps nothing.
+// TestKeysAreUsed checks that every key of the tables is used by a query of testdata/keys.txt. An
+// unused key slows every write and has no benefit.
 func TestKeysAreUsed(t *testing.T) {
 	d := testdb.MySQL(t)
 	m := meta.Default()
@@ -98,9 +98,9 @@ func tableOf(sql, alias string) string {
 	return ""
 }
 
-// fill writes 40,000 assets with two versions each. Scopes have the ids 1000 to 1099, members
-// 1100 to 1199, timeboxes 1900 to 1949, and statuses 1950 to 1959. Epics begin at 2000,
-// stories at 20,000, tasks at 40,000.
+// fill writes about 42,000 assets with two versions each. Scopes have the ids 1000 to 1099, members
+// 1100 to 1199, timeboxes 1900 to 1949, and statuses 1950 to 1959. Epics begin at 2000, stories at
+// 20,000, tasks at 40,000.
 func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	t.Helper()
 	code := func(name string) int {
@@ -155,7 +155,7 @@ func fill(t *testing.T, d *db.DB, m *meta.Model) {
 	}
 }
 
-// analyze analyzes a table, and reads the rows with which the server answers.
+// analyze updates the statistics of a table. It also reads the rows that the server returns.
 func analyze(t testing.TB, d *db.DB, table string) {
 	t.Helper()
 	rows, err := d.Query(t.Context(), "ANALYZE TABLE "+table)

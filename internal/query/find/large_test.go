@@ -71,12 +71,12 @@ func TestLargeResultIsReadInBlocks(t *testing.T) {
 	})
 }
 
-// TestReadableScopesLookedUp has more scopes than a statement may list. So the statement itself
-// finds the readable scopes by the rule that the nearest role decides.
+// TestReadableScopesLookedUp checks a member with more scopes than a statement may list. So the
+// statement itself finds the readable scopes, by the rule that the nearest role decides.
 func TestReadableScopesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1001", "1004 0")
-		grant(t, d, [2]int64{1000, 4}, [2]int64{1001, 0}, [2]int64{1003, 8}) // reads; No Access below; Observer below that
+		grant(t, d, [2]int64{1000, 4}, [2]int64{1001, 0}, [2]int64{1003, 8}) // downwards: Team Member, No Access, Observer
 		who := auth.Actor{Member: 77, Scopes: make([]int64, sqlgen.MaxInlineScopes+1)}
 		got, err := New(d, f.m).IDs(context.Background(), nil, who, query.Request{From: query.Text{Text: "Scope"}})
 		if err != nil || fmt.Sprint(got) != "[Scope:1000 Scope:1003]" {
@@ -85,11 +85,12 @@ func TestReadableScopesLookedUp(t *testing.T) {
 	})
 }
 
-// TestRolesLookedUp has a member with a deciding role in more scopes than a statement may list.
+// TestRolesLookedUp checks the rights of a member with roles in more scopes than a statement may
+// list.
 func TestRolesLookedUp(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := projects(t, d, "1000 0", "1001 1000", "1002 1001", "1003 1000", "1004 0")
-		grant(t, d, [2]int64{1000, 2}, [2]int64{1001, 4}, [2]int64{1002, 2}, [2]int64{1004, 8}) // Project Admin; Team Member below; Project Admin below that
+		grant(t, d, [2]int64{1000, 2}, [2]int64{1001, 4}, [2]int64{1002, 2}, [2]int64{1004, 8}) // downwards: Project Admin, Team Member, Project Admin
 		who := auth.Actor{Member: 77, Scopes: make([]int64, sqlgen.MaxInlineScopes+1), Roles: slices.Repeat([]meta.Role{meta.ProjectAdmin}, sqlgen.MaxInlineScopes+1)}
 		r := query.Request{From: query.Text{Text: "Scope"}, Filter: []query.Text{{Text: "CanUpdate='true'"}}}
 		got, err := New(d, f.m).IDs(context.Background(), nil, who, r)
@@ -126,8 +127,7 @@ func grant(t *testing.T, d *db.DB, roles ...[2]int64) {
 }
 
 // TestWidestQueriesRun runs the largest queries that the limits allow in one statement. The tables
-// are almost empty. So all join orders have similar costs, and the server compares the most of
-// them.
+// are almost empty, so all join orders have similar costs, and the server compares most of them.
 func TestWidestQueriesRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
@@ -166,8 +166,8 @@ func TestWidestQueriesRun(t *testing.T) {
 	})
 }
 
-// TestTooComplexIsRefused checks that a statement that is too complex is an error before the
-// database gets it.
+// TestTooComplexIsRefused checks that a statement that is too complex is refused with an error, and
+// is not sent to the database.
 func TestTooComplexIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		r := query.Request{Sort: []query.Text{{Text: strings.Repeat("EmbeddedImages.Now.Viewers.", 4) + "@Count"}}}

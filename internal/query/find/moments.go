@@ -14,10 +14,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Snapshot returns one row per asset version of at, in the same order, with the data as it was
-// at the moment of that version. The row is nil for a version that is not of type typ or that
-// who does not see. While they are read, the rows count as memory of the context's hold.
-// Errors: fault.Invalid for names that the model does not have; those of the hold.
+// Snapshot returns one row for each asset version of at, in the same order, with the data as it was
+// at the moment of that version. A row is nil if the version is not of type typ, or if the actor
+// does not see it. While the rows are read, they count as memory of the hold in the context
+// (package memory).
+// Errors: fault.Invalid for names that the model does not have; errors of the hold.
 func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string, at []oid.OID) ([]json.RawMessage, error) {
 	r := definition(typ, nil, nil, sel)
 	rows := make([]json.RawMessage, len(at))
@@ -41,8 +42,9 @@ func (f *Finder) Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ
 	return rows, err
 }
 
-// Matching returns which asset versions of at match. They are of type typ, visible to who, and
-// satisfy all filters with the data as it was at their moments. Deleted assets are included.
+// Matching reports for each asset version of at whether it matches. A version matches if it is of
+// type typ, the actor sees it, and all filters hold for the data as it was at the moment of the
+// version. Versions of deleted assets can match, too.
 // Errors: fault.Invalid for invalid filters.
 func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error) {
 	r := definition(typ, filters, with, nil)
@@ -62,7 +64,7 @@ func (f *Finder) Matching(ctx context.Context, q db.Querier, who auth.Actor, typ
 	return match, err
 }
 
-// CheckDefinition returns the error of the names of an event definition.
+// CheckDefinition returns an error if an event definition has invalid names or filters.
 // Errors: fault.Invalid with the interface's messages.
 func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error {
 	b, err := query.Bind(f.m, definition(typ, filters, with, sel))
@@ -79,7 +81,7 @@ func (f *Finder) CheckDefinition(typ string, filters []string, with map[string][
 	return err
 }
 
-// definition returns the request of an event definition.
+// definition returns the request for the parts of an event definition.
 func definition(typ string, filters []string, with map[string][]string, sel []string) query.Request {
 	r := query.Request{From: query.Text{Text: typ}, With: with}
 	for _, f := range filters {
@@ -142,7 +144,8 @@ func (f *Finder) stored(at []oid.OID) ([]version, error) {
 	return list, nil
 }
 
-// blockOf returns the ids and moments of a part of versions, each version once.
+// blockOf returns the ids and moments of a part of versions, each version once. places has the
+// indexes of each version in versions.
 func blockOf(versions []version, from, to int) (ids, moments []int64, places map[version][]int) {
 	places = make(map[version][]int, to-from)
 	for i := from; i < to; i++ {
@@ -155,7 +158,7 @@ func blockOf(versions []version, from, to int) (ids, moments []int64, places map
 	return ids, moments, places
 }
 
-// place returns the version of a row, as in places.
+// place returns the version of a row, which is a key of places.
 func (x *executor) place(s *encode.Set, row int32) version {
 	return x.version(s, row, query.CellID, query.CellMoment, true)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Numbers that were written before there was a limit are read unchanged, and their sums and
-// differences are finite.
+// TestSumsOfNumbersBeyondTheBound checks numbers that were written before there was a limit. They
+// are read unchanged, and their sums and differences are finite.
 func TestSumsOfNumbersBeyondTheBound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t)

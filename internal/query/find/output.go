@@ -11,14 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// maxBuffered is how many bytes of an answer are buffered while it is read under the limit of
-// quick queries. A longer answer starts over as a long query and is flushed in pieces.
+// maxBuffered is the maximum number of bytes of an answer that are buffered while it is read as a
+// quick query. A longer answer starts over as a long query and is flushed in pieces.
 const maxBuffered = 1 << 20
 
-// wordsKey is the context key of the words for tags.
+// wordsKey is the context key of the function that WithWords stores.
 type wordsKey struct{}
 
-// WithWords returns a context in which answers have words in place of names that are tags.
+// WithWords returns a context for answers in which words replaces each tag of the localizer by its
+// text.
 // Spec: interface 4.10.2.
 func WithWords(ctx context.Context, words func(tag string) string) context.Context {
 	return context.WithValue(ctx, wordsKey{}, words)
@@ -41,7 +42,7 @@ func tooLarge(limit int64) error {
 	return fault.Invalidf(fault.NoPlace, "the answer would be too large: the limit is %d bytes; ask for less, or page by page", limit)
 }
 
-// checkSize returns an error if n bytes more than those sent are too many.
+// checkSize returns an error if the answer is too large with n more bytes than it has flushed.
 func (o *output) checkSize(n int64) error {
 	if o.limit > 0 && encode.AddSize(o.sent, n) > o.limit {
 		return tooLarge(o.limit)
@@ -49,7 +50,8 @@ func (o *output) checkSize(n int64) error {
 	return nil
 }
 
-// sink flushes the answer in pieces. An answer that is returned whole is only counted.
+// sink returns a sink that flushes the answer in pieces. For an answer that is returned whole, it
+// returns a sink that only counts the bytes.
 func (x *executor) sink(ctx context.Context) *encode.Sink {
 	if x.out.flush == nil {
 		return x.counted(ctx, new(int64))
@@ -77,8 +79,8 @@ func (x *executor) sink(ctx context.Context) *encode.Sink {
 	}}
 }
 
-// counted reserves memory for an answer that is returned whole. base is the size of what was
-// written before, in bytes.
+// counted returns a sink for an answer that is returned whole. It counts the bytes of the answer
+// and reserves memory for them. base is the size of what was written before, in bytes.
 func (x *executor) counted(ctx context.Context, base *int64) *encode.Sink {
 	return &encode.Sink{Next: Piece, Words: wordsOf(ctx), Content: x.content(ctx, base), Full: func(w []byte) ([]byte, int, error) {
 		err := x.check(ctx, *base+int64(len(w)))
@@ -89,7 +91,7 @@ func (x *executor) counted(ctx context.Context, base *int64) *encode.Sink {
 	}}
 }
 
-// check returns an error if the request has ended, or if n bytes are too many.
+// check returns an error if the request has ended, or if the answer is too large with n more bytes.
 func (x *executor) check(ctx context.Context, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return sqlerror.Fault(err)
@@ -97,7 +99,8 @@ func (x *executor) check(ctx context.Context, n int64) error {
 	return x.out.checkSize(n)
 }
 
-// A reservation grows in steps of reserveStep. The first reserveFree bytes are not counted.
+// A reservation grows in steps of reserveStep bytes. For up to reserveFree bytes, nothing is
+// reserved.
 const (
 	reserveStep = 1 << 20
 	reserveFree = 64 << 10
@@ -142,7 +145,7 @@ func (m *setMemory) add(n int64) error {
 	return m.grow(m.used)
 }
 
-// shrink sets the bytes used to n and releases what these do not need.
+// shrink sets the number of used bytes to n and releases memory that is no longer needed.
 func (m *setMemory) shrink(n int64) {
 	if m.used = n; m.reserved > n+reserveStep {
 		more := (m.reserved - n) / reserveStep * reserveStep
@@ -151,7 +154,7 @@ func (m *setMemory) shrink(n int64) {
 	}
 }
 
-// checkEvery is how many steps of work in memory pass between two checks of the context.
+// checkEvery is the number of steps of work in memory between two checks of the context.
 const checkEvery = 1 << 13
 
 // checkContext returns an error if the request has ended. i counts the steps.

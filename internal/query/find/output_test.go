@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// crossed has two members who own the same stories. So nested selects grow by the number of
-// stories with every second level.
+// crossed writes two members who own the same stories. Each pair of levels in a nested select then
+// multiplies the number of rows by the number of stories.
 func crossed(t *testing.T, d *db.DB, stories int) *Finder {
 	t.Helper()
 	f := newFixture(t)
@@ -34,8 +34,8 @@ func crossed(t *testing.T, d *db.DB, stories int) *Finder {
 	return New(d, f.m)
 }
 
-// nest selects the stories of a member, their owners, the stories of these, and so on. It
-// returns one row at any depth.
+// nest returns a query that selects the stories of a member, the owners of these stories, the
+// stories of these owners, and so on. The result has one row for any number of levels.
 func nest(levels int) query.Request {
 	r := query.Request{Select: items([]string{"Name"})}
 	for range levels {
@@ -89,7 +89,7 @@ func TestALongRowIsStreamed(t *testing.T) {
 			if got.longest > Piece+maxCopied {
 				t.Errorf("a piece has %d bytes", got.longest)
 			}
-			if n := d.Counts().Restarts - before; n > restarts { // the first shape may already be known as slow
+			if n := d.Counts().Restarts - before; n > restarts { // the shape may already be known as slow in run 0
 				t.Errorf("run %d started over %d times", i, n)
 			}
 		}
@@ -99,14 +99,14 @@ func TestALongRowIsStreamed(t *testing.T) {
 // maxCopied is the maximum number of bytes of a copied list, by which a piece may be longer.
 const maxCopied = 64<<10 + 1<<10
 
-// TestAnswersHaveABound checks that an answer that is certainly too large is refused before
-// its first byte. Any other answer is refused when it becomes too large.
+// TestAnswersHaveABound checks the limit of an answer. An answer that is certainly too large is
+// refused before its first byte. Any other answer is refused when it becomes too large.
 func TestAnswersHaveABound(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
 		ctx := context.Background()
 		f.MaxAnswer = 3 << 20
-		for _, levels := range []int{3, 4, 5, 6} { // 6: some 10^16 bytes
+		for _, levels := range []int{3, 4, 5, 6} { // 6 levels would have about 10^16 bytes
 			if len(nest(levels).Select) == 0 || 2*levels > query.MaxNested {
 				continue
 			}
@@ -145,9 +145,9 @@ func TestAnswersHaveABound(t *testing.T) {
 	})
 }
 
-// TestMemoryIsTaken checks that an answer returned whole uses the memory of its request, and
-// that a refusal ends the query and releases all of it. Streamed and small answers need little
-// or none.
+// TestMemoryIsTaken checks that an answer that is returned whole uses the memory of its request. If
+// there is too little memory, the query ends and releases all of it. Streamed and small answers
+// need little memory or none.
 func TestMemoryIsTaken(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -180,7 +180,8 @@ func TestMemoryIsTaken(t *testing.T) {
 	})
 }
 
-// TestSnapshotsTakeMemory checks that the memory of snapshots is released with them.
+// TestSnapshotsTakeMemory checks that the memory of snapshots is released when the snapshots have
+// been read.
 func TestSnapshotsTakeMemory(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -211,7 +212,7 @@ func TestSnapshotsTakeMemory(t *testing.T) {
 	})
 }
 
-// TestStreamEndsWithinARow checks that an error of the flush ends the row at once.
+// TestStreamEndsWithinARow checks that a row ends at once when the flush returns an error.
 func TestStreamEndsWithinARow(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)
@@ -240,8 +241,8 @@ func (c *ending) Err() error {
 	return context.DeadlineExceeded
 }
 
-// TestTimeEndsTheMakingOfAnAnswer checks that the end of a request also ends work that reads
-// and flushes nothing.
+// TestTimeEndsTheMakingOfAnAnswer checks that the end of a request also ends work in memory, which
+// reads and flushes nothing.
 func TestTimeEndsTheMakingOfAnAnswer(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := crossed(t, d, 40)

@@ -122,8 +122,8 @@ func sameHidden(a, b *sqlgen.Hidden) bool {
 	return a.Ever == b.Ever && slices.Equal(a.Now, b.Now)
 }
 
-// printPage prints the statement of a page. For explain it also prints one for a result that
-// is read in blocks.
+// printPage prints the statement of a page. explain also uses this statement for a result that is
+// read in blocks.
 func (x *executor) printPage() sqlgen.Statement {
 	switch x.way {
 	case oneWithBranches:

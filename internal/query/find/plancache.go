@@ -11,10 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxPlans is how many plans are cached. A plan needs some ten kilobytes.
+// maxPlans is the maximum number of cached plans. A plan needs some ten kilobytes.
 const maxPlans = 500
 
-// planCache holds the plans of the shapes used last.
+// planCache holds the plans of the most recently used shapes.
 type planCache struct {
 	mu    sync.Mutex
 	byKey map[string]*list.Element // of a *cachedPlan
@@ -30,7 +30,7 @@ type cachedPlan struct {
 	slowUntil atomic.Int64 // Unix nanoseconds; 0: not known to be slow
 }
 
-// slowFor is how long queries of a shape count as slow.
+// slowFor is the time for which queries of a shape count as slow.
 const slowFor = 5 * time.Minute
 
 // slow reports whether queries of the shape are known to be slow. It is false for nil, a query
@@ -39,8 +39,9 @@ func (c *cachedPlan) slow(now time.Time) bool {
 	return c != nil && now.UnixNano() < c.slowUntil.Load()
 }
 
-// noteDuration stores whether queries of this shape are slow. They are slow if they came near
-// the limit of quick queries, or if their answer is too large for a quick query.
+// noteDuration stores whether queries of this shape are slow. They are slow if a query failed near
+// the time limit of quick queries, or if its answer is too large for a quick query. They are no
+// longer slow if a query took less than a quarter of the limit.
 func (x *executor) noteDuration(began time.Time, err error) {
 	if x.cached == nil {
 		return
@@ -68,8 +69,8 @@ func (p *planCache) get(key []byte) *cachedPlan {
 	return e.Value.(*cachedPlan)
 }
 
-// put stores a plan in place of one of the same shape. If there are too many, it removes the
-// one least recently used.
+// put stores a plan. It replaces an earlier plan of the same shape. If there are too many plans, it
+// removes the plan that was not used for the longest time.
 func (p *planCache) put(c *cachedPlan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,16 +90,16 @@ type prepared struct {
 	plan       *query.Plan
 	cached     *cachedPlan // where plan comes from; nil if it is for this request alone
 	args       []any       // the values of the slots of plan
-	moments    bool        // some rows may not be current
-	one        bool        // the query is about one asset
-	wantsTotal bool        // the answer has the number of all rows
+	moments    bool        // true: some rows may be old versions
+	one        bool        // true: the query is about one asset
+	wantsTotal bool        // true: the answer has the number of all rows
 
-	bound   query.Bound // until the moment of an instant is known
+	bound   query.Bound // only used until the moment of the instant is known
 	instant int64
 }
 
-// prepare binds and plans r, or uses the cached plan of its shape. A request for an instant
-// has no plan until the moment is read.
+// prepare binds and plans r, or uses the cached plan of its shape. A request for an instant gets
+// its plan later, when the moment of the instant is read.
 func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
 	shape, ok := query.ShapeOf(r, all)
 	if !ok {
@@ -125,7 +126,7 @@ func (f *Finder) prepare(r query.Request, all bool) (prepared, error) {
 	return c.prepared(r, args), nil
 }
 
-// prepared returns r with the cached plan and the page of r. The page is not part of the
+// prepared returns r with the cached plan and the page of r, because the page is not part of the
 // shape.
 func (c *cachedPlan) prepared(r query.Request, args []any) prepared {
 	plan := *c.Plan

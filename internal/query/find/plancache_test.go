@@ -66,7 +66,7 @@ func (g generator) shaped() query.Request {
 
 var inQuotes = regexp.MustCompile(`'[^'"]*'`)
 
-// twin returns r with other values.
+// twin returns r with other values. Its shape is the same.
 func (g generator) twin(r query.Request) query.Request {
 	value := func() string { return g.one(someValues) }
 	r.From.Text = strings.Replace(r.From.Text, ":1010", ":"+strconv.Itoa(1009+g.IntN(5)), 1)
@@ -138,8 +138,9 @@ func statements(f *Finder, p prepared, who auth.Actor) []sqlgen.Statement {
 	return list
 }
 
-// repeats reports whether two slots have the same value. A plan for only this request evaluates
-// conditions with equal values once. A cached plan cannot, since other requests have other values.
+// repeats reports whether two slots have the same value. A plan for one request evaluates
+// conditions with equal values once. A cached plan cannot do so, because the values of other
+// requests differ.
 func repeats(args []any) bool {
 	seen := map[string]bool{}
 	for _, a := range args {
@@ -153,8 +154,8 @@ func repeats(args []any) bool {
 }
 
 // TestCachedPlansAreThoseOfTheRequest prepares random requests, and others that differ only in
-// values, for members who see different things. Cached plans give the same result as a plan
-// for each request alone, including every argument. Invalid requests are refused with the same
+// values, for members with different rights. Cached plans must give the same statements and
+// arguments as a plan for each request alone. Invalid requests must be refused with the same
 // messages.
 func TestCachedPlansAreThoseOfTheRequest(t *testing.T) {
 	requests, least := 6000, 300.0
@@ -245,7 +246,7 @@ func TestCachedPlansDoNotMix(t *testing.T) {
 		step = 13
 	}
 	story, _ := meta.Default().Type("Story")
-	for _, a := range story.Attrs { // attributes whose definition has texts in the same place as the client's text
+	for _, a := range story.Attrs { // attributes whose definition has texts where the client's text is
 		if a.Place.Kind == meta.Calc && strings.Contains(a.Place.Expr, "'") {
 			for n := 0; n < 40; n += step {
 				alike[fmt.Sprint(a.Name, n)] = where("Story", "Name=%s'%s';+"+a.Name, n)

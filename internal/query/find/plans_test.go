@@ -51,7 +51,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// compareLines names the queries whose plans differ.
+// compareLines reports the queries whose plans differ.
 func compareLines(t *testing.T, want, got string) {
 	t.Helper()
 	plans := func(text string) map[string]string {
@@ -76,7 +76,8 @@ func compareLines(t *testing.T, want, got string) {
 	}
 }
 
-// flavor returns the kind of a server and, if plans depend on it, its major version.
+// flavor returns the kind of a server. If plans depend on the major version, it also contains this
+// version.
 func flavor(t *testing.T, d *db.DB) string {
 	t.Helper()
 	name, err := d.Server(t.Context())
@@ -115,10 +116,10 @@ func stepOf(d *db.DB, sql string, step map[string]any) string {
 	return strings.TrimSpace(fmt.Sprintf("%s, %s by %s, %s", table, text("type"), text("key"), strings.Join(extra, ", ")))
 }
 
-// fillLikeLife writes ten projects that were filled one after the other, 1000 to 1009. Each
-// has 2,000 stories (from 20,000) and 1,000 tasks (from 50,000). There are 40 members from
-// 1100, of whom the first own most; sprints from 1900; statuses from 1950, of which the last
-// has most; teams from 1960; epics from 2000.
+// fillLikeLife writes ten projects, 1000 to 1009, that were filled one after the other. Each has
+// 2,000 stories (ids from 20,000) and 1,000 tasks (from 50,000). The 40 members have ids from 1100;
+// the first members own most stories. Sprints have ids from 1900, statuses from 1950, teams from
+// 1960, and epics from 2000. Most stories have the last status.
 func fillLikeLife(t *testing.T, d *db.DB, m *meta.Model) {
 	t.Helper()
 	ctx := context.Background()
@@ -172,7 +173,7 @@ func fillLikeLife(t *testing.T, d *db.DB, m *meta.Model) {
 	)
 	tables := []string{"asset", "asset_version", "asset_link", "scope_closure", "scope_hidden"}
 	if d.Dialect.Name == "mysql" {
-		for _, table := range tables { // the test counts all pages, so that plans do not depend on a sample
+		for _, table := range tables { // statistics read all pages, so plans do not depend on a sample
 			if _, err := d.Exec(ctx, "ALTER TABLE "+table+" STATS_AUTO_RECALC = 0, STATS_SAMPLE_PAGES = 10000"); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// randomQueries is how many queries TestServersAgree runs.
+// randomQueries returns the number of queries that TestServersAgree runs.
 func randomQueries() int {
 	if testing.Short() {
 		return 150
@@ -91,7 +91,7 @@ func (g generator) path(typ *meta.Type, depth int) string {
 	var parts []string
 	for {
 		a := typ.Attrs[g.IntN(len(typ.Attrs))]
-		if a.Name == "Days" { // its value grows with the clock
+		if a.Name == "Days" { // its value changes with the clock
 			continue
 		}
 		part := a.Name

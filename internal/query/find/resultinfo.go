@@ -14,10 +14,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Answer does what Rows does. It also returns the result info of r: the cursor of the next
-// page, the total, the plan. It is nil if r requests none of these.
-// Shape: {"next":"WyI5Yz…","total":12,"explain":[{"sql":"SELECT …","plan":[{"table":"t0"}]}]};
-// next is null on the last page.
+// Answer does what Rows does. It also returns the result info of r: the cursor of the next page,
+// the total, and the plan. info is nil if r requests none of these.
+// Shape: {"next":"WyI5Yz…","total":12,"explain":[{"sql":"SELECT …","plan":[{"table":"t0"}]}]}; next
+// is null on the last page.
 // Errors: as Rows; fault.Denied if a member who is not an administrator requests the plan.
 func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r query.Request, w []byte) (rows, info []byte, err error) {
 	if r.Explain && !who.Admin {
@@ -34,7 +34,7 @@ func (f *Finder) Answer(ctx context.Context, q db.Querier, who auth.Actor, r que
 	return w, info, err
 }
 
-// HasResultInfo reports whether r requests result info. It is complete only after the rows
+// HasResultInfo reports whether r requests result info. The info is complete only after the rows
 // have been read.
 func HasResultInfo(r query.Request) bool {
 	return r.Total || r.Explain || r.Page != nil && r.Page.After != nil
@@ -109,8 +109,8 @@ type explained struct {
 	Plan []map[string]any `json:"plan"` // one for each table, in the database's own words
 }
 
-// explainVerbs has the EXPLAIN of each dialect. MySQL's default format is a tree; TRADITIONAL
-// is the table that MariaDB also returns.
+// explainVerbs has the beginning of an EXPLAIN statement for each dialect. MySQL's default format
+// is a tree. TRADITIONAL is a table, which MariaDB also returns.
 var explainVerbs = map[string]string{"mysql": "EXPLAIN FORMAT=TRADITIONAL ", "sqlite": "EXPLAIN QUERY PLAN "}
 
 // explain returns the plans of the statements of a query: of the rows, of the branches, and of

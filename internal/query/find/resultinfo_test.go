@@ -42,8 +42,8 @@ func ask(t *testing.T, f *Finder, who, body string) ([]json.RawMessage, facts, e
 	return list, b, nil
 }
 
-// TestCursorPagesMakeTheWhole reads results page by page. The orders have ties, ascend and
-// descend, over null, numbers, text, states and types.
+// TestCursorPagesMakeTheWhole checks that all pages of a query together equal the whole result. The
+// sort orders ascend and descend, and have ties. They sort null, numbers, text, states and types.
 func TestCursorPagesMakeTheWhole(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
@@ -119,8 +119,8 @@ func TestCursorOfAnotherQueryIsRefused(t *testing.T) {
 	}
 }
 
-// TestTotalsOfPages checks that the total counts all rows on any page. This includes a page
-// without rows, one after a cursor and one too large for one statement.
+// TestTotalsOfPages checks that the total counts all rows on any page. This includes a page without
+// rows, a page after a cursor, and a page that is too large for one statement.
 func TestTotalsOfPages(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Seen returns which of some assets, including deleted ones, who sees now. ids are stored ids;
-// types has the types of all these assets.
+// Seen returns which of some assets an actor sees now. The assets may be deleted. ids are their
+// stored ids, and types has all their types. The result is true for each asset that the actor sees.
 func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error) {
 	seen := make(map[int64]bool, len(ids))
 	if who.All || !query.Restricted(types) {
@@ -35,7 +35,8 @@ func (f *Finder) Seen(ctx context.Context, q db.Querier, who auth.Actor, types [
 	return seen, nil
 }
 
-// knownMembers is Seen for members only, if the actor's visible members are known.
+// knownMembers does what Seen does, without a query. It returns false if some types are not Member,
+// or if it is not known which members the actor sees.
 func knownMembers(who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, bool) {
 	for _, t := range types {
 		if !t.Seen.Shared {

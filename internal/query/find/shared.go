@@ -17,7 +17,7 @@ import (
 type sharedCells struct {
 	cells   []int
 	without *query.Select  // the statement with NULL in place of cells
-	values  []value.Scalar // of all rows, row by row
+	values  []value.Scalar // values of these cells for all rows, row by row
 }
 
 func (x *executor) sharedOf(s *query.Select) sharedCells {
@@ -38,7 +38,7 @@ func without(s *query.Select, cells []int) *query.Select {
 	return &rest
 }
 
-// size returns how many bytes the values of a row need.
+// size returns the number of bytes that the values of one row need.
 func (c *sharedCells) size() int64 { return int64(len(c.cells)) * int64(unsafe.Sizeof(value.Scalar{})) }
 
 // of returns the values of a row.
@@ -62,8 +62,8 @@ type sharedBelow struct {
 	known   map[int64][]value.Scalar
 }
 
-// readBelow reads the rows of a branch for a block of parents. For rows read for the first
-// time, it reads the shared cells through one of their parents.
+// readBelow reads the rows of a branch for a block of parents. For rows that are read for the first
+// time, it also reads the shared cells, through one parent of each row.
 func (x *executor) readBelow(ctx context.Context, s *encode.Set, b *query.Branch, ids, moments []int64) error {
 	below := x.belowOf(b)
 	if below == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestSharedCells has values that many rows in several blocks share: those of their project,
+// TestSharedCells checks values that many rows in several blocks share: values of their projects,
 // their owners and their groups.
 func TestSharedCells(t *testing.T) {
 	const stories, scopes, members = 2*db.MaxIn + 7, 3, 5

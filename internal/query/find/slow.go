@@ -10,7 +10,7 @@ import (
 
 // effort is the work that the executors of a query did.
 type effort struct {
-	rows   int           // of the last executor, since a read that restarts begins again
+	rows   int           // rows of the last executor, because a read that restarts begins again
 	waited time.Duration // how long the executors have waited for the client
 }
 
@@ -19,8 +19,8 @@ func (e *effort) add(x *executor) {
 	e.waited += x.waited
 }
 
-// noteSlow records a query that is among the slowest, even one that failed. Its time excludes
-// that of its client. A query that the caller restarts is recorded only after the restart.
+// noteSlow records a query that is among the slowest, even if it failed. Its time does not include
+// the time of its client. A query that the caller restarts is recorded only after the restart.
 func (f *Finder) noteSlow(r *query.Request, began time.Time, seen effort, err error) {
 	if took := time.Since(began) - seen.waited; f.Slowest.Wants(took) && !errors.Is(err, db.ErrSlow) {
 		f.Slowest.Note(r.Valueless(), took, seen.rows)

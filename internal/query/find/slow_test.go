@@ -23,15 +23,15 @@ func (s slowServer) Query(ctx context.Context, query string, args ...any) (*sql.
 	return s.Querier.Query(ctx, query, args...)
 }
 
-// TestSlowQueriesAreNotedWithoutTheirValues checks that slow queries are distinguished by
-// everything but their values.
+// TestSlowQueriesAreNotedWithoutTheirValues checks that slow queries that differ only in values are
+// recorded as one query, without these values.
 func TestSlowQueriesAreNotedWithoutTheirValues(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := seed(t)
 		f.write(d)
 		first := New(d, f.m)
 		first.Slowest = processes.NewSlowest(nil)
-		finder := first.With(f.m) // of another model
+		finder := first.With(f.m) // like a Finder for another model, it shares Slowest
 		for _, name := range []string{"secret", "other"} {
 			r, err := fromJSON([]byte(`{"from": "Story", "select": ["Name"], "filter": ["Name!='` + name + `'"]}`))
 			if err != nil {
@@ -49,8 +49,8 @@ func TestSlowQueriesAreNotedWithoutTheirValues(t *testing.T) {
 	})
 }
 
-// TestTheTimeOfAClientIsNotThatOfItsQuery also checks that a query that starts over is not
-// recorded.
+// TestTheTimeOfAClientIsNotThatOfItsQuery checks that the time of a query does not include the time
+// of its client, and that a query that starts over is not recorded.
 func TestTheTimeOfAClientIsNotThatOfItsQuery(t *testing.T) {
 	d := testdb.SQLite(t)
 	f := New(d, seed(t).m)

@@ -8,25 +8,25 @@ import (
 	"github.com/alds-dev/alds/internal/query/encode"
 )
 
-// Piece is how many bytes of an answer are buffered before they are flushed. A piece is longer
-// by at most one row.
+// Piece is the number of bytes of an answer that are buffered before they are flushed. A flushed
+// piece is longer by at most one row.
 const Piece = 256 << 10
 
 // Flush sends the buffered bytes of an answer and returns the buffer for the next bytes. An
 // error ends the read.
 type Flush func(w []byte) ([]byte, error)
 
-// Into returns a Finder for one answer, which may come from several queries. All its bytes
-// count for MaxAnswer. It flushes what it appends in pieces, also in the middle of a long row.
-// The last piece is returned. Groups are one piece, since they are collected before the first
-// is written. If flush is nil, the answer is returned whole.
+// Into returns a Finder for one answer, which may come from several queries. MaxAnswer limits the
+// bytes of all these queries together. The Finder flushes what it appends in pieces, also in the
+// middle of a long row. The last piece is returned. Groups are one piece, because they are
+// collected before the first group is written. If flush is nil, the answer is returned whole.
 func (f *Finder) Into(flush Flush) *Finder {
 	g := *f
 	g.out = &output{limit: f.MaxAnswer, flush: flush}
 	return &g
 }
 
-// Bounded reports whether r itself limits how many rows it has, by a page or by naming one
+// Bounded reports whether r itself limits its number of rows, by a small page or by naming one
 // asset.
 func Bounded(r query.Request) bool {
 	if r.History || r.AsOf.Text == query.AllVersions {
@@ -53,7 +53,7 @@ func (x *executor) list(ctx context.Context, w []byte, sink *encode.Sink, separa
 	return w, err
 }
 
-// Check returns the error of r that can be found without reading anything.
+// Check returns an error of r that can be found without reading from the database.
 // Errors: as Rows.
 func (f *Finder) Check(r query.Request) error {
 	b, err := query.Bind(f.m, r)

@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// size returns how many stories make a result far larger than its memory limit, and how often
-// their name repeats its five letters.
+// size returns the number of stories of a result that is far larger than its memory limit, and how
+// often the name of a story repeats its five characters.
 func size() (stories, words int) {
 	if testing.Short() {
 		return 30_000, 400
@@ -25,8 +25,8 @@ func size() (stories, words int) {
 	return 200_000, 40
 }
 
-// many returns a database of its own with stories from Story:2000 on. They differ only in
-// their ids; each has one owner.
+// many returns a separate database with stories from Story:2000 on, and a Finder for it. The
+// stories differ only in their ids. Each has one owner.
 func many(t *testing.T, dialect string) (*Finder, *db.DB) {
 	t.Helper()
 	manyStories, words := size()
@@ -84,7 +84,7 @@ func everyStory() query.Request {
 	return query.Request{From: query.Text{Text: "Story"}, Select: items([]string{"Name", "Owners.Name"})}
 }
 
-// heap returns how much memory is in use after a collection.
+// heap returns the number of bytes of memory that are in use after a garbage collection.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -92,8 +92,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestLargeResultIsStreamed reads a result of 60 MB. At any time, only the ids, one block of rows
-// and one piece of the answer are in memory.
+// TestLargeResultIsStreamed reads a result of about 60 MB. At any time, only the ids, one block of
+// rows and one piece of the answer may be in memory.
 func TestLargeResultIsStreamed(t *testing.T) {
 	const mayHold = 12 << 20
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -146,8 +146,8 @@ func (f *failing) Query(ctx context.Context, sql string, args ...any) (*db.Rows,
 	return f.Querier.Query(ctx, sql, args...)
 }
 
-// TestStreamEndsEarly checks that a stream that ends early returns its error and emits nothing
-// more, and that its connection is free again.
+// TestStreamEndsEarly checks that a stream that ends early returns its error and flushes nothing
+// more. Its connection must be free again.
 func TestStreamEndsEarly(t *testing.T) {
 	errGone := errors.New("nobody takes it")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// counts reports whether the statement of the page counts all rows, too.
+// counts reports whether the statement that reads the page also counts all rows.
 func (p prepared) counts() bool {
 	w := p.wayOf()
 	return p.wantsTotal && (w == wholeRows || w == idsFirst) && len(p.plan.Groups) == 0

@@ -9,7 +9,7 @@ import (
 type way int
 
 const (
-	// nothing: the page has no rows, whatever the database has.
+	// nothing: the page has size 0, so no rows are read.
 	nothing way = iota
 
 	// oneAsset: one statement reads the asset (page.go). Its branches are read afterwards.
@@ -21,15 +21,15 @@ const (
 	// wholeRows: one statement reads the rows of a small page with all cells (page.go).
 	wholeRows
 
-	// idsFirst is wholeRows with a statement that finds and sorts only ids before it reads rows.
+	// idsFirst: like wholeRows, but the statement finds and sorts only ids before it reads rows.
 	idsFirst
 
-	// inBlocks: one statement reads the ids of all rows, and others read the rows of blocks of
-	// them (blocks.go).
+	// inBlocks: one statement reads the ids of all rows. Further statements read the rows, each for
+	// a block of ids (blocks.go).
 	inBlocks
 )
 
-// wayOf decides how the rows are read. The lookups of the plan have been run.
+// wayOf decides how the rows are read. The lookups of the plan must have been run before.
 func (p prepared) wayOf() way {
 	page := p.plan.Page
 	switch {
@@ -47,8 +47,8 @@ func (p prepared) wayOf() way {
 	return wholeRows
 }
 
-// deepStart is the row from which on a page reads its ids first. The database then skips rows
-// of a key instead of whole rows.
+// deepStart is the number of the first row for which a page reads its ids first. The database can
+// then skip entries of a key instead of whole rows.
 const deepStart = 100
 
 // isSmall reports whether one statement can read a whole page.
@@ -56,7 +56,7 @@ func isSmall(p *query.Page) bool {
 	return p != nil && p.Size <= db.MaxIn && p.Start < deepStart
 }
 
-// single reports whether one statement answers r. Then it needs no snapshot.
+// single reports whether one statement answers r. The read then needs no snapshot.
 func (p prepared) single(r query.Request) bool {
 	if p.plan == nil || p.plan.Past || len(p.plan.Lookups) > 0 || r.Explain {
 		return false

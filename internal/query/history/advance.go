@@ -9,8 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// target returns the moment to which the horizon may move. It is the last moment that is at least as
-// old as Keep, but it is before all writes that wait for their fan-out. It is 0 if there is none.
+// target returns the moment to which the horizon may move. It is the last moment that is at least
+// Keep ago and before all writes that still wait for their fan-out (the creation of their webhook
+// deliveries). It is 0 if there is no such moment.
 func (p *Pruner) target(ctx context.Context) (int64, error) {
 	var moment, waiting *int64
 	err := p.db.QueryRow(ctx, `SELECT (SELECT MAX(last_moment) FROM moment_stamp WHERE at <= `+p.db.Dialect.NowMicros+` - ?),`+
@@ -29,8 +30,8 @@ func (p *Pruner) target(ctx context.Context) (int64, error) {
 // errNoPlace is the error of feedGoes if a write has no place in the feed yet.
 var errNoPlace = errors.New("an old write has no place in the feed")
 
-// advance moves the horizon towards the moment target, by about stride moments. It also stores up to
-// which place changes are missing from the feed. It reports whether it has moved the horizon.
+// advance moves the horizon towards the moment target, by about stride moments. It also stores the
+// place in the feed up to which changes are missing. moved reports whether the horizon has moved.
 func (p *Pruner) advance(ctx context.Context, target int64) (moved bool, err error) {
 	if h, err := Of(ctx, p.db); err != nil || h.Moment >= target {
 		return false, err
@@ -41,8 +42,8 @@ func (p *Pruner) advance(ctx context.Context, target int64) (moved bool, err err
 		if err := tx.QueryRow(ctx, `SELECT value FROM sequence WHERE name = '`+rowHorizon+`'`+tx.Dialect().ForUpdate).Scan(&from); err != nil || from >= target {
 			return err
 		}
-		// The horizon is always the last moment of a stamp. A read as of the instant of this stamp
-		// is then a read as of the horizon.
+		// The horizon is always the last moment of a stamp, a row that assigns an instant to
+		// moments. So a read as of this instant is a read as of the horizon.
 		const stamp = `SELECT last_moment, at FROM moment_stamp WHERE last_moment `
 		err := tx.QueryRow(ctx, stamp+`BETWEEN ? AND ? ORDER BY last_moment LIMIT 1`, from+stride, target).Scan(&to, &at)
 		if fault.KindOf(err) == fault.NotFound {
@@ -70,7 +71,7 @@ func set(ctx context.Context, tx *db.Tx, name string, value, at int64) error {
 
 // feedGoes stores the last place in the feed that has a change after the moment from and up to the
 // moment to. These changes will be removed, so readers can continue only at this place or later.
-// Errors: errNoPlace.
+// Errors: errNoPlace if a write has no place in the feed yet.
 func (p *Pruner) feedGoes(ctx context.Context, tx *db.Tx, from, to int64) error {
 	var position, last int64
 	err := tx.QueryRow(ctx, `SELECT COALESCE(a.feed, ?), a.last_moment FROM asset_version v JOIN audit a ON a.id = v.audit_id`+

@@ -17,8 +17,8 @@ import (
 // scanned is the maximum number of assets that are searched at once for references to contents.
 const scanned = 200
 
-// holders returns the types whose versions may refer to contents. For each type it returns the keys
-// of attrs that have such references.
+// holders returns the types whose versions may refer to contents (the bytes of attachments). For
+// each type it returns the keys of attrs that have such references.
 func holders(m *meta.Model) map[*meta.Type][]string {
 	all := map[*meta.Type][]string{}
 	for _, t := range m.Types {
@@ -34,7 +34,7 @@ func holders(m *meta.Model) map[*meta.Type][]string {
 // hashes returns the hashes of the contents that attrs refers to under keys. A reference has the form
 // sha256:<hash>:<size>.
 func hashes(attrs string, keys []string) (all []string) {
-	// Invalid JSON has no references. The command check reports it.
+	// Invalid JSON is ignored here. The command check reports it.
 	_ = value.Members(attrs, func(key string, v jsontext.Token) error {
 		if v.Kind() == '"' && slices.Contains(keys, key) {
 			if parts := strings.Split(v.String(), ":"); len(parts) == 3 {
@@ -46,8 +46,8 @@ func hashes(attrs string, keys []string) (all []string) {
 	return all
 }
 
-// contents marks contents as doubted if a version of doomed refers to them, and no other version of
-// the same asset in next does.
+// contents marks contents as doubted: perhaps no version refers to them any more. These are the
+// contents to which a version of doomed refers, but no other version of the same asset in next.
 func (s *step) contents(ctx context.Context, next, doomed []version) error {
 	keys := holders(s.m)
 	holds := func(v version) bool { t, ok := s.m.TypeByCode(v.code); return ok && keys[t] != nil }
@@ -76,10 +76,11 @@ func (s *step) contents(ctx context.Context, next, doomed []version) error {
 	return s.p.Contents.Doubt(ctx, s.tx, unique(gone))
 }
 
-// hasAttrs is the condition that a version has attrs.
+// hasAttrs is the SQL condition that a version has attrs.
 const hasAttrs = "(v.attrs IS NOT NULL OR v.attrs_hash IS NOT NULL)"
 
-// held adds the hashes of the contents that versions refer to, by the id of the asset.
+// held finds the hashes of the contents to which the versions of part refer. It adds them to the
+// map named to, by the id of the asset. keys is as returned by holders.
 func (s *step) held(ctx context.Context, part []version, keys map[*meta.Type][]string, to map[int64][]string) error {
 	pairs := make([][2]int64, len(part))
 	for i, v := range part {
@@ -106,7 +107,7 @@ type search struct {
 	before  int64                   // all doubts are older than this instant; UTC microseconds
 	types   []*meta.Type            // types that are not searched yet; the first is partly searched
 	keys    map[*meta.Type][]string // as returned by holders
-	last    int64                   // id of the last asset that was searched, of the first type
+	last    int64                   // id of the last searched asset of the first type in types
 }
 
 // settle is one step of the decision about doubted contents. It searches some of the assets that may

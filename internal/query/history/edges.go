@@ -29,9 +29,9 @@ var (
 	values = table{"asset_value", "attribute", "folded", meta.InValues}
 )
 
-// edges removes links and values that ended at or before s.to, of the assets in next. It sets the
-// column linked to 1 in the versions at which they began or ended. 1 means that the number of links
-// and values is not known.
+// edges removes links and values of the assets in next that ended at or before s.to. In the
+// versions at which a removed link or value began or ended, it sets the column linked to 1. The
+// value 1 means that the number of links and values is not known.
 func (s *step) edges(ctx context.Context, next []version) error {
 	ids := map[*meta.Type][]int64{}
 	for _, v := range next {
@@ -97,8 +97,8 @@ func (s *step) there(ctx context.Context, x table) ([]int64, error) {
 	}
 }
 
-// codesOf returns the codes of the relations or attributes of a type that are stored in a kind of
-// place. It includes retired attributes.
+// codesOf returns the codes of those relations or attributes of a type that are stored in one kind
+// of place. It includes retired attributes.
 func codesOf(t *meta.Type, kind meta.PlaceKind) []int64 {
 	var codes []int64
 	for _, a := range slices.Concat(t.Attrs, t.Kept) {

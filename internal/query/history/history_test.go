@@ -62,7 +62,8 @@ func each(t *testing.T, test func(s *site)) {
 	})
 }
 
-// write runs each command as a write. It marks the writes as fanned out.
+// write runs each command as a separate write. It marks the writes as fanned out, so that the
+// pruner does not wait for them.
 func (s *site) write(commands ...string) {
 	s.Helper()
 	for _, body := range commands {
@@ -227,8 +228,8 @@ func TestWithoutASettingNothingGoes(t *testing.T) {
 	})
 }
 
-// TestAtOnceAndInterrupted runs several pruners at once and interrupts them many times. The result is
-// the same as with one pruner.
+// TestAtOnceAndInterrupted runs several pruners at once and interrupts them many times. The result
+// must be the same as with one pruner.
 func TestAtOnceAndInterrupted(t *testing.T) {
 	each(t, func(s *site) {
 		const stories, changes = 40, 30
@@ -270,7 +271,7 @@ func TestContentsThatOnlyRemovedVersionsHeldGo(t *testing.T) {
 			`[{"oid": "Image:1001", "update": {"Content": "`+content("second")+`"}}, {"oid": "Image:1002", "update": {"Content": "`+content("third")+`"}}]`,
 		)
 		s.expect("4", `SELECT COUNT(*) FROM blob_content WHERE kept = 1`)
-		s.prune() // doubts the contents; decides about them only after the grace
+		s.prune() // marks the contents as doubted; it decides about them only after the grace period
 		testdb.Tick(s.T, s.d)
 		s.prune()
 		s.expect("3 1", `SELECT CONCAT(SUM(kept = 1), ' ', SUM(kept = 0)) FROM blob_content`)

@@ -11,18 +11,18 @@ import (
 // The rows of the table sequence for the removal of history.
 const (
 	rowHorizon = "horizon"      // value: the moment of the horizon; stamped_at: its instant
-	rowFeed    = "horizon feed" // the last removed place of the feed; value: its position; stamped_at: its moment
+	rowFeed    = "horizon feed" // last place in the feed with a removed change; value: position; stamped_at: moment
 	rowPruned  = "pruned"       // value: rows that ended up to this moment are removed
 )
 
-// Horizon is the moment from which on history is kept. The zero value means that all history is
+// Horizon is the moment from which history is complete. The zero value means that all history is
 // kept.
 type Horizon struct {
 	Moment int64
 	At     int64 // instant of the moment, in UTC microseconds
 }
 
-// Of reads the horizon. q should also be used for the read that depends on it.
+// Of reads the horizon. The read that depends on the horizon should use the same q.
 func Of(ctx context.Context, q db.Querier) (Horizon, error) {
 	return one(ctx, q, rowHorizon)
 }
@@ -37,8 +37,8 @@ func one(ctx context.Context, q db.Querier, name string) (h Horizon, err error) 
 	return h, err
 }
 
-// MomentOf returns the highest moment that is stamped at or before an instant, and the horizon. at is
-// in UTC microseconds.
+// MomentOf returns the last moment whose stamp is at or before the instant at, and the horizon. at
+// is in UTC microseconds.
 // Errors: fault.Invalid for an instant before the horizon.
 func MomentOf(ctx context.Context, q db.Querier, at int64) (int64, Horizon, error) {
 	var moment, kept, since *int64

@@ -12,20 +12,21 @@ import (
 
 // Limits that keep the load of a pruner low.
 const (
-	stepVersions = 50   // versions that one transaction reads; it removes the rows that ended with them
-	stepRows     = 1000 // about the maximum number of rows of a table that one transaction removes
+	stepVersions = 50   // versions that one transaction reads; it removes the rows that ended when these versions began
+	stepRows     = 1000 // one transaction removes at most about this many rows of a table
 	stride       = 2000 // moments by which the horizon moves at once; more if one stamp has more
 	leastPause   = 5 * time.Millisecond
 	rest         = 9                // pause after a transaction, as a multiple of its duration
-	runFor       = 40 * time.Second // of one run; a task of the scheduler may take a minute
+	runFor       = 40 * time.Second // maximum duration of one run; a task of the scheduler may take a minute
 )
 
 // Contents stores the bytes of attachments. Versions refer to contents by their hashes.
 type Contents interface {
-	// Doubt marks contents to which a removed version referred. Other versions may refer to them.
+	// Doubt marks contents as doubted: a removed version referred to them, and perhaps no other
+	// version does.
 	Doubt(ctx context.Context, tx *db.Tx, hashes []string) error
-	// Doubted returns the hashes of some doubted contents. All of them were doubted before an
-	// instant, which it also returns, in UTC microseconds.
+	// Doubted returns the hashes of some doubted contents. All of them were doubted before the
+	// instant before, in UTC microseconds.
 	Doubted(ctx context.Context) (hashes []string, before int64, err error)
 	// Settle keeps the contents held, and releases others for removal. It leaves out contents that
 	// were doubted again at before or later.
@@ -36,8 +37,8 @@ type Contents interface {
 type Options struct {
 	Keep  time.Duration      // how long history is kept; 0: for ever
 	Model func() *meta.Model // returns the current model
-	// Position sets the places in the feed of some writes that have none. It reports whether other
-	// writes may have none yet.
+	// Position assigns places in the feed to some of the writes that have no place. It reports
+	// whether there may be more such writes.
 	Position func(context.Context) (more bool, err error)
 	Contents Contents
 	Log      *slog.Logger // may be nil
@@ -71,8 +72,8 @@ func (r *removed) add(o removed) {
 	r.contents += o.contents
 }
 
-// Run moves the horizon and removes history before it, for about runFor. The next run continues,
-// also in another process. If Keep is 0, Run removes nothing.
+// Run moves the horizon and removes history before it, for about runFor. If that is too short, the
+// next run continues, also in another process. If Keep is 0, Run removes nothing.
 func (p *Pruner) Run(ctx context.Context) error {
 	if p.Keep == 0 {
 		return p.measure(ctx)
@@ -121,7 +122,7 @@ func (p *Pruner) run(ctx context.Context, until time.Time, all *removed) error {
 	return p.repeat(ctx, until, all, p.settle)
 }
 
-// place is a step that sets the places in the feed of some writes.
+// place is a step that assigns places in the feed to some writes.
 func (p *Pruner) place(ctx context.Context) (n removed, more bool, err error) {
 	more, err = p.Position(ctx)
 	return n, more, err

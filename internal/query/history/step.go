@@ -22,9 +22,10 @@ type version struct {
 	audit, created int64
 }
 
-// step reads the next versions up to the horizon, and removes the rows that ended with them, in one
-// transaction. A lock ensures that only one process does this at a time. step reports whether there
-// may be more to remove. codes is a cache: for each table, the codes that have rows.
+// step reads the next versions up to the horizon, and removes the rows that ended when these
+// versions began. It does so in one transaction. A lock ensures that only one process runs it at a
+// time. step reports whether there may be more to remove. codes is a cache: for each table, the
+// codes that have rows.
 func (p *Pruner) step(ctx context.Context, codes map[string][]int64) (n removed, more bool, err error) {
 	err = p.db.Small(ctx, func(tx *db.Tx) error {
 		n, more = removed{}, false
@@ -55,7 +56,7 @@ type step struct {
 	from    int64 // earlier steps have removed the rows that ended up to this moment
 	to      int64 // this step removes the rows that ended up to this moment
 	horizon int64
-	full    bool               // the step does not remove all of these rows
+	full    bool               // true: there are more rows to remove than one step removes
 	codes   map[string][]int64 // codes that have rows, by table
 }
 
@@ -161,8 +162,8 @@ func unneeded(v version, all []version) []version {
 	return all[n:]
 }
 
-// withoutComments returns doomed without the first versions of assets whose write has a comment. The
-// comment is the CreateComment of the asset.
+// withoutComments returns doomed without the first versions of assets that were created by a write
+// with a comment. This comment is the CreateComment of the asset.
 func (s *step) withoutComments(ctx context.Context, doomed []version) ([]version, error) {
 	var audits []int64
 	for _, v := range doomed {

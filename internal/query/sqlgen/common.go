@@ -8,22 +8,24 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// maxSize is how many tables a statement may read, if every reference to a common table counts
-// as a copy of it. SQLite allows 1,000, including keys; MariaDB needs memory for each.
+// maxSize is the maximum number of tables that a statement may read. Each reference to a common
+// table counts as a copy of the tables that it reads. SQLite allows 1,000 tables, including keys;
+// MariaDB needs memory for each table.
 const maxSize = 250
 
-// common has the common tables of a statement. Its WITH clause defines those that are used.
+// common has the common tables of a statement. The WITH clause defines only those that the
+// statement uses.
 type common struct {
 	tables []commonTable
 	names  *int
 	size   map[string]int // number of tables that each common table reads; each reference counts as a copy
 
-	distinct map[query.ColumnOf]string // tables of the distinct values of a column
-	depth    map[string]int            // how deep the tables of distinct depend on one another
-	trees    map[treeFrom]string       // tables of the pairs of a hierarchy
-	inPlace  map[*query.Select]bool    // sub-selects whose table would be too large
-	frames   map[*query.Table]*frame   // the SELECT in which a table is read
-	cells    []int                     // cells of the statement that read a common table
+	distinct map[query.ColumnOf]string // by column: name of the common table with its distinct values
+	depth    map[string]int            // by name of such a table: length of the chain of tables that it needs
+	trees    map[treeFrom]string       // names of the common tables with the pairs of a hierarchy
+	inPlace  map[*query.Select]bool    // true: the common table of the sub-select would be too large
+	frames   map[*query.Table]*frame   // by table: the SELECT in which it is read
+	cells    []int                     // indexes of the cells of the statement that read a common table
 }
 
 // treeFrom is a hierarchy that starts at the ids of a common table.
@@ -37,7 +39,7 @@ type commonTable struct {
 	name, text string
 	args       []any
 	commons    []string // the common tables that it reads
-	recursive  bool     // it reads itself
+	recursive  bool     // true: the table reads itself
 }
 
 func newCommon() *common {
@@ -66,27 +68,27 @@ func (c *common) newName() string {
 	return "w" + strconv.Itoa(*c.names)
 }
 
-// addRecursive adds the table that e has written, which reads itself by its name.
+// addRecursive adds the table that e has written. The table reads itself by its name.
 func (c *common) addRecursive(e *emitter, name, columns string) {
 	c.put(e, commonTable{name: name, text: "(" + columns + ") AS (" + e.b.String() + ")", recursive: true})
 }
 
-// follow makes c the common tables of a statement about a page. page has written the ids of
-// that page.
+// follow prepares c for the statement that reads the rows of a page. page has written the ids of
+// that page. follow takes over its common tables, and adds a common table with these ids.
 func (c *common) follow(page *emitter) {
 	c.tables, c.names, c.size = page.common.tables, page.common.names, page.common.size
 	c.put(page, commonTable{name: pageName, text: "(id) AS " + page.Dialect.Materialized + "(" + page.b.String() + ")"})
 }
 
-// put adds a table whose text e has written.
+// put adds the table t, whose text e has written.
 func (c *common) put(e *emitter, t commonTable) {
 	t.args, t.commons = e.args, e.commons
 	c.tables = append(c.tables, t)
 	c.size[t.name] = 1 + e.size
 }
 
-// before returns a statement with the WITH clause in front of it. names are the common tables
-// that the statement reads. The clause has these, and those that they read.
+// before returns a statement with the WITH clause in front of it. names are the common tables that
+// the statement reads. The clause defines these tables, and the common tables that they read.
 func (c *common) before(s Statement, names []string) Statement {
 	if len(names) == 0 {
 		return s
@@ -95,7 +97,7 @@ func (c *common) before(s Statement, names []string) Statement {
 	for _, name := range names {
 		used[name] = true
 	}
-	for _, t := range slices.Backward(c.tables) { // a table reads earlier ones
+	for _, t := range slices.Backward(c.tables) { // a common table reads only earlier common tables
 		for _, name := range t.commons {
 			used[name] = used[name] || used[t.name]
 		}

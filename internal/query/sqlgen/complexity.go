@@ -8,20 +8,22 @@ import (
 
 const (
 	// MaxNesting limits the sum of the depths of all nested SELECTs of a statement. If aggregate
-	// functions are inside each other, each hierarchy adds nestingOfHierarchy, and the limit is
-	// divided by the number of these functions.
+	// functions are inside each other, each hierarchy (a recursive WITH) adds nestingOfHierarchy to
+	// the sum, and the limit is divided by the number of these functions.
 	MaxNesting = 4_500
-	// MaxAggregates is how many aggregate functions of a statement may be inside each other.
+	// MaxAggregates is the maximum number of aggregate functions of a statement that may be inside
+	// each other.
 	MaxAggregates = 4
-	// nestingOfHierarchy was chosen by the time that MariaDB took for random statements.
+	// nestingOfHierarchy is the number that a hierarchy adds. It was chosen by the time that
+	// MariaDB took for random statements.
 	nestingOfHierarchy = 300
 	// simpleSize is the length in bytes up to which a statement is never too complex.
 	simpleSize = 20_000
 )
 
-// Check returns an error if a database might need minutes or gigabytes to plan the statement,
-// even if there are no rows. MariaDB allocates more for each nested SELECT, and many times more
-// for each aggregate function inside another one. The error is Invalid.
+// Check returns an error if a database might need minutes or gigabytes to plan the statement, even
+// if there are no rows. MariaDB allocates more memory for each nested SELECT, and many times more
+// for each aggregate function inside another aggregate function. Errors: fault.Invalid.
 func (s Statement) Check() error {
 	if len(s.SQL) <= simpleSize {
 		return nil
@@ -37,14 +39,14 @@ func (s Statement) Check() error {
 	return nil
 }
 
-// complexity returns the sum of the depths of all nested SELECTs of a statement, and how many
-// aggregate functions are inside each other at most.
+// complexity returns the sum of the depths of all nested SELECTs of a statement. It also returns
+// the maximum number of aggregate functions that are inside each other.
 func complexity(sql string) (nesting, aggregates int) {
 	type parenthesis struct {
-		selects int  // 1 if it has a SELECT
-		called  bool // it follows the name of an aggregate function
-		several bool // it has several values: such a MIN or MAX of SQLite is no aggregate function
-		inside  int  // how many aggregate functions inside it are inside each other
+		selects int  // 1 if the parenthesis begins with a SELECT; otherwise 0
+		called  bool // true: it follows the name of an aggregate function
+		several bool // true: it has several values, and SQLite's MIN or MAX of several values is no aggregate function
+		inside  int  // maximum number of aggregate functions in it that are inside each other
 	}
 	open := []parenthesis{{}}
 	depth := 0

@@ -11,7 +11,7 @@ import (
 // TestComplexity checks which statements are refused because a database might need minutes or
 // gigabytes to plan them.
 func TestComplexity(t *testing.T) {
-	long := "SELECT '" + strings.Repeat("(SELECT ", 3000) + "' " // a text, not SELECTs
+	long := "SELECT '" + strings.Repeat("(SELECT ", 3000) + "' " // inside a string, so these are no SELECTs
 	for name, c := range map[string]struct {
 		sql     string
 		refused bool

@@ -2,9 +2,9 @@ package sqlgen
 
 import "github.com/alds-dev/alds/internal/query"
 
-// dependencies finds which tables an expression reads, as it is written for one member. The
-// results are cached, since the same nested statements occur in many others and in the
-// conditions of many tables.
+// dependencies finds which tables an expression reads, in the form in which it is written for one
+// member. The results are cached, because the same nested statements occur in many other statements
+// and in the conditions of many tables.
 type dependencies struct {
 	visibility Visibility
 	bySelect   map[*query.Select][]*query.Table
@@ -15,7 +15,8 @@ func newDependencies(v Visibility) *dependencies {
 	return &dependencies{v, map[*query.Select][]*query.Table{}, map[*query.Table][]*query.Table{}}
 }
 
-// visit visits the parts of an expression. It leaves out what the member's rights decide.
+// visit visits the parts of an expression. It leaves out parts that are not written, because the
+// member's rights decide them.
 func (d *dependencies) visit(x query.Expr, v query.Visitor) {
 	if l, ok := x.(query.InLookup); ok && l.By.Known {
 		x = l.X
@@ -43,7 +44,8 @@ func visitAll(cells, where []query.Expr, order []query.Order, v query.Visitor) {
 	}
 }
 
-// in returns the tables that a nested statement reads, its own and others.
+// in returns the tables that a nested statement reads: its own tables and those of outer
+// statements.
 func (d *dependencies) in(s *query.Select) []*query.Table {
 	if all, cached := d.bySelect[s]; cached {
 		return all

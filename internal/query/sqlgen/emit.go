@@ -9,19 +9,19 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// emitter writes one statement, or one common table, from left to right. So arguments come in
-// the order of their placeholders. Each part of it has one task.
+// emitter writes one statement, or one common table, from left to right. So arguments come in the
+// order of their placeholders. Each part of the struct has one task.
 type emitter struct {
 	Writer
-	sqlText           // what is written so far
-	aliases           // of the tables that are read
+	sqlText           // the text that is written so far
+	aliases           // the aliases of the tables that are read
 	frame    *frame   // the SELECT that is being written
 	origin   origin   // the rows that hierarchies start from
 	page     pageRead // how the database finds a page
-	replaced replaced // what is written in another form than in the plan
+	replaced replaced // parts of the plan that are written in another form
 
-	total    *Statement // comes before the cells of the outermost SELECT; nil: no total
-	joinable int        // conditions so far that a server may turn into joins
+	total    *Statement // statement of the total, written before the cells of the outermost SELECT; nil: no total
+	joinable int        // number of conditions so far that a server may turn into joins
 
 	deps   *dependencies // which tables an expression reads
 	common *common       // the common tables, which all emitters of a statement share
@@ -47,14 +47,14 @@ func (t *sqlText) arg(v any) {
 // aliases has the tables of a statement, and counts them.
 type aliases struct {
 	of      map[*query.Table]int
-	size    int      // how many tables are read; each reference to a common table counts as a copy of it
+	size    int      // number of tables that are read; each reference to a common table counts as a copy of it
 	next    int      // the number of the next alias
 	commons []string // the common tables that are read
 }
 
 func newAliases() aliases { return aliases{of: map[*query.Table]int{}} }
 
-// name gives aliases to a table and the tables joined to it, in tree order.
+// name gives aliases to a table and to the used tables joined to it, in tree order.
 func (a *aliases) name(t *query.Table, used map[*query.Table]bool) {
 	a.of[t] = a.next
 	a.next++
@@ -76,33 +76,33 @@ func (a *aliases) aliasOf(t *query.Table) string {
 
 // pageRead is how the database finds the rows of a page.
 type pageRead struct {
-	stops  bool         // it stops when the page is full, since it does not sort
-	tests  bool         // it tests the next condition for each row
+	stops  bool         // true: it stops when the page is full, because it does not sort
+	tests  bool         // true: the condition that is written next is tested for each row
 	ranked *query.Table // the table whose rank alone sorts the page; nil: other columns sort it, too
 }
 
-// replaced is what a statement writes in another form than the plan has it.
+// replaced has the parts of a plan that a statement writes in another form than the plan.
 type replaced struct {
-	columns map[query.ColumnOf]string     // columns of outer rows that have another name here
-	ids     map[*query.Table]fixed        // ids of joined tables, which are columns of this row
-	keys    map[*query.Table]*query.Table // tables read without their key, and the outer table of that key
-	plain   *plain                        // not nil: only quick conditions are written
+	columns map[query.ColumnOf]string     // by column of an outer row: its name in this statement
+	ids     map[*query.Table]fixed        // by joined table: its id, which is a column of the current row
+	keys    map[*query.Table]*query.Table // by table that is read without its key: the outer table of that key
+	plain   *plain                        // if not nil, only plain conditions are written
 }
 
 func newReplaced() replaced {
 	return replaced{ids: map[*query.Table]fixed{}, keys: map[*query.Table]*query.Table{}}
 }
 
-// unkeyed is a condition that SQLite must not use to choose a key. For a page by rank, SQLite
-// would use the key of the type and sort all rows of the type. The key of the rank includes
-// the type, so a page of a rare type needs that key alone.
+// unkeyed is a condition that SQLite must not use to choose a key. For a page by rank, SQLite would
+// use the key of the type and sort all rows of the type. The key of the rank includes the type. So
+// it is the only key that a page needs, even for a rare type.
 type unkeyed struct{ query.Expr }
 
 // block is the condition that an expression is one of a block of ids.
 type block struct {
 	query.Expr
 	ids     []int64
-	version *query.Table // nil if rows have no moments of their own
+	version *query.Table // table of the versions; nil if rows have no moments of their own
 	moments []int64      // of the ids
 }
 
@@ -129,7 +129,7 @@ func (e *emitter) statement(s *query.Select, cells, where []query.Expr, order []
 	e.leave()
 }
 
-// writeTotal writes the number of all rows, if the outermost SELECT has it.
+// writeTotal writes a sub-select with the number of all rows, if the outermost SELECT has a total.
 func (e *emitter) writeTotal() {
 	if t := e.total; t != nil {
 		e.total = nil
@@ -138,7 +138,7 @@ func (e *emitter) writeTotal() {
 	}
 }
 
-// selected writes a SELECT from its cells on.
+// selected writes a SELECT without the word SELECT: its cells and all clauses after them.
 func (e *emitter) selected(from *query.Table, cells, where []query.Expr, order []query.Order) {
 	used := e.used(from, cells, where, order)
 	e.name(from, used)
@@ -209,7 +209,8 @@ var tableNames = map[query.TableKind]string{
 	query.Grants: "scope_member",
 }
 
-// joins writes the joins of a table. It returns conditions that belong in the WHERE.
+// joins writes the joins of a table. It returns the conditions of the joins that belong in the
+// WHERE.
 func (e *emitter) joins(t *query.Table, used map[*query.Table]bool) (left []query.Expr) {
 	for _, j := range t.Joins {
 		if !used[j] {
@@ -248,8 +249,9 @@ func (e *emitter) where(from *query.Table, where []query.Expr) {
 	}
 }
 
-// keepTests compares conditions that have a sub-select with 1, so that the server does not
-// turn them into joins. A comparison is never turned into a join, and may use a key.
+// keepTests compares conditions that may have a sub-select with 1, so that the server does not turn
+// them into joins. A condition that is a comparison already stays unchanged. The server never turns
+// it into a join, and may use a key for it.
 func (e *emitter) keepTests(on []query.Expr) {
 	for i, x := range on {
 		if _, compares := x.(query.Compare); !compares && !e.asksNothing(x) {
@@ -339,7 +341,7 @@ func (e *emitter) time(t *query.Table) []query.Expr {
 	return []query.Expr{query.Compare{Op: "<=", L: since, R: moment}, query.Compare{Op: ">", L: until, R: moment}}
 }
 
-// notBefore is a moment, but at least another one.
+// notBefore is a moment that is at least another moment: the later one of Expr and least.
 type notBefore struct {
 	query.Expr
 	least int64

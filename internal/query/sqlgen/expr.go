@@ -110,7 +110,7 @@ func castType(k meta.Kind) string {
 	return "SIGNED"
 }
 
-// cond writes an expression that holds or does not.
+// cond writes a condition.
 func (e *emitter) cond(x query.Expr) {
 	switch x := x.(type) {
 	case query.Compare:
@@ -176,8 +176,8 @@ func (e *emitter) column(x query.ColumnOf) {
 	e.write(e.inRow(x.T, x.Name))
 }
 
-// inRow returns a column of a row as SQL. A long text of a version may be stored in another
-// table. It sorts and compares like one in the row.
+// inRow returns a column of a row as SQL. A long text of a version may be stored in another table.
+// It sorts and compares like a text in the row.
 func (e *emitter) inRow(t *query.Table, column string) string {
 	alias := e.aliasOf(t)
 	if t.Kind != query.Asset || t.When.Mode == query.Now {
@@ -197,9 +197,10 @@ func notWord(not bool) string {
 	return ""
 }
 
-// like writes a comparison with a pattern. The function of the dialect matches every pattern.
-// The server's own LIKE is faster, but it folds only the case of ASCII. So LIKE is used for
-// simple patterns and for texts whose folded form differs in the case of ASCII alone.
+// like writes a comparison with a pattern. The function of the dialect matches every pattern. The
+// server's own LIKE is faster, but it ignores case only for ASCII letters. So LIKE is used if the
+// pattern is simple and the folded form of the text differs from the text only in the case of ASCII
+// letters.
 func (e *emitter) like(x query.Like) {
 	text, ok := x.X.(query.Folded)
 	if !ok || text.T == nil || !x.Simple || e.Dialect.LikeFunction == "" {
@@ -211,7 +212,8 @@ func (e *emitter) like(x query.Like) {
 	e.write(" END")
 }
 
-// matches writes the condition that a text matches a pattern: an expression or SQL text.
+// matches writes the condition that a text matches a pattern. The pattern is an expression or SQL
+// text.
 func (e *emitter) matches(text query.Expr, pattern any) {
 	if f := e.Dialect.LikeFunction; f != "" {
 		e.write(f, "(", pattern, ", ", text, ", '|')")
@@ -223,12 +225,13 @@ func (e *emitter) matches(text query.Expr, pattern any) {
 // escape ends a LIKE. The patterns of plans use "|" as escape character.
 const escape = " ESCAPE '|'"
 
-// maxJoined is how many EXISTS conditions of a statement a server may turn into joins. With
-// more, MariaDB and MySQL compare the orders of these joins until the connection times out.
+// maxJoined is the maximum number of EXISTS conditions of a statement that a server may turn into
+// joins. With more, MariaDB and MySQL compare the orders of these joins until the connection times
+// out.
 const maxJoined = 2
 
-// exists writes an EXISTS condition. Compared with a number, servers do not turn it into a
-// join. IS TRUE does not prevent that in MySQL, which also turns NOT EXISTS into joins.
+// exists writes an EXISTS condition. If the condition is compared with a number, servers do not
+// turn it into a join. MySQL turns a condition with IS TRUE into a join, and also NOT EXISTS.
 func (e *emitter) exists(x query.Exists) {
 	if table, key := e.shared(x.S, true); table != "" {
 		e.isIn(key, table, x.Not)
@@ -253,9 +256,10 @@ func (e *emitter) exists(x query.Exists) {
 	}
 }
 
-// inList writes the condition of a sub-select about named assets as a list: the row is one of
-// those that refer to these assets. It reports whether it has done so. SQLite would otherwise
-// run the sub-select for every row.
+// inList writes the condition of a sub-select about named assets as a list: a column of the row is
+// one of the values that belong to these assets. SQLite would otherwise run the sub-select for
+// every row. inList returns false, and writes nothing, if the sub-select does not have the form for
+// that.
 func (e *emitter) inList(s *query.Select) bool {
 	key, _ := s.From.Key.(query.Compare)
 	by, _ := key.L.(query.ColumnOf)
@@ -291,8 +295,8 @@ func namesAssets(x query.Expr) bool {
 	return ok && c.Name == "id"
 }
 
-// readsOuter reports whether a sub-select depends on rows of t, or on other outer rows. Its key
-// and the types of the rows of t do not count.
+// readsOuter reports whether a sub-select depends on rows of t, or on other outer rows. The key of
+// the sub-select and the types of the rows of t do not count.
 func readsOuter(s *query.Select, t *query.Table) bool {
 	r := newReads()
 	r.own[s.From] = true
@@ -318,8 +322,8 @@ func ofTypes(list []query.Expr, t *query.Table) []query.Expr {
 	return list
 }
 
-// isFoundBySelect reports whether the key of a table is a sub-select. MariaDB turns no such
-// sub-select into a join.
+// isFoundBySelect reports whether the key of a table is a sub-select. MariaDB does not turn such a
+// condition into a join.
 func isFoundBySelect(t *query.Table) bool {
 	key, _ := t.Key.(query.Compare)
 	_, isSelect := key.R.(query.Scalar)
@@ -340,7 +344,7 @@ func (e *emitter) joined(list []query.Expr, sign, empty string) {
 	e.write(")")
 }
 
-// foldedColumn returns the column with the folded form of a text; "" if its table has none.
+// foldedColumn returns the column with the folded form of a text; "" if no table stores it.
 func (e *emitter) foldedColumn(x query.Folded) string {
 	switch {
 	case x.T == nil:
@@ -356,7 +360,7 @@ func (e *emitter) jsonText(x query.JSONText) string {
 	return e.Dialect.JSONText(e.inRow(x.T, "attrs"), x.Key)
 }
 
-// json returns a key of attrs in the type that comparisons need.
+// json returns the value of a key of attrs, as the SQL type that comparisons need.
 func (e *emitter) json(x query.JSON) string {
 	col := e.inRow(x.T, "attrs")
 	switch value.FormOf(x.Kind) {
@@ -370,8 +374,8 @@ func (e *emitter) json(x query.JSON) string {
 	return e.Dialect.JSONText(col, x.Key)
 }
 
-// days writes a span of time in days. The text form has a whole number, which is exact since
-// dates have no time of day.
+// days writes a span of time in days. The text form has a whole number. It is exact, because the
+// dates of this form have no time of day.
 func (e *emitter) days(x query.Days) {
 	const day = 24 * 60 * 60 * 1e6
 	if x.Written {

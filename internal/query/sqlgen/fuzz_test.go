@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// FuzzCompile compiles any token, filter and order. There is no panic, only faults of the
-// caller, and as many arguments as placeholders.
+// FuzzCompile compiles queries with any token, filter and order. It expects no panic, only errors
+// of the kind Invalid, and as many arguments as placeholders.
 func FuzzCompile(f *testing.F) {
 	for _, s := range [][4]string{
 		{"Story", "Owners.Name", "Name='a'", "Order"},

@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the stages in testdata")
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// visibilities are the visibilities a case may use, by the word in its "as" section.
+// visibilities has the visibilities that a case may use, by the word in its section "as".
 var visibilities = withRoles(map[string]sqlgen.Visibility{
 	"admin":         {Member: 20, All: true},
 	"member":        {Member: 1003, Scopes: []int64{1000, 1001, 1002}, NoRead: []int64{-1000, -990}},
@@ -90,9 +90,9 @@ type golden struct {
 	err   error
 }
 
-// TestStages runs every testdata/*.txtar. A case has request.json or get, and the words as,
-// when and forms if they matter. It pins the stages that it has: bound, plan, mysql, sqlite;
-// or error.
+// TestStages runs every testdata/*.txtar. A case has a section request.json or get, and sections
+// as, when and forms if it needs them. The test compares the other sections with the results:
+// bound, plan, mysql and sqlite, or error.
 func TestStages(t *testing.T) {
 	for name, g := range load(t) {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func (g *golden) request() (query.Request, error) {
 	return query.FromDoc(&nodes[0])
 }
 
-// stage prints one stage; false for a section that is input.
+// stage prints one stage. It returns false for a section that is input.
 func (g *golden) stage(name string) (string, bool) {
 	if g.err != nil {
 		if name != "error" {
@@ -307,8 +307,9 @@ func TestStatementsRun(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) { run(t, cases, d) })
 }
 
-// TestStatementsForTiDB runs the statements as TiDB gets them. It runs them unchanged, for a
-// member whose scopes no statement lists, at one moment, and at the moments of versions.
+// TestStatementsForTiDB runs the statements in the form that TiDB needs. It runs each case as it
+// is, for a member with too many scopes to list in a statement, at one moment, and at the moments
+// of versions.
 func TestStatementsForTiDB(t *testing.T) {
 	d, recorded := testdb.OpenAsTiDB(t)
 	for cases := range loadEach(t) {
@@ -319,8 +320,9 @@ func TestStatementsForTiDB(t *testing.T) {
 	}
 }
 
-// loadEach loads the cases unchanged, for a member whose scopes no statement lists, at one
-// moment, and at the moments of versions. With -short it combines some of them.
+// loadEach loads the cases as they are, for a member with too many scopes to list in a statement,
+// at one moment, and at the moments of versions. With -short it uses only some of these
+// combinations.
 func loadEach(t *testing.T) iter.Seq[map[string]*golden] {
 	return func(yield func(map[string]*golden) bool) {
 		for _, as := range []string{"", "many"} {

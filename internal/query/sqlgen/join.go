@@ -7,7 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// splitQueries splits conditions into those without a sub-select and those that may have one.
+// splitQueries splits conditions into conditions without a sub-select (plain) and conditions that
+// may have one (asking).
 func (e *emitter) splitQueries(on []query.Expr) (plain, asking []query.Expr) {
 	for _, x := range e.flatten(on) {
 		if e.asksNothing(x) {
@@ -55,11 +56,11 @@ func (e *emitter) row(t *query.Table, used map[*query.Table]bool) {
 	e.write(") ", alias)
 }
 
-// ways returns the paths of joins from t to tables whose id the row has. last is the end of
-// path way.
+// ways returns the paths of joins from t to tables whose ids become columns of the row. way is the
+// path so far, and last is the table at its end.
 func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query.Table]bool) (found [][]*query.Table) {
 	for _, j := range last.Joins {
-		if !used[j] || !j.Left || j.When.Mode == query.Version { // there may be several rows
+		if !used[j] || !j.Left || j.When.Mode == query.Version { // in mode Version, there may be several rows
 			continue
 		}
 		way := append(slices.Clone(way), j)
@@ -71,8 +72,8 @@ func (e *emitter) ways(t, last *query.Table, way []*query.Table, used map[*query
 	return found
 }
 
-// isFound reports whether the id at the end of a path needs a sub-select that reads only a row
-// of t. A path that a nearer table can find does not count.
+// isFound reports whether the id at the end of a path needs a sub-select, and this sub-select reads
+// only a row of t. It returns false if a table nearer to the end can find the id in the same way.
 func (e *emitter) isFound(t *query.Table, way []*query.Table) bool {
 	j := way[len(way)-1]
 	if _, asking := e.splitQueries(e.conditions(j)); !readsMore(j, asking) || len(way) > 1 && e.isFound(way[0], way[1:]) {
@@ -101,10 +102,11 @@ func readsMore(joined *query.Table, on []query.Expr, more ...*query.Table) bool 
 	return r.outer()
 }
 
-// joinRestricted writes a joined table for a dialect without sub-selects in ON. It returns the
-// conditions for the WHERE: those with sub-selects of an inner join. A LEFT JOIN applies them
-// to the rows before they are joined. If they read other rows, such as a moment, they must
-// stay in ON.
+// joinRestricted writes a joined table for a dialect without sub-selects in ON. asking has the
+// conditions of the join that have sub-selects. For an inner join, joinRestricted returns these
+// conditions for the WHERE. For a LEFT JOIN, it applies the conditions to the rows of the table
+// before the rows are joined. Conditions that read rows of other tables, such as a moment, stay in
+// ON.
 func (e *emitter) joinRestricted(j *query.Table, used map[*query.Table]bool, on *[]query.Expr, asking []query.Expr) (left []query.Expr) {
 	switch {
 	case !j.Left || len(asking) == 0:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEveryExpressionIsWritten expects that expr.go has a case for every kind of expression of
+// TestEveryExpressionIsWritten checks that expr.go has a case for every kind of expression of
 // package query.
 func TestEveryExpressionIsWritten(t *testing.T) {
 	cases := map[string]bool{}

@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// oneOf writes the condition that a value is in a list, or not. A list of arguments is padded,
-// so that there are few statement texts. A list longer than db.MaxIn is sent as one argument.
+// oneOf writes the condition that a value is in a list, or is not. A list of arguments is padded
+// with its last argument, so that there are few different statement texts. A list longer than
+// db.MaxIn is written by oneOfMany.
 func (e *emitter) oneOf(x query.In) {
 	list := x.List
 	if len(list) > db.MaxIn {
@@ -58,8 +59,8 @@ func (e *emitter) oneOfMany(x query.In) {
 	}
 }
 
-// guards counts a sub-select that a server may turn into a join. It reports whether there are
-// too many for that.
+// guards counts a sub-select that a server may turn into a join. It reports whether the statement
+// already has too many of them.
 func (e *emitter) guards() bool {
 	e.joinable++
 	return e.joinable > maxJoined
@@ -92,7 +93,7 @@ func (e *emitter) compareAny(x query.CompareAny) {
 	}
 }
 
-// many is a long list, split by the Go types of its values; rest has the others.
+// many is a long list, split by the Go types of its values. rest has the values of other types.
 type many struct {
 	parts []any // []int64, []float64, []string
 	rest  []query.Expr
@@ -144,8 +145,9 @@ func (e *emitter) listed(values any, bytes bool) {
 	e.args = append(e.args, arg)
 }
 
-// maxPlaceholders is the number of arguments from which on ids are written as text. Nested
-// visibility conditions repeat the same lists, and SQLite allows 32,766 arguments.
+// maxPlaceholders is the number of arguments after which a statement has ids as text instead of
+// arguments. Nested visibility conditions repeat the same lists, and SQLite allows 32,766
+// arguments.
 const maxPlaceholders = 4000
 
 // ids writes a list of ids.
@@ -167,8 +169,8 @@ func (e *emitter) ids(ids []int64) {
 	e.args = append(e.args, args...)
 }
 
-// block writes the condition that rows belong to a block: by a column, or by ids and moments
-// of versions.
+// block writes the condition that rows belong to a block. The rows are found by a column, or by the
+// ids and moments of versions.
 func (e *emitter) block(x block) {
 	if x.version == nil {
 		e.write(x.Expr, " IN ", x.ids)
@@ -193,12 +195,12 @@ func (e *emitter) literal(ids []int64) {
 	}
 }
 
-// shortestRun is how many consecutive ids are written as a range.
+// shortestRun is the minimum number of consecutive ids that are written as a range.
 const shortestRun = 4
 
-// inRuns writes the condition that an id is in an ascending list. The server must not use it
-// to choose a key. Consecutive ids are written as ranges, since assets created together often
-// have them.
+// inRuns writes the condition that an id is in an ascending list. It adds 0 to the id, because the
+// server must not use this condition to choose a key. Consecutive ids are written as ranges,
+// because assets that were created together often have such ids.
 func (e *emitter) inRuns(id query.Expr, ids []int64) {
 	var single []int64
 	e.write("(")

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Bounds of a page that is merged from the first rows of each of its scopes: how many scopes,
-// and how many rows of each.
+// The limits of a page that is merged from the first rows of each of its scopes: the number of
+// scopes, and the number of rows of each scope.
 const (
 	maxMergedScopes = 50
 	maxMergedRows   = 1000
@@ -25,12 +25,12 @@ func (w Writer) pageIDs(p *query.Plan) *emitter {
 	return e
 }
 
-// merged writes the ids of a page by rank in the scopes that a lookup found. It merges the
-// first rows of each scope, which a key keeps in order. Servers would otherwise read and sort
-// all rows of the scopes, or read all rows by rank until enough are in the scopes.
+// merged writes the ids of a page by rank in the scopes that a lookup found. It merges the first
+// rows of each scope, which a key keeps in order. Servers would otherwise read and sort all rows of
+// the scopes, or read all rows by rank until they have found enough rows in the scopes.
 //
-// merged returns nil for any other page, and where another condition may be faster through
-// another key.
+// merged returns nil for any other page. It also returns nil if the page has a condition that may
+// be faster with another key.
 func (w Writer) merged(p *query.Plan) *emitter {
 	where := query.Conjuncts(w.ofPage(p))
 	at := slices.IndexFunc(where, func(x query.Expr) bool {
@@ -57,7 +57,7 @@ func (w Writer) merged(p *query.Plan) *emitter {
 		before = " UNION ALL "
 	}
 	if len(e.commons) > 0 {
-		return nil // the tables would belong to one scope only
+		return nil // the common tables would belong to one scope only
 	}
 	e.write(") u")
 	sep := " ORDER BY u."

@@ -13,8 +13,8 @@ var (
 	asJoin  = regexp.MustCompile(`^\(*(NOT )?(EXISTS \(|\S+ (NOT )?IN \(SELECT )`)
 )
 
-// TestTestsInON expects no condition in the ON of a LEFT JOIN that the server could turn into
-// a join, if the server must not.
+// TestTestsInON checks the statements for a server that must not turn conditions in the ON of a
+// LEFT JOIN into joins. Every condition there has a form that the server does not turn into a join.
 func TestTestsInON(t *testing.T) {
 	d := db.DialectNamed("mysql")
 	d.TestsInON = true

@@ -2,13 +2,14 @@ package sqlgen
 
 import "github.com/alds-dev/alds/internal/query"
 
-// origin is where the rows of a statement come from, so that a hierarchy starts there instead
-// of at all assets. At most one of ids, one and common is set; none: all rows.
+// origin describes where the rows of a statement come from, so that a hierarchy starts there
+// instead of at all assets. At most one of ids, one and common is set. If none of them is set, the
+// statement reads all rows.
 type origin struct {
 	column query.Expr // the column of the statement with the id of the rows, or of their parents
 
 	ids     []int64    // a block of ids
-	moments []int64    // of ids, for a branch
+	moments []int64    // the moments of ids, for a branch
 	one     query.Expr // the argument that is the only id
 	common  string     // the common table of the ids
 }
@@ -25,8 +26,8 @@ func (o origin) isCommonFor(t *query.Table) bool {
 	return o.common != "" && len(t.Ends) == 0 && o.isOf(t)
 }
 
-// startsOf returns the condition on the ids at which the recursion of a hierarchy starts; nil:
-// all.
+// startsOf returns the condition on the ids at which the recursion of a hierarchy starts. It
+// returns nil if the recursion starts at all assets.
 func (e *emitter) startsOf(t *query.Table) []any {
 	o := e.origin
 	switch {

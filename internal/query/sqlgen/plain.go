@@ -6,13 +6,13 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// plain selects the quick conditions that depend only on the rows of their own SELECT. Without
-// the other conditions, the SELECT may have more rows.
+// plain selects the plain conditions of a SELECT. These are quick and depend only on rows of the
+// SELECT itself. With the plain conditions alone, the SELECT may have more rows.
 type plain struct {
 	own     map[*query.Table]bool
-	sure    map[*query.Table]bool // own tables with the same rows as with all conditions
-	moments bool                  // rows are read at the moments of other rows
-	from    *query.Table          // by finds this table, instead of an outer row
+	sure    map[*query.Table]bool // own tables that have the same rows as with all conditions
+	moments bool                  // true: rows are read at the moments of other rows
+	from    *query.Table          // this table is found by the condition by, instead of by an outer row
 	by      query.Expr
 }
 
@@ -30,8 +30,8 @@ func (p *plain) add(t *query.Table) {
 	}
 }
 
-// addSure adds a table and the tables joined to it. It leaves out a LEFT JOIN that loses
-// conditions of its ON, since that join may have rows where it should have none.
+// addSure adds a table and the tables joined to it. It leaves out a LEFT JOIN if some conditions of
+// its ON are not plain. Without these conditions, the join may have rows where it should have none.
 func (p *plain) addSure(t *query.Table, e *emitter) {
 	p.sure[t] = true
 	for _, j := range t.Joins {
@@ -60,8 +60,8 @@ func (p *plain) only(list []query.Expr) []query.Expr { return p.kept(list, p.own
 // where returns the plain conditions of the SELECT that read only sure tables.
 func (p *plain) where(list []query.Expr) []query.Expr { return p.kept(list, p.sure) }
 
-// kept returns the conditions that are plain and read only some tables. The condition that
-// something has the type of an outer row is replaced: it has one of the types of such rows.
+// kept returns the conditions that are plain and read only some tables. A comparison with the type
+// of an outer row is replaced by the condition that the value is one of the types of such rows.
 func (p *plain) kept(list []query.Expr, tables map[*query.Table]bool) []query.Expr {
 	var kept []query.Expr
 	for _, x := range list {

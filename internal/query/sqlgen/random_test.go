@@ -21,9 +21,9 @@ import (
 
 var randomQueries = flag.Int("sqlgen.queries", 0, "how many random queries TestRandomStatements runs on each database; 0: 150, in the long tier")
 
-// TestRandomStatements runs the statements of random queries with long paths on an empty database,
-// and names those that take more than ten seconds or that the server refuses. The text of a query
-// alone should not make a server work.
+// TestRandomStatements runs the statements of random queries with long paths on an empty database.
+// It reports statements that take more than ten seconds or that the server refuses. The text of a
+// query alone should not cause much work.
 //
 //	go test ./internal/query/sqlgen -run RandomStatements -v -timeout 2h -sqlgen.queries 1000
 func TestRandomStatements(t *testing.T) {
@@ -113,7 +113,7 @@ func randomQuery(r *rand.Rand, types []*meta.Type) []byte {
 	if r.IntN(2) == 0 {
 		q["page"] = map[string]any{"start": 0, "size": 20}
 	}
-	body, _ := json.Marshal(q) // of strings
+	body, _ := json.Marshal(q) // cannot fail: q has only texts and numbers
 	return body
 }
 

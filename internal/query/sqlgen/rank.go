@@ -15,8 +15,9 @@ func (w Writer) ofPage(p *query.Plan) []query.Expr {
 	return all
 }
 
-// listsScopes reports whether the statement of a page lists the scopes of its rows. With
-// bounds on the ranks, servers would search a key for each scope in the list.
+// listsScopes reports whether the statement of a page lists the scopes of its rows. Such a
+// statement has no condition on the rank, because servers would then search a key for each scope in
+// the list.
 func (w Writer) listsScopes(p *query.Plan) bool {
 	isList := func(x query.Expr) bool {
 		switch x := x.(type) {
@@ -30,9 +31,9 @@ func (w Writer) listsScopes(p *query.Plan) bool {
 	return slices.ContainsFunc(query.Conjuncts(slices.Concat(p.From.On, p.Where)), isList)
 }
 
-// inLookup writes the condition that a row is in a scope that a lookup found. If there were
-// too many to list, most rows satisfy it. Then a page that stops when it is full tests each
-// row.
+// inLookup writes the condition that a row is in a scope that a lookup found. If the lookup found
+// too many scopes to list, most rows satisfy the condition. A page that stops when it is full then
+// tests the condition for each row.
 func (e *emitter) inLookup(x query.InLookup) {
 	switch {
 	case !x.By.Known:

@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// yes always holds, no never.
+// yes is a condition that always holds, and no is a condition that never holds.
 var (
 	yes = query.All{}
 	no  = query.Any{}
@@ -14,8 +14,8 @@ var (
 func isYes(x query.Expr) bool { all, ok := x.(query.All); return ok && len(all) == 0 }
 func isNo(x query.Expr) bool  { alts, ok := x.(query.Any); return ok && len(alts) == 0 }
 
-// decided inserts the member's roles into a condition on rights and drops the parts that the
-// roles decide.
+// decided inserts the member's roles into a condition on rights. It leaves out the parts that the
+// roles alone decide.
 func (v Visibility) decided(x query.Expr) query.Expr {
 	switch x := x.(type) {
 	case query.HasRole:
@@ -87,7 +87,7 @@ func (v Visibility) decidedExists(x query.Exists) query.Expr {
 	return query.Exists{S: &s, Not: x.Not}
 }
 
-// scopesWith returns the scopes in which the deciding role is one of roles.
+// scopesWith returns the scopes in which the member's role is one of roles.
 func (v Visibility) scopesWith(roles meta.RoleSet) []int64 {
 	var scopes []int64
 	for i, role := range v.Roles {
@@ -98,9 +98,9 @@ func (v Visibility) scopesWith(roles meta.RoleSet) []int64 {
 	return scopes
 }
 
-// roleIn writes the condition that a row is in a scope where the member's role is one of a
-// set. If there are many scopes, the statement reads them from the member's roles, of which
-// the nearest decides. Package auth has the same rule.
+// roleIn writes the condition that a row is in a scope where the member's role is one of a set. If
+// there are many such scopes, the statement reads them from the member's roles. The nearest role at
+// or above a scope decides. Package auth has the same rule.
 func (e *emitter) roleIn(x query.RoleIn) {
 	e.write(e.aliasOf(x.T), ".scope_id IN ")
 	scopes := e.Visibility.scopesWith(x.Roles)

@@ -7,15 +7,15 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// This file evaluates a sub-select once for each asset that it depends on, if many rows share
-// that asset. Example: all stories of a project share a value over the other stories of that
-// project. Servers run a sub-select once for every row.
+// This file evaluates a sub-select once for each asset on which it depends, if many rows share that
+// asset. Example: all stories of a project share a value over the other stories of that project.
+// Servers run a sub-select once for every row.
 //
-// So the statement gets two common tables. The first has the distinct assets that its rows
-// refer to, found by its quick conditions. The second has the value of the sub-select for each
-// of these, and the statement looks it up. Sub-selects inside follow the same rule, starting
-// at the distinct assets of the outer one. So the work grows with the number of rows, not with
-// the number of paths between them.
+// So the statement gets two common tables. The first has the distinct assets to which its rows
+// refer. It is found by the plain conditions of the statement. The second has the value of the
+// sub-select for each of these assets, and the statement looks this value up. Sub-selects inside
+// the sub-select follow the same rule. They start at the distinct assets of the outer sub-select.
+// So the work grows with the number of rows, not with the number of paths between them.
 
 // frame is a SELECT, outermost or nested, while it is written.
 type frame struct {
@@ -23,9 +23,9 @@ type frame struct {
 	where []query.Expr
 	outer *frame
 	cell  int    // index of the cell that is being written, or noCell
-	parts []part // joined after its tables
+	parts []part // tables of values, joined after its other tables
 
-	aggregate bool // the argument of an aggregate function is being written
+	aggregate bool // true: the argument of an aggregate function is being written
 }
 
 // part is a table of values, joined by its key.
@@ -38,13 +38,13 @@ func (f *frame) alias(i int) string { return "p" + strconv.Itoa(i) }
 
 const noCell = -1
 
-// maxDepth is how many common tables of assets and hierarchies may depend on one another.
-// Deeper sub-selects are written in place. MySQL allows 63 nested SELECTs, SQLite 100, and
-// each such table with its values takes several of them.
+// maxDepth is the maximum number of common tables, of assets and hierarchies, that depend on each
+// other in a chain. Deeper sub-selects are written in place. MySQL allows 63 nested SELECTs and
+// SQLite 100. Each common table and the table of its values need several of them.
 const maxDepth = 10
 
-// Shared returns the indexes of cells that read values shared by many rows. One statement
-// should read these for all rows, since each statement evaluates them again.
+// Shared returns the indexes of the cells that read values shared by many rows. One statement
+// should read these cells for all rows, because each statement evaluates the values again.
 func (w Writer) Shared(s *query.Select) []int {
 	if s.Moment != nil || s.From.Kind == query.Pairs || !slices.ContainsFunc(s.Cells, hasOnce) {
 		return nil
@@ -132,7 +132,7 @@ func (e *emitter) joinParts() {
 	}
 }
 
-// isZeroOfNothing reports whether a value over no rows is 0 instead of NULL.
+// isZeroOfNothing reports whether the value of x over no rows is 0 instead of NULL.
 func isZeroOfNothing(x query.Expr) bool {
 	switch x := x.(type) {
 	case query.Func:
@@ -145,16 +145,17 @@ func isZeroOfNothing(x query.Expr) bool {
 	return false
 }
 
-// reads counts what a common table reads, for each place that refers to it. Servers copy the
-// table to each place before they find that the copies are the same.
+// reads records a reference to a common table and returns the name of the table. It counts the
+// tables that the common table reads for each reference. Servers copy the common table to each
+// reference before they find that the copies are equal.
 func (e *emitter) reads(name string) string {
 	e.size += e.common.size[name]
 	e.commons = append(e.commons, name)
 	return name
 }
 
-// isIn writes the condition that a sub-select has a row for key. table has the keys for which
-// there is one.
+// isIn writes the condition that a sub-select has a row for key. table has the keys for which there
+// is a row.
 func (e *emitter) isIn(key query.ColumnOf, table string, not bool) {
 	switch inside := e.frame.aggregate; {
 	case inside && not:
@@ -179,10 +180,10 @@ func (e *emitter) isInAggregate() bool {
 	return false
 }
 
-// sharing says how a sub-select is evaluated once for each key.
+// sharing describes how a sub-select is evaluated once for each key.
 type sharing struct {
 	key     query.ColumnOf // the column of the outer row on which the value depends
-	keyOnly bool           // the value depends on nothing else of the outer row
+	keyOnly bool           // true: the value depends on nothing else of the outer row
 	keys    string         // the common table of the distinct keys
 }
 
@@ -224,7 +225,8 @@ func (e *emitter) sharing(s *query.Select, test bool) (sharing, bool) {
 	return sharing{key, keyOnly, keys}, keys != "" && e.common.depth[keys] <= maxDepth
 }
 
-// valuesOf writes the common table of a shared sub-select. It returns the columns, too.
+// valuesOf writes the common table of a shared sub-select. It returns the emitter that has written
+// the table, and the columns of the table.
 func (e *emitter) valuesOf(s *query.Select, test bool, sh sharing) (in *emitter, columns string) {
 	in = e.forCommon()
 	in.origin = origin{column: sh.key, common: sh.keys}
@@ -238,7 +240,7 @@ func (e *emitter) valuesOf(s *query.Select, test bool, sh sharing) (in *emitter,
 	in.replaced.columns = map[query.ColumnOf]string{sh.key: keyHere}
 
 	columns = "k"
-	if in.write("SELECT DISTINCT ", sh.key); !test { // else servers merge it into its place
+	if in.write("SELECT DISTINCT ", sh.key); !test { // without DISTINCT, servers merge the table into the statement
 		columns = "k, v"
 		in.write(", (", s, ")")
 	}
@@ -257,8 +259,9 @@ func (e *emitter) valuesOf(s *query.Select, test bool, sh sharing) (in *emitter,
 	return in, columns
 }
 
-// isQuick reports whether a test is about named assets one step away, which takes one or two
-// key lookups. A statement that stops when its page is full tests few rows.
+// isQuick reports whether a test is about named assets one step away. Such a test needs one or two
+// key lookups. A statement that stops when its page is full tests few rows, so it can make this
+// test for each row.
 func isQuick(s *query.Select) bool {
 	steps := len(s.From.Joins)
 	for _, j := range s.From.Joins {
@@ -282,12 +285,11 @@ type inCommon struct {
 	table string
 }
 
-// correlation returns the column of an outer row on which the rows of a sub-select depend.
-// keyOnly is true if the sub-select reads nothing else of that row; otherwise the key is the id
-// of the row.
+// correlation returns the column of an outer row on which the rows of a sub-select depend. keyOnly
+// is true if the sub-select reads nothing else of that row. Otherwise the key is the id of the row.
 //
-// ok is false if rows have moments of their own, or if two outer rows are read. It is also
-// false if the first row of the sub-select is found by its own id, which is quick.
+// ok is false if rows have moments of their own, or if the sub-select reads two outer rows. It is
+// also false if the first row of the sub-select is found by its own id, because that is quick.
 func correlation(s *query.Select) (key query.ColumnOf, keyOnly, ok bool) {
 	first, _ := s.From.Key.(query.Compare)
 	by, _ := first.L.(query.ColumnOf)
@@ -329,8 +331,8 @@ func correlation(s *query.Select) (key query.ColumnOf, keyOnly, ok bool) {
 type reads struct {
 	own     map[*query.Table]bool
 	columns map[query.ColumnOf]bool
-	whole   map[*query.Table]bool // read other than by a column
-	moments bool                  // rows are read at moments of their own
+	whole   map[*query.Table]bool // tables that are read other than by a column
+	moments bool                  // true: rows are read at moments of their own
 	joined  *query.Table          // a table whose time is part of its ON; nil: none
 }
 
@@ -404,8 +406,8 @@ func (r *reads) Table(t *query.Table) {
 	r.at(t)
 }
 
-// repeats reports whether rows may share the value of a column, in all places where their
-// SELECT is evaluated.
+// repeats reports whether several rows may have the same value of a column. All places where the
+// SELECT of the rows is evaluated count.
 func (e *emitter) repeats(c query.ColumnOf) bool {
 	if _, ok := e.replaced.columns[c]; ok {
 		return false
@@ -422,13 +424,14 @@ func (e *emitter) repeats(c query.ColumnOf) bool {
 	key, _ := c.T.Key.(query.Compare)
 	by, _ := key.L.(query.ColumnOf)
 	up, ok := key.R.(query.ColumnOf)
-	// A path back may reach a single asset only.
+	// An asset that is found by its own id may repeat. An asset that is found by another column
+	// repeats only if the value of the outer column repeats.
 	return !ok || by.T != c.T || by.Name == "id" || e.repeats(up)
 }
 
-// distinct returns the name of a common table with the distinct values of a column in all rows
-// of its SELECT. The table may have more values. It is added if it is missing. The name is
-// empty if rows are found other than by a column.
+// distinct returns the name of a common table with the distinct values of a column in all rows of
+// its SELECT. The table may have more values than that. distinct adds the table if it does not
+// exist. It returns "" if the rows are found other than by a column.
 func (e *emitter) distinct(c query.ColumnOf) string {
 	if name, ok := e.common.distinct[c]; ok {
 		return name
@@ -457,7 +460,7 @@ func (e *emitter) distinct(c query.ColumnOf) string {
 		in.origin = origin{column: up, common: outer}
 		plain.from, plain.by = f.from, inCommon{by, outer}
 		if f.from.Kind == query.Tree && in.origin.isCommonFor(f.from) {
-			plain.by = nil // it has no other rows
+			plain.by = nil // the table of the hierarchy has no other rows
 		}
 	}
 	in.write("SELECT DISTINCT ")
@@ -466,7 +469,7 @@ func (e *emitter) distinct(c query.ColumnOf) string {
 	name := e.common.add(in, "id")
 	depth := e.common.depth[in.origin.common] + 1
 	if f.from.Kind == query.Tree {
-		depth++ // the table of the hierarchy
+		depth++ // the table of the hierarchy counts, too
 	}
 	e.common.distinct[c], e.common.depth[name] = name, depth
 	return name

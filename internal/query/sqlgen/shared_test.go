@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestManyWays has conditions and aggregates over long and many paths. Every server accepts
-// the statements.
+// TestManyWays checks that every server accepts statements with conditions and aggregates over long
+// paths and over many paths.
 func TestManyWays(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := sqlgen.Writer{Dialect: d.Dialect, Visibility: visibilities["admin"]}

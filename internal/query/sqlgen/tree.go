@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// pairs writes the parents of a branch as a table. It is padded with nulls, so that there are
-// few statement texts.
+// pairs writes the parents of a branch as a table. The table is padded with nulls, so that there
+// are few different statement texts.
 func (e *emitter) pairs() {
 	before, id, moment := "(SELECT ", " AS id", " AS moment"
 	for i := range db.InSize(len(e.origin.ids)) {
@@ -28,17 +28,19 @@ func (e *emitter) pairs() {
 // MySQL makes it a text column, compares it with numbers as doubles, and uses no key for it.
 const asInteger, signed = "CAST(", " AS SIGNED)"
 
-// tree writes the pairs (root, id) of a hierarchy. id is reached from root in one or more
-// steps, or is root itself if the closure includes it.
+// tree writes the pairs (root, id) of a hierarchy. id is reached from root in one or more steps. id
+// may also be root itself, if the closure includes it.
 //
-// With t.Ends, the recursion starts at these ids and follows the hierarchy backwards.
-// Otherwise it starts at the origin of the statement if the hierarchy is joined to it, or else
-// at all assets.
+// With t.Ends, the recursion starts at these ids and follows the hierarchy backwards. Otherwise it
+// starts at the origin of the statement if the hierarchy is joined to the origin, or else at all
+// assets.
 //
-// If rows have moments of their own, each pair has the span of time in which all its steps
-// held. A recursion that starts at a common table becomes a common table too, since MariaDB
-// cannot refer to one from inside the other. So does one of all assets inside an aggregate
-// function: MariaDB needs twice the time for each WITH clause that is nested there.
+// If rows have moments of their own, each pair has the span of time in which all its steps held.
+//
+// A recursion that starts at a common table becomes a common table, too, because MariaDB cannot
+// refer to a common table from inside a nested WITH clause. A recursion that starts at all assets
+// inside an aggregate function also becomes a common table. There, MariaDB needs twice the time for
+// each nested WITH clause.
 func (e *emitter) tree(t *query.Table) {
 	g := e.edge(t)
 	switch {
@@ -91,7 +93,7 @@ func (e *emitter) recursion(t *query.Table, g edge, name string) {
 	if len(t.Ends) > 0 {
 		from, step = g.next, []any{" UNION SELECT ", g.start, ", r.id", g.both, " FROM ", name, " r JOIN ", g.from, " ON ", g.next, " = r.root"}
 	}
-	e.size += 3 // the tables of its parts
+	e.size += 3 // the tables of the parts of the recursion
 	e.write("SELECT ")
 	if t.Tree.Me {
 		e.write("a.id, a.id", g.always, " FROM asset a WHERE a.type IN ", codesOf(t.Tree.Up.Declared.Concrete))
@@ -120,8 +122,8 @@ type edge struct {
 	conds, when string
 	moment      []any
 
-	columns string // of a pair
-	always  string // the span of an asset itself
+	columns string // the columns of a pair
+	always  string // the span of the pair of an asset with itself
 	span    string // the span of an edge
 	both    string // the intersection of the spans of an edge and of the pair r
 	overlap string // the condition that this intersection is not empty

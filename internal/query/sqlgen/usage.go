@@ -41,8 +41,8 @@ func (u *usage) inner(t *query.Table) {
 	}
 }
 
-// restricts reports whether an inner join can remove or add rows. Joining only an asset does
-// neither, since every id stored in a link is that of an asset.
+// restricts reports whether an inner join can remove or add rows. An asset that is joined only by
+// its id does neither, because every id stored in a link is the id of an asset.
 func (u *usage) restricts(t *query.Table) bool {
 	if t.Kind != query.Asset || t.Typed || t.When.Mode == query.Version || !isID(t.Key) {
 		return true

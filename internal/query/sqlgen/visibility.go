@@ -11,18 +11,18 @@ import (
 
 var forever = strconv.FormatInt(db.Forever, 10)
 
-// Visibility is what the member who runs a query may read, and the roles that decide what the
-// member may write.
+// Visibility has the rights of the member who runs a query: what the member may read, and the roles
+// that decide what the member may write.
 type Visibility struct {
-	Member int64        // stored id
-	All    bool         // the member reads everything
+	Member int64        // stored id of the member
+	All    bool         // true: the member reads everything
 	Scopes []int64      // readable scopes, if not All
-	Roles  []meta.Role  // the role that decides in each of Scopes
-	System meta.Role    // the role in the whole system
-	Held   meta.RoleSet // the roles held anywhere
+	Roles  []meta.Role  // the role of the member in each of Scopes, in the same order
+	System meta.Role    // the role of the member in the whole system
+	Held   meta.RoleSet // all roles of the member, in scopes and in the whole system
 	NoRead []int64      // stored ids of the roles that allow no reading
 	Role   *meta.Type   // the type of roles
-	// DefaultRole is the attribute of type Member.
+	// DefaultRole is the attribute DefaultRole of the type Member.
 	DefaultRole *meta.Attr
 	// Members are the visible members, if neither AllMembers nor All; nil: the statement reads
 	// them.
@@ -37,7 +37,7 @@ type Visibility struct {
 // is deleted.
 type Hidden struct {
 	Now  []int64 // stored ids of the projects that are hidden now
-	Ever bool    // a project may have been hidden at some moment, now or earlier
+	Ever bool    // true: a project may have been hidden at some moment, now or earlier
 }
 
 // none reports whether no row of t can be in a hidden project.
@@ -69,8 +69,8 @@ func (v Visibility) alwaysHolds(x query.Expr) bool {
 	return false
 }
 
-// MaxInlineScopes is how many readable scopes a statement may list. If there are more, the
-// statement reads them from the member's roles.
+// MaxInlineScopes is the maximum number of readable scopes that a statement lists. If there are
+// more, the statement reads them from the member's roles.
 const MaxInlineScopes = 200
 
 // visible writes the condition that a row is in a readable scope.
@@ -83,7 +83,7 @@ func (e *emitter) visible(x query.Visible) {
 }
 
 // nullOr begins a condition on the scope of a row. The condition also holds for rows without a
-// scope, unless it is strict. nullOr returns the text that closes it.
+// scope, unless strict is true. nullOr returns the text that closes the condition.
 func (e *emitter) nullOr(scope string, strict bool) (closing string) {
 	if strict {
 		return ""
@@ -92,8 +92,9 @@ func (e *emitter) nullOr(scope string, strict bool) (closing string) {
 	return ")"
 }
 
-// readable writes the scopes that a member reads: those at or below a role that allows
-// reading, unless a nearer role does not. Package auth has the same rule.
+// readable writes a sub-select of the scopes that a member reads. These are the scopes at or below
+// a scope where the member has a role that allows reading, unless a nearer role does not allow it.
+// Package auth has the same rule.
 func (e *emitter) readable(member query.Expr) {
 	e.write("(SELECT c.descendant_id FROM ", e.held("m", "c"), member,
 		" AND m.role_id NOT IN ", e.Visibility.NoRead,
@@ -101,8 +102,8 @@ func (e *emitter) readable(member query.Expr) {
 		" AND k.descendant_id = c.descendant_id AND k.depth < c.depth AND n.role_id IN ", e.Visibility.NoRead, "))")
 }
 
-// held returns the FROM and WHERE that read the roles of a member, up to where the id of the
-// member goes. The parameters are the aliases of scope_member and scope_closure.
+// held returns the FROM and WHERE that read the roles of a member. The text ends where the caller
+// writes the id of the member. The parameters are the aliases of scope_member and scope_closure.
 func (e *emitter) held(member, closure string) string {
 	return "scope_member " + member + " JOIN scope_closure " + closure + " ON " + closure + ".ancestor_id = " + member + ".scope_id AND " +
 		e.holds(closure) + " WHERE " + e.holds(member) + " AND " + member + ".member_id = "
@@ -118,16 +119,16 @@ func (e *emitter) holds(alias string) string {
 	return alias + ".since_moment <= " + at + " AND " + alias + ".until_moment > " + at
 }
 
-// seesMember writes the condition that a member sees another one. Members see themselves, and
-// members who have a role in a scope they read, or in one above it. Package auth has the same
-// rule.
+// seesMember writes the condition that a member sees another member. Members see themselves. They
+// also see members who have a role in a scope that they read, or in a scope above it. Package auth
+// has the same rule.
 func (e *emitter) seesMember(x query.SeesMember) {
 	viewer := x.By
 	switch {
 	case e.Visibility.alwaysHolds(x):
 		e.write("1 = 1")
 		return
-	case viewer == nil && e.Visibility.Members != nil: // + 0, or MariaDB reads all members first
+	case viewer == nil && e.Visibility.Members != nil: // + 0 in inRuns: otherwise MariaDB reads all members first
 		e.inRuns(x.ID, e.Visibility.Members)
 		return
 	case viewer == nil:
@@ -149,8 +150,8 @@ func (e *emitter) seesAll(member query.Expr) {
 	e.write(")")
 }
 
-// administersMembers writes the condition that a member sees all others: see
-// auth.Actor.AllMembers. The caller tests for members who see everything.
+// administersMembers writes the condition that a member sees all other members because of a role
+// (auth.Actor.AllMembers). The caller also tests for members who see everything.
 func (e *emitter) administersMembers(member query.Expr) {
 	e.hasInSystem(member, meta.MemberAdmin)
 	e.write(" OR EXISTS (SELECT 1 FROM scope_member x WHERE x.member_id = ", member, " AND ", e.holds("x"),
@@ -188,8 +189,8 @@ func (e *emitter) readScopes(member query.Expr) {
 	}
 }
 
-// notHidden writes the condition that a row is in no hidden project. Projects hidden now are
-// listed if they are known; otherwise the statement reads scope_hidden.
+// notHidden writes the condition that a row is in no hidden project. If the projects that are
+// hidden now are known, they are listed. Otherwise the statement reads scope_hidden.
 func (e *emitter) notHidden(x query.NotHidden) {
 	scope, when := e.aliasOf(x.T)+".scope_id", x.T.When
 	var moment query.Expr
@@ -229,8 +230,8 @@ func (e *emitter) hiddenAt(moment query.Expr) {
 	e.write("h.since_moment <= ", moment, " AND h.until_moment > ", moment)
 }
 
-// InHidden returns the condition that the project in a column is hidden now: it, or a project
-// above it, is deleted. A null is not hidden.
+// InHidden returns the condition that the project in a column is hidden now: the project, or a
+// project above it, is deleted. A null is not hidden.
 func InHidden(column string) string {
 	return "(" + column + " IS NOT NULL AND " + column + " IN (SELECT h.scope_id FROM scope_hidden h WHERE h.until_moment = " + forever + "))"
 }

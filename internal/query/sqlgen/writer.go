@@ -28,7 +28,7 @@ func (w Writer) Page(p *query.Plan, total bool) Statement {
 	e.statement(&p.Select, p.Cells, w.ofPage(p), p.Order)
 	e.limit(p.Page)
 	if len(e.common.cells) > 0 && p.Page != nil {
-		// common tables are then evaluated for the rows of the page only
+		// Common tables are then evaluated only for the rows of the page.
 		return w.IDsFirst(p, total)
 	}
 	return e.done()
@@ -74,7 +74,8 @@ func (w Writer) IDsFirst(p *query.Plan, total bool) Statement {
 // pageName is the common table of the ids of a page.
 const pageName = "p"
 
-// Lookup writes the statement of a lookup. It reads one id more than a lookup may find.
+// Lookup writes the statement of a lookup. It reads one id more than a lookup may find, so that the
+// caller sees if there are too many.
 func (w Writer) Lookup(l *query.Lookup) Statement {
 	e := w.emitter()
 	e.statement(&l.Select, l.Cells, l.Where, nil)
@@ -102,8 +103,8 @@ func (w Writer) Total(p *query.Plan) Statement {
 	return e.done()
 }
 
-// Block writes the statement for the rows with some ids, at most db.MaxIn, without the
-// condition of the plan. moments are those of the ids, if every row has its own moment.
+// Block writes the statement for the rows with some ids, at most db.MaxIn, without the condition of
+// the plan. moments has the moments of the ids, if every row has its own moment.
 func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.origin = origin{column: s.Parent, ids: ids}
@@ -111,9 +112,10 @@ func (w Writer) Block(s *query.Select, ids, moments []int64) Statement {
 	return e.done()
 }
 
-// Together writes one statement for the row of a plan about one asset and the rows of its
-// branches. Each row begins with a number: 0 for the asset, 1 for the first branch, and so on. It
-// has cells for the asset and for every branch. Only the cells of its number are not NULL.
+// Together writes one statement for the row of a plan about one asset and for the rows of its
+// branches. Each row begins with a number: 0 for the asset, 1 for the first branch, and so on. Each
+// row has cells for the asset and for every branch. Only the cells that belong to the number of the
+// row are not NULL.
 func (w Writer) Together(p *query.Plan) Statement {
 	e := w.emitterOf(p)
 	width := len(p.Cells)
@@ -139,8 +141,9 @@ func (w Writer) Together(p *query.Plan) Statement {
 	return e.done()
 }
 
-// Children writes the statement of a branch for a block of parents: the rows that satisfy its
-// condition, in its order. moments are those of the parents, if these have moments.
+// Children writes the statement of a branch for a block of parents. It reads the rows that satisfy
+// the condition of the branch, in the order of the branch. moments has the moments of the parents,
+// if the parents have moments.
 func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.origin = origin{column: b.Parent, ids: ids, moments: moments}
@@ -152,7 +155,8 @@ func (w Writer) Children(b *query.Branch, ids, moments []int64) Statement {
 	return e.done()
 }
 
-// Among writes IDs restricted to some versions.
+// Among writes the statement for the id, type and moment of the rows of a plan, restricted to some
+// versions.
 func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 	e := w.emitter()
 	e.origin = origin{column: p.Parent, ids: ids}
@@ -160,8 +164,8 @@ func (w Writer) Among(p *query.Plan, ids, moments []int64) Statement {
 	return e.done()
 }
 
-// among adds a condition to where: the row, or the parent of a branch's row, is one of a
-// block.
+// among adds a condition to where: the row of a plan, or the parent of a branch's row, is in a
+// block of ids or versions.
 func (e *emitter) among(s *query.Select, where []query.Expr, ids, moments []int64) []query.Expr {
 	if s.Moment != nil {
 		version := s.Moment.(query.ColumnOf).T
@@ -185,7 +189,7 @@ func (w Writer) emitterOf(p *query.Plan) *emitter {
 	return e
 }
 
-// emitterOfPage is emitterOf for a statement that may have a page.
+// emitterOfPage returns an emitter like emitterOf, for a statement that may have a page.
 func (w Writer) emitterOfPage(p *query.Plan) *emitter {
 	e := w.emitterOf(p)
 	if p.Page == nil {

@@ -1,5 +1,5 @@
-// Package token reads and prints the small language of attribute tokens and filters. It
-// handles syntax only; package query checks whether a name exists.
+// Package token reads and prints the small language of attribute tokens and filters. It handles
+// syntax only; package query checks whether a name exists.
 //
 //	path   = part { "." part } [ ".@" NAME ]
 //	part   = NAME [ "#" ] [ ":" NAME ] [ "[" filter "]" ]
@@ -13,12 +13,12 @@
 //	quoted = "'" text "'" | '"' text '"'  both quote characters doubled inside
 //	NAME   = one or more of A-Z a-z 0-9 _
 //
-// AND binds tighter than OR. "#" reads the related asset in its current state. "$" alone is
-// the asset around the brackets. "+" and "-" test whether a value exists or not. White space
-// is allowed around operators, never inside a path.
+// AND (";", "&") binds tighter than OR ("|"). "#" reads the related asset in its current state. "$"
+// alone is the asset around the brackets. In a filter, "+" and "-" test whether a value exists or
+// not. White space is allowed around operators, never inside a path.
 //
-// Parse returns a plain value without references to the model. Its printed form parses to the
-// same tree. Every part has its byte offset.
+// Parse returns a plain value without references to the model. Its printed form parses to an equal
+// value. Every part has its byte offset in the text.
 //
 // Spec: interface 2.3; existing clients' grammar of tokens and filters.
 package token

@@ -2,7 +2,7 @@ package token
 
 import "strings"
 
-// Filter is a condition on one asset: a term, or several filters joined.
+// Filter is a condition on one asset: one term, or several filters joined by And or Or.
 type Filter struct {
 	Op   Op
 	Kids []Filter // And, Or: two or more
@@ -33,8 +33,8 @@ type Term struct {
 // Test is the condition of a term on its path.
 type Test uint8
 
-// The tests. Holds is an attribute without an operator: true for a Boolean, and an existing
-// value for all other kinds.
+// The tests. Holds tests an attribute without an operator: a Boolean must be true, and an attribute
+// of any other kind must have a value.
 const (
 	Holds Test = iota
 	Has
@@ -50,11 +50,11 @@ const (
 
 var testText = [...]string{Eq: "=", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", Like: "~="}
 
-// String prints the comparison sign, or nothing for a test without values.
+// String returns the comparison sign, or "" for a test without values.
 func (t Test) String() string { return testText[t] }
 
-// Positive returns the test that t negates, if it negates one. A negated test is true exactly
-// when the positive one is false.
+// Positive returns the test that t negates, and true, if t is Ne or Lacks. Otherwise it returns t
+// and false. A negated test holds exactly when the positive test does not hold.
 func (t Test) Positive() (positive Test, negated bool) {
 	switch t {
 	case Ne:
@@ -65,14 +65,14 @@ func (t Test) Positive() (positive Test, negated bool) {
 	return t, false
 }
 
-// Value is one value with which a term compares.
+// Value is one value that a term compares with its path.
 type Value struct {
 	Kind ValueKind
-	Text string // Text: the text without quotes and doubling; Var: the name without $
+	Text string // Text: the text without outer quotes, doubled quotes as one; Var: the name without $
 	At   int    // byte offset of the value
 }
 
-// ValueKind distinguishes literal text from references.
+// ValueKind is the kind of a value: literal text or a reference.
 type ValueKind uint8
 
 // The kinds of value.
@@ -82,7 +82,7 @@ const (
 	Context           // $ alone: the asset around the brackets
 )
 
-// String prints f; ParseFilter reads it back to an equal filter.
+// String prints f as text. ParseFilter parses this text to an equal filter.
 func (f Filter) String() string {
 	var b strings.Builder
 	f.print(&b)

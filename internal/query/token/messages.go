@@ -9,8 +9,8 @@ import (
 // BadFilterPrefix is the beginning of every message about a filter.
 const BadFilterPrefix = "Invalid QueryFilter2 token "
 
-// BadFilter is the interface's answer to an invalid filter or term. The message is fixed; the
-// cause is only logged.
+// BadFilter returns the interface's error for an invalid filter or term. The message does not
+// contain the cause, which is only logged.
 // Spec: interface 7.2.
 func BadFilter(text string, at int, cause error) error {
 	return &fault.Error{Kind: fault.Invalid, Msg: BadFilterPrefix + fault.Shown(text), At: at, Err: cause}

@@ -2,7 +2,7 @@ package token
 
 import "strings"
 
-// The limits of one token or filter. The error for exceeding one names it.
+// The limits of one token or filter. The error for a text beyond a limit names the limit.
 const (
 	MaxHops   = 16     // parts of one path
 	MaxTerms  = 200    // comparisons in one filter, including those in its brackets
@@ -28,7 +28,8 @@ func ParseList(src string) ([]Path, error) {
 	return list(&p, p.path)
 }
 
-// ParseSort reads a sort list. A leading space is a "+" that URL decoding replaced.
+// ParseSort reads a sort list. A space before a term counts as "+", because URL decoding replaces
+// "+" by a space.
 // Errors: fault.Invalid with the place in src.
 func ParseSort(src string) ([]Sort, error) {
 	p := parser{src: src, bad: badPath}
@@ -131,7 +132,7 @@ func (p *parser) hop() (Hop, error) {
 	return h, nil
 }
 
-// nested reads a filter and the text closing after it.
+// nested reads a filter, and after it the closing bracket or parenthesis.
 func (p *parser) nested(closing string) (Filter, error) {
 	if p.depth == MaxDepth {
 		return Filter{}, p.over("levels of brackets", MaxDepth)
@@ -156,7 +157,7 @@ func (p *parser) all() (Filter, error) {
 	return p.joined(And, p.simple, ";", "&")
 }
 
-// joined reads one or more filters separated by any of signs.
+// joined reads one or more filters that are separated by one of signs.
 func (p *parser) joined(op Op, next func() (Filter, error), signs ...string) (Filter, error) {
 	f := Filter{Op: op}
 	for {
@@ -205,7 +206,7 @@ func (p *parser) simple() (Filter, error) {
 	return Filter{Term: t}, err
 }
 
-// test reads the longest comparison sign at the current position. Without one the test is
+// test reads the longest comparison sign at the current position. If there is no sign, it returns
 // Holds.
 func (p *parser) test() Test {
 	longest := Holds
@@ -264,9 +265,9 @@ func (p *parser) quoted() (string, error) {
 	return text, nil
 }
 
-// Quoted reads the text in quotes that begins at src[at]. It returns the index after the
-// closing quote, or -1 without one. Doubled quote characters, of either kind, become single
-// ones.
+// Quoted reads the text in quotes that begins at src[at]. It returns the text, and the index after
+// the closing quote; -1: there is no closing quote. A doubled quote character, of either kind,
+// becomes a single quote character.
 func Quoted(src string, at int) (text string, end int) {
 	open := src[at]
 	var b []byte
@@ -289,7 +290,7 @@ func Quoted(src string, at int) (text string, end int) {
 	return "", -1
 }
 
-// name reads a NAME. want describes it in the error.
+// name reads a NAME. In the error, want describes what was expected.
 func (p *parser) name(want string) (string, error) {
 	if w := p.word(); w != "" {
 		return w, nil

@@ -2,11 +2,11 @@ package token
 
 import "strings"
 
-// Path is a parsed attribute token. For example
+// Path is a parsed attribute token. For example, the token
 //
 //	Workitems:Story[Owners.@Count!='0'].Estimate.@Sum
 //
-// has the hops {Workitems, Down: Story, Filter: ...} and {Estimate} and the aggregate "Sum".
+// has the hops {Workitems, Down: Story, Filter: ...} and {Estimate}, and the aggregate "Sum".
 //
 // Spec: interface 2.3.
 type Path struct {
@@ -33,7 +33,7 @@ type Sort struct {
 	Desc bool
 }
 
-// String prints p as a token; Parse reads it back to an equal path.
+// String prints p as a token. Parse parses this token to an equal path.
 func (p Path) String() string {
 	var b strings.Builder
 	p.print(&b)
