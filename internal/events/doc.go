@@ -1,6 +1,6 @@
-// Package events is the folder of everything that reports changes: differences of versions,
-// matching, webhooks and their deliveries, the feed, and activity.
+// Package events contains the packages that report changes. They compare versions, match changes
+// with filters, send webhooks, and serve the feed and the activity of assets.
 //
-// Nothing here changes an asset. Start with webhook, which turns changes into payloads, and
-// with delivery, which sends them.
+// None of these packages changes an asset. To read the code, start with package webhook, which
+// turns changes into payloads, and with package delivery, which sends the payloads.
 package events

@@ -8,25 +8,26 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// Client puts tasks into the queue and wakes workers. Its methods never block or fail, since
-// the workers' sweep also finds work that is not in the queue.
+// Client puts tasks into the queue and wakes workers. Committed, Accepted and WakeAt never block
+// and return no error. If a task does not reach the queue, the regular sweep of a worker finds its
+// work in the database.
 type Client struct {
 	q         *Queue
 	tasks     *asynq.Client
 	inspector *asynq.Inspector
-	hints     chan struct{} // holds one signal: there was a commit
-	lastAudit atomic.Int64  // id of the audit of the last commit
-	backlog   chan task     // tasks that Run will enqueue
+	hints     chan struct{} // holds at most one signal: there was a commit
+	lastAudit atomic.Int64  // audit id of the last commit
+	backlog   chan task     // tasks that wait until Run sends them
 	local     atomic.Pointer[Worker]
 
 	maxPending int // the constant maxPending, or less in tests
 
 	// Only Run uses these fields.
 	pendingAt time.Time // when isFull was computed
-	isFull    bool      // the last result of full
+	isFull    bool      // last result of the method full
 }
 
-// NewClient returns a client. It sends only while Run is running.
+// NewClient returns a client. It sends hints and tasks only while Run is running.
 func NewClient(q *Queue) *Client {
 	return &Client{
 		q: q, tasks: asynq.NewClientFromRedisClient(q.redis), inspector: asynq.NewInspectorFromRedisClient(q.redis),
@@ -34,11 +35,12 @@ func NewClient(q *Queue) *Client {
 	}
 }
 
-// Attach makes the client wake a worker in this process directly, without tasks for commits
-// and requests.
+// Attach sets a worker of this process that the client wakes directly. The client then sends no
+// hints, and no tasks for commits and requests.
 func (c *Client) Attach(w *Worker) { c.local.Store(w) }
 
-// Committed is called after each commit, with the audit and the id of the write.
+// Committed must be called after each commit. auditID is the id of its row in the table audit, and
+// write is the id of the write.
 func (c *Client) Committed(auditID int64, write string) {
 	if w := c.local.Load(); w != nil {
 		signal(w.fanOut)
@@ -49,7 +51,7 @@ func (c *Client) Committed(auditID int64, write string) {
 	c.add(fanOutTask(auditID, write))
 }
 
-// signal puts a signal into a channel, unless it already has one.
+// signal puts a signal into a channel. It does nothing if the channel already has a signal.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -57,7 +59,7 @@ func signal(to chan struct{}) {
 	}
 }
 
-// Accepted is called after a request was accepted for asynchronous execution.
+// Accepted must be called after a request was accepted for asynchronous execution.
 func (c *Client) Accepted(id string) {
 	if w := c.local.Load(); w != nil {
 		signal(w.execute)
@@ -79,8 +81,8 @@ func (c *Client) add(t task) {
 	}
 }
 
-// Run sends hints and tasks until ctx ends. Then it sends the remaining tasks, for at most one
-// second.
+// Run sends hints and tasks to Redis until ctx ends. Then it sends the remaining tasks, for at most
+// one second.
 func (c *Client) Run(ctx context.Context) error {
 	refresh := time.NewTicker(refreshQueueName)
 	defer refresh.Stop()
@@ -113,7 +115,7 @@ func (c *Client) drain(ctx context.Context) {
 	}
 }
 
-// pushHint adds a hint to the list, which wakes one worker.
+// pushHint adds a hint to the list in Redis. The hint wakes one worker.
 func (c *Client) pushHint(ctx context.Context) {
 	pipe := c.q.redis.Pipeline()
 	pipe.RPush(ctx, hintList, c.lastAudit.Load())
@@ -130,8 +132,8 @@ func (c *Client) enqueue(ctx context.Context, t task) {
 	c.q.enqueue(ctx, c.tasks, t)
 }
 
-// full reports whether more than maxPending tasks wait for workers. Further tasks are not
-// enqueued then; the sweep finds their work.
+// full reports whether more than maxPending tasks wait for workers. The client then drops further
+// tasks that are due at once; the sweep finds their work.
 func (c *Client) full() bool {
 	if now := time.Now(); now.Sub(c.pendingAt) > pendingAge {
 		info, err := c.inspector.GetQueueInfo(queueChanges)

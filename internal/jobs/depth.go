@@ -13,12 +13,13 @@ import (
 type Depth struct {
 	Pending   int // waiting for a worker
 	Active    int // being handled
-	Scheduled int // waiting for their time
+	Scheduled int // waiting for the time when they are due
 	Retry     int // waiting for a retry
 	Archived  int // failed permanently
 }
 
-// depth reads the number of tasks. A queue exists only after its first task.
+// depth reads the number of tasks. It skips queues that do not exist, because a queue exists only
+// after its first task.
 func depth(inspector *asynq.Inspector) (d Depth, err error) {
 	known, err := inspector.Queues()
 	if err != nil {
@@ -41,8 +42,8 @@ func depth(inspector *asynq.Inspector) (d Depth, err error) {
 	return d, nil
 }
 
-// Depth returns the number of tasks. Errors: fault.Transient when Redis does not answer
-// before ctx ends.
+// Depth returns the number of tasks. It returns an error of the kind fault.Transient when Redis
+// does not answer before ctx ends.
 func (c *Client) Depth(ctx context.Context) (Depth, error) {
 	if err := c.q.Ping(ctx); err != nil { // the inspector's methods take no context
 		return Depth{}, fault.Transientf(err, "redis does not answer")

@@ -15,12 +15,12 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// errNotDone is the error of a task that is retried but has not failed: another worker does
-// the work, or the work has to wait.
+// errNotDone is the error of a task that must run again but has not failed. Another worker does its
+// work, or the work has to wait.
 var errNotDone = errors.New("not done yet")
 
-// server returns a server of one queue. A task is retried until its work has ended according
-// to the database. Only failures count as retries.
+// server returns a server that handles the tasks of one queue. A task is retried until its work has
+// ended according to the database. Only failures count toward the maximum number of retries.
 func (q *Queue) server(ctx context.Context, queue string, concurrency int) *asynq.Server {
 	return asynq.NewServerFromRedisClient(q.redis, asynq.Config{
 		Concurrency:              concurrency,
@@ -39,15 +39,15 @@ func (q *Queue) server(ctx context.Context, queue string, concurrency int) *asyn
 	})
 }
 
-// result is the result of a completed task. The tools of the queue show it.
+// result is the result of a completed task, which monitoring tools of the queue show.
 type result struct {
 	Rows     int64   `json:"rows,omitempty"` // versions fanned out, or commands executed
 	Duration float64 `json:"duration_ms"`
-	Refused  string  `json:"refused,omitempty"` // why the whole request was refused; empty: it was executed
+	Refused  string  `json:"refused,omitempty"` // why the whole request was refused; empty: the request was executed
 }
 
-// handle returns a handler that reads the payload, does the work and writes the result. A
-// task is archived if its payload is invalid or its row does not exist.
+// handle returns a handler that decodes the payload, calls work and writes the result. A task with
+// an invalid payload or without its database row is archived at once.
 func handle[P any](work func(ctx context.Context, payload P) (result, error)) asynq.HandlerFunc {
 	return func(ctx context.Context, t *asynq.Task) error {
 		var payload P
@@ -100,7 +100,7 @@ func (w *Worker) requestsMux() *asynq.ServeMux {
 	return mux
 }
 
-// fanOutWait is a handler that waits for the fan-out of its audit.
+// fanOutWait is a handler that waits for the fan-out of one audit.
 type fanOutWait struct {
 	audit int64
 	ended <-chan struct{}  // closed when the handler no longer waits
@@ -127,8 +127,8 @@ func (w *Worker) awaitFanOut(ctx context.Context, p fanOutPayload) (result, erro
 	}
 }
 
-// resolveFanOuts replies to all waiting handlers together, until ctx ends. One statement reads
-// the progress of all their fan-outs.
+// resolveFanOuts replies to all waiting handlers until ctx ends. One statement reads the progress
+// of all their fan-outs.
 func (w *Worker) resolveFanOuts(ctx context.Context) {
 	var open []*fanOutWait
 	for {
@@ -157,8 +157,8 @@ func (w *Worker) resolveFanOuts(ctx context.Context) {
 	}
 }
 
-// answer replies to the handlers whose fan-out has ended or failed. It returns the others,
-// which still wait.
+// answer replies to the handlers whose fan-out has ended or failed. It returns the handlers that
+// still wait.
 func (w *Worker) answer(ctx context.Context, open []*fanOutWait) []*fanOutWait {
 	audits := make([]int64, len(open))
 	for i, t := range open {

@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/events/webhook"
 )
 
-// await waits until a task is in a state, and returns the task as the tools of the queue show
+// await waits until a task is in a state. It returns the task as monitoring tools of the queue show
 // it.
 func await(t *testing.T, q *Queue, queue, id string, state asynq.TaskState) *asynq.TaskInfo {
 	t.Helper()

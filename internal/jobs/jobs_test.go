@@ -21,18 +21,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // the tests mostly wait
+	_ = flag.Set("test.parallel", "8") // the tests spend most of their time waiting
 	testdb.Judged(m)
 }
 
 const timeout = time.Minute
 
-// fakeWork implements Changes and Requests. It signals each call in a channel.
+// fakeWork implements Changes and Requests. Each method sends to a channel when it is called.
 type fakeWork struct {
 	fanOuts, sweeps, executions chan struct{}
 	pulls                       chan string
 	err                         error                         // returned by each call
-	states                      map[int64]webhook.FanOutState // by audit; other audits are done
+	states                      map[int64]webhook.FanOutState // key: audit id; the fan-outs of other audits are done
 }
 
 func newFakeWork() *fakeWork {
@@ -90,7 +90,8 @@ func receive[T any](t *testing.T, from chan T, what string) T {
 	}
 }
 
-// start calls run in a goroutine. It checks that run returns when the test has ended.
+// start calls run in a goroutine. At the end of the test it cancels the context and checks that run
+// returns.
 func start(t *testing.T, run func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -166,8 +167,8 @@ func drain(from chan struct{}) {
 	}
 }
 
-// TestAnAcceptedRequestWakesAWorker runs without further sweeps, since a sweep would execute
-// the request as well.
+// TestAnAcceptedRequestWakesAWorker allows only the first sweep, because a later sweep would also
+// execute the request.
 func TestAnAcceptedRequestWakesAWorker(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
@@ -220,7 +221,8 @@ func TestWithoutRedisNothingBlocksAndTheSweepGoesOn(t *testing.T) {
 		c.Accepted(strconv.Itoa(i))
 		c.WakeAt("s", time.Now())
 	}
-	// The loop adds 6*maxBacklog tasks. At most maxBacklog of them wait, and few are sent.
+	// The loop adds 6*maxBacklog tasks. The client holds at most maxBacklog of them, and sends only
+	// a few. It drops the others.
 	if n := testutil.ToFloat64(q.metrics.dropped); n < 4*maxBacklog {
 		t.Errorf("%v tasks were dropped: some waited for Redis", n)
 	}
@@ -275,8 +277,8 @@ func TestTheSchedulerContinuesAfterFailuresAndWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestWorkThatNeverEndsWellIsOverdue checks that work that always fails is overdue from the
-// start of the scheduler.
+// TestWorkThatNeverEndsWellIsOverdue checks the metric of the last success for work that always
+// fails. The metric must exist from the start of the scheduler, so that the work becomes overdue.
 func TestWorkThatNeverEndsWellIsOverdue(t *testing.T) {
 	m := newPeriodicMetrics(nil)
 	m.starts(Periodic{Name: "x", Every: time.Minute})
@@ -314,8 +316,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// At the start of a connection the library sends commands that servers before Redis 7.2
-// refuse. This must not count as a failure.
+// TestANewConnectionWaitsForNothing checks the start of a connection. The library then sends
+// commands that servers before Redis 7.2 refuse, which must not count as a failure.
 func TestANewConnectionWaitsForNothing(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)
@@ -328,7 +330,8 @@ func TestANewConnectionWaitsForNothing(t *testing.T) {
 	})
 }
 
-// A long fan-out, for example with a backlog, must not delay sweeps, requests or tasks.
+// TestALongFanOutDelaysNothingElse checks that a long fan-out does not delay sweeps, requests or
+// tasks.
 func TestALongFanOutDelaysNothingElse(t *testing.T) {
 	eachRedis(t, func(t *testing.T, url string) {
 		q := open(t, url)

@@ -13,11 +13,11 @@ import (
 // logEvery is the minimum interval between logged failures while Redis answers.
 const logEvery = 10 * time.Second
 
-// logLimit allows one message per logEvery. It allows none while Redis does not answer, since
-// Watch logs the outage.
+// logLimit allows one message per logEvery. While Redis does not answer, it allows no message,
+// because Watch logs the outage.
 type logLimit struct {
 	last    atomic.Int64 // time of the last message; ns since 1970
-	answers atomic.Bool  // Redis has answered the last check of Watch
+	answers atomic.Bool  // true: Redis answered the last check of Watch
 }
 
 func (l *logLimit) allow() bool {
@@ -29,8 +29,8 @@ func (l *logLimit) allow() bool {
 	return now-last > int64(logEvery) && l.last.CompareAndSwap(last, now)
 }
 
-// taskLog passes the messages of the queue library to slog. An error of the library means that
-// Redis has refused a command, which only delays work.
+// taskLog passes the messages of the queue library to slog. The library logs an error when Redis
+// has refused a command. That only delays work.
 type taskLog struct {
 	log    *slog.Logger
 	errors *logLimit
@@ -39,24 +39,25 @@ type taskLog struct {
 // Debug and the other methods implement asynq.Logger.
 func (l taskLog) Debug(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Info logs at debug, since the roles of the process log their work themselves.
+// Info logs at level debug, because workers and schedulers log their work themselves.
 func (l taskLog) Info(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Warn logs at debug. The message is about a single task, and the tools of the queue show it.
+// Warn logs at level debug. The message is about a single task, and monitoring tools of the queue
+// show it.
 func (l taskLog) Warn(args ...any) { l.log.Debug("queue", "message", fmt.Sprint(args...)) }
 
-// Error logs at warn, as often as the limit allows.
+// Error logs at level warn, as often as the limit allows.
 func (l taskLog) Error(args ...any) {
 	if l.errors.allow() {
 		l.log.Warn("queue", "message", fmt.Sprint(args...))
 	}
 }
 
-// Fatal logs at error and does not end the process.
+// Fatal logs at level error and does not end the process.
 func (l taskLog) Fatal(args ...any) { l.log.Error("queue", "message", fmt.Sprint(args...)) }
 
-// silent drops the messages of the Redis client, since the callers of the client also get the
-// errors. The logger is set once, before any client exists, because it is global.
+// silent drops the messages of the Redis client, because the callers of the client get the same
+// errors. The logger of the client is global, so it is set once, before any client exists.
 type silent struct{}
 
 // Printf drops the message.

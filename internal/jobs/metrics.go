@@ -45,8 +45,8 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-// begin starts all counters with known labels at 0. Otherwise their first increase would not
-// be visible as growth.
+// begin starts all counters with known labels at 0. Otherwise a counter would first appear with the
+// value 1, and monitoring would not see this increase.
 func (m *metrics) begin() {
 	for _, task := range []string{workHint, taskFanOut, taskWake, taskExecute} {
 		m.sent.WithLabelValues(task)
@@ -114,7 +114,7 @@ func newPeriodicMetrics(r Registerer) *periodicMetrics {
 	return m
 }
 
-// starts sets the metrics of work before its first run. So work that never succeeds also
+// starts sets the metrics of work before its first run, so that work that never succeeds also
 // becomes overdue.
 func (m *periodicMetrics) starts(p Periodic) {
 	m.period.WithLabelValues(p.Name).Set(p.Every.Seconds())

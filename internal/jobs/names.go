@@ -2,20 +2,20 @@ package jobs
 
 import "time"
 
-// The names in Redis.
+// The names of the list, the queues and the tasks in Redis.
 const (
 	hintList = "alds:{hints}"
 
-	queueChanges  = "alds"          // for workers: fan-outs and wakes
-	queueRequests = "alds-requests" // for workers: accepted requests, one at a time in each worker
-	queuePeriodic = "alds-periodic" // for schedulers
+	queueChanges  = "alds"          // handled by workers: fan-outs, and wakes of deliveries
+	queueRequests = "alds-requests" // handled by workers: accepted requests, one at a time in each worker
+	queuePeriodic = "alds-periodic" // handled by schedulers
 
 	taskFanOut  = "changes:fanout"
 	taskWake    = "webhook:wake"
 	taskExecute = "request:execute"
 )
 
-// The names of work without a task, for metrics.
+// The names of work that has no task. They are labels of metrics.
 const (
 	workHint         = "hint"
 	workSweep        = "sweep"
@@ -23,24 +23,24 @@ const (
 	workCarryOut     = "carry_out"
 )
 
-// Limits of what Redis holds. maxPending limits waiting tasks, and the retentions limit
-// completed tasks. The library limits archived tasks to 10,000 in each queue.
+// These constants limit the amount of data in Redis. maxPending limits waiting tasks, and the
+// retentions limit completed tasks. The library limits archived tasks to 10,000 in each queue.
 const (
 	maxHints          = 64          // hints in the list; more hints would not wake more workers
 	maxBacklog        = 10_000      // tasks that a client holds in memory
 	maxPending        = 10_000      // waiting tasks in the queue
-	pendingAge        = time.Second // how long a client uses the number of waiting tasks that it has read
-	retention         = time.Minute // of completed fan-outs and wakes
+	pendingAge        = time.Second // how long a client uses the last number of waiting tasks that it read
+	retention         = time.Minute // how long completed fan-outs and wakes are stored
 	requestRetention  = time.Hour
 	periodicRetention = time.Hour
 )
 
 const (
-	hintWait         = time.Second            // of one blocking read; limits the time to shut down
-	sweepEvery       = 2 * time.Second        // in every worker
-	redisTimeout     = 2 * time.Second        // of one command
-	errorPause       = 250 * time.Millisecond // after a failed command
-	drainTimeout     = time.Second            // for the remaining tasks of a client that stops
+	hintWait         = time.Second            // time limit of one blocking read; a worker may need this long to stop
+	sweepEvery       = 2 * time.Second        // interval of the sweeps of each worker
+	redisTimeout     = 2 * time.Second        // time limit of one command
+	errorPause       = 250 * time.Millisecond // pause after a failed command
+	drainTimeout     = time.Second            // time limit for sending the remaining tasks of a client that stops
 	lookupEvery      = 100 * time.Millisecond // interval for reading the progress of fan-outs
 	pollEvery        = 100 * time.Millisecond // interval for looking for waiting tasks
 	scheduledEvery   = time.Second            // interval for looking for scheduled tasks that are due

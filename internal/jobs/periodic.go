@@ -13,17 +13,17 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// Periodic is work that is done repeatedly. Several processes may call Run at the same time,
-// and doing the work twice must do no harm.
+// Periodic is work that is done repeatedly. Several processes may call Run at the same time, so it
+// must do no harm to do the work twice.
 type Periodic struct {
-	Name  string        // of the task
+	Name  string        // name of the task
 	Every time.Duration // average time between runs
 	Run   func(ctx context.Context) error
 }
 
-// Scheduler runs periodic work. Each run is a task of the queue; without Redis, the scheduler
-// runs the work directly. There is no leader: two schedulers do most work twice, which has no
-// effect.
+// Scheduler runs periodic work. Each run is a task of the queue. If Redis does not answer, the
+// scheduler runs the work directly. There is no leader: two schedulers do most work twice, and the
+// second run changes nothing.
 type Scheduler struct {
 	q       *Queue
 	client  *asynq.Client
@@ -61,7 +61,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // loop enqueues one run per period. If Redis does not answer, loop runs the work directly. The
-// period varies by a tenth, so that schedulers do not run at the same time.
+// length of a period varies by a tenth, so that schedulers do not run at the same time.
 func (s *Scheduler) loop(ctx context.Context, p Periodic) {
 	for ctx.Err() == nil {
 		enqueued := s.q.enqueue(ctx, s.client, periodicTask(p.Name, time.Now()))

@@ -25,18 +25,21 @@ type Queue struct {
 	redis   redis.UniversalClient
 	log     *slog.Logger
 	metrics *metrics
-	outage  logLimit      // limits the messages about failures of Redis
+	outage  logLimit      // limits the log messages about failures of Redis
 	pauses  *atomic.Int64 // number of pauses after failed commands
 }
 
-// Open returns a Queue for the address of a Redis. The Queue connects on first use, so Open
+// Open returns a Queue for the address of a Redis server. The Queue connects on first use, so Open
 // returns no error if Redis does not answer.
 //
-// Shape: redis://[user:password@]host:port/db,
-// redis+sentinel://[user:password@]host:port[,host:port]/master[?db=n],
-// redis+cluster://[user:password@]host:port[,host:port].
-// With rediss instead of redis, the connections use TLS, to the sentinels and to the master.
-// The parameters of package tlsmode are allowed, except tls=preferred.
+// The address has one of these forms:
+//
+//	redis://[user:password@]host:port/db
+//	redis+sentinel://[user:password@]host:port[,host:port]/master[?db=n]
+//	redis+cluster://[user:password@]host:port[,host:port]
+//
+// With rediss instead of redis, the connections to the servers and to the sentinels use TLS. The
+// parameters of package tlsmode are allowed, except tls=preferred.
 func Open(address string, log *slog.Logger, registerer Registerer) (*Queue, error) {
 	client, err := newClient(address)
 	if err != nil {
@@ -132,9 +135,9 @@ func hosts(u *url.URL, port string) []string {
 	return all
 }
 
-// secureBy returns the TLS configuration, or nil for an address without TLS. The certificate
-// must be for the name of the server that is dialed. The name of a master comes from the
-// sentinels.
+// secureBy returns the TLS configuration, or nil for an address without TLS. The certificate of a
+// server must be valid for the host name or IP address to which the client connects. The client
+// gets the address of a master from the sentinels.
 func secureBy(u *url.URL) (*tls.Config, error) {
 	mode := u.Query().Get("tls")
 	switch {
@@ -146,12 +149,12 @@ func secureBy(u *url.URL) (*tls.Config, error) {
 	return tlsmode.New(mode, u.Query().Get("tls-ca"))
 }
 
-// isHandshake reports whether a command belongs to the start of a connection. A server before
-// Redis 7.2 refuses some of these commands, and the library ignores these errors.
+// isHandshake reports whether a command belongs to the start of a connection. Servers before Redis
+// 7.2 refuse some of these commands, and the library ignores these errors.
 func isHandshake(cmd redis.Cmder) bool { return cmd.Name() == "client" || cmd.Name() == "hello" }
 
-// pauseHook waits after a failed command. Otherwise the queue library would send the next
-// command at once, in a busy loop while Redis does not answer.
+// pauseHook waits after a failed command. Without the pause, the queue library would send the next
+// command at once, and would run in a busy loop while Redis does not answer.
 type pauseHook struct{ pauses *atomic.Int64 }
 
 func (pauseHook) DialHook(next redis.DialHook) redis.DialHook { return next }

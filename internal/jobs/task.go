@@ -10,8 +10,8 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// task is a task to be enqueued. Its full id is typ:id. A second task with the same full id is
-// not enqueued.
+// task is a task to be enqueued. Its full id is typ:id. The queue never has two tasks with the same
+// full id.
 type task struct {
 	queue, typ, id string
 	payload        any
@@ -39,8 +39,8 @@ type wakePayload struct {
 	Subscription string `json:"subscription"`
 }
 
-// wakeTask returns a task that is due at the time at, rounded up to a full second. The library
-// would round down.
+// wakeTask returns a task that is due at the time at, rounded up to a full second. Without this the
+// library would round down.
 func wakeTask(subscription string, at time.Time) task {
 	at = at.Add(time.Second - 1).Truncate(time.Second)
 	return task{
@@ -60,8 +60,8 @@ func executeTask(request string) task {
 	}
 }
 
-// periodicTask returns a task for one run of periodic work. It is not retried, since the next
-// run does the work.
+// periodicTask returns a task for one run of periodic work. The task is not retried, because the
+// next run does the work.
 func periodicTask(name string, now time.Time) task {
 	return task{
 		queue: queuePeriodic, typ: name, id: strconv.FormatInt(now.Unix(), 10), payload: struct{}{},
@@ -69,8 +69,8 @@ func periodicTask(name string, now time.Time) task {
 	}
 }
 
-// enqueue puts a task into the queue, and reports whether that succeeded. It also returns true
-// if the queue already has a task with the same id.
+// enqueue puts a task into the queue, and reports whether this succeeded. It also returns true if
+// the queue already has a task with the same id.
 func (q *Queue) enqueue(ctx context.Context, to *asynq.Client, t task) bool {
 	payload, err := json.Marshal(t.payload)
 	if err == nil {

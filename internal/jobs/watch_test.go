@@ -34,7 +34,8 @@ func (w lineWriter) next(t *testing.T) string {
 }
 
 // TestARedisThatIsMissingIsToldOnce starts without Redis. The missing Redis must be logged only
-// once, although a worker polls it all the time. Its return must be logged once, too.
+// once, although a worker connects to it all the time. When Redis answers again, this must also be
+// logged once.
 func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	t.Parallel()
 	attempts := 60
@@ -111,7 +112,8 @@ func TestARedisThatIsMissingIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestNoFragmentOfAPasswordIsInAnError tests all kinds of addresses, and failures of each kind.
+// TestNoFragmentOfAPasswordIsInAnError checks the errors of Open and Ping for all kinds of
+// addresses. No error may contain a part of the password.
 func TestNoFragmentOfAPasswordIsInAnError(t *testing.T) {
 	t.Parallel()
 	const password = "1Kx7@Qv9w:Lm3p/Zt5r#Bn8y%Wd2k?Hj6s Pc4f"

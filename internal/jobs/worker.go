@@ -14,12 +14,12 @@ import (
 	"github.com/alds-dev/alds/internal/write/requests"
 )
 
-// Changes fans out changes and delivers them. Every method may be called at any time,
-// concurrently, and without work to do.
+// Changes fans out changes and sends deliveries. Every method may be called at any time,
+// concurrently, and also when there is no work.
 type Changes interface {
-	// FanOut fans out all committed changes that wait for it.
+	// FanOut fans out all committed changes that were not fanned out yet.
 	FanOut(ctx context.Context) error
-	// FanOutStates returns the progress of the fan-outs of audits.
+	// FanOutStates returns the progress of the fan-outs of the given audits.
 	FanOutStates(ctx context.Context, audits []int64) ([]webhook.FanOutState, error)
 	// Pull starts to send the due deliveries of one subscription.
 	Pull(ctx context.Context, subscription string) error
@@ -37,16 +37,16 @@ type Requests interface {
 	ExecuteWaiting(ctx context.Context) error
 }
 
-// Worker calls Changes and Requests: for hints, for tasks, and in sweeps every two seconds.
-// Fan-out, deliveries and requests have separate loops.
+// Worker calls Changes and Requests when a hint or task arrives, and in sweeps every two seconds.
+// Fan-outs, deliveries and requests have separate loops.
 type Worker struct {
 	q        *Queue
 	changes  Changes
 	requests Requests
-	fanOut   chan struct{}    // holds one signal: this process has committed a change
-	awaited  chan struct{}    // holds one signal: tasks wait for their fan-out
-	execute  chan struct{}    // holds one signal: requests may wait
-	fanOuts  chan *fanOutWait // from the handlers to resolveFanOuts
+	fanOut   chan struct{}    // holds at most one signal: this process has committed a change
+	awaited  chan struct{}    // holds at most one signal: tasks wait for their fan-out
+	execute  chan struct{}    // holds at most one signal: requests may wait
+	fanOuts  chan *fanOutWait // handlers send to it, and resolveFanOuts receives
 
 	sweepEvery time.Duration // the constant sweepEvery, or less in tests
 }
@@ -81,8 +81,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// readHints waits for hints in the list, and fans out after each hint. While it fans out, it
-// leaves further hints to other workers.
+// readHints reads hints from the list in Redis, and fans out after each hint. During a fan-out it
+// reads no hints, so other workers get them.
 func (w *Worker) readHints(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, err := w.q.redis.BLPop(ctx, hintWait, hintList).Result()
@@ -97,9 +97,9 @@ func (w *Worker) readHints(ctx context.Context) {
 	}
 }
 
-// runFanOuts fans out when this process has committed a change, when tasks wait for a fan-out,
-// and regularly, which needs only the database. One fan-out may take minutes if many changes
-// wait. Other work does not wait for it.
+// runFanOuts fans out in three cases: this process has committed a change, tasks wait for a
+// fan-out, or the time of a sweep has come. Sweeps need only the database. One fan-out may take
+// minutes if many changes wait. Other work does not wait for a fan-out.
 func (w *Worker) runFanOuts(ctx context.Context) {
 	for task := workSweepChanges; ; {
 		_ = w.run(ctx, task, w.changes.FanOut)
@@ -117,8 +117,8 @@ func (w *Worker) runFanOuts(ctx context.Context) {
 	}
 }
 
-// runRequests executes the waiting requests at each sweep, and when this process has accepted
-// a request. It needs no tasks.
+// runRequests executes the waiting requests at each sweep, and when this process has accepted a
+// request. It needs no tasks.
 func (w *Worker) runRequests(ctx context.Context) {
 	for {
 		select {
@@ -130,14 +130,14 @@ func (w *Worker) runRequests(ctx context.Context) {
 	}
 }
 
-// untilSweep returns a channel that signals the next sweep. The interval varies, so that
-// workers do not sweep at the same time.
+// untilSweep returns a channel that receives when the next sweep is due. The interval varies, so
+// that workers do not sweep at the same time.
 func (w *Worker) untilSweep() <-chan time.Time {
 	return time.After(w.sweepEvery*9/10 + rand.N(w.sweepEvery/5))
 }
 
-// runSweeps looks for due deliveries and accepted requests at regular intervals. It needs only
-// the database.
+// runSweeps starts the sending of due deliveries and wakes runRequests at regular intervals. It
+// needs only the database.
 func (w *Worker) runSweeps(ctx context.Context) {
 	for {
 		signal(w.execute)

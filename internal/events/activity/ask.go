@@ -14,14 +14,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Request is a request for a stream, as in its URL. An empty text counts as missing.
+// Request contains the parameters in the URL of a request for a stream. A stream lists the changes
+// of one asset. An empty field counts as a missing parameter.
 type Request struct {
 	OID                                       string
 	Anchor, Direction, MaxCount, Verbs, After string
-	Deleted                                   string // "true": the asset may be deleted
+	Deleted                                   string // "true": the asset of the stream may be deleted
 }
 
-// The bounds of maxCount.
+// The default and the maximum of maxCount.
 const (
 	defaultCount = 25
 	MaxCount     = 1000
@@ -32,15 +33,14 @@ type ask struct {
 	oid     oid.OID
 	forward bool
 	count   int
-	verbs   []Verb // empty: all
-	anchor  int64  // an instant in microseconds
-	now     bool   // the request has no anchor
-	after   int64  // the stream continues after this moment; -1: it begins at the anchor
+	verbs   []Verb // empty: all verbs
+	anchor  int64  // in UTC microseconds
+	now     bool   // true: the request has no anchor, so it begins at the current time
+	after   int64  // the stream continues after this moment; -1: the stream begins at the anchor
 	deleted bool
 }
 
-// read parses a request.
-// Errors: fault.Invalid.
+// read parses a request. It returns an error of the kind fault.Invalid for an invalid parameter.
 func (r Request) read() (ask, error) {
 	a := ask{count: defaultCount, after: -1, now: r.Anchor == ""}
 	var err error
@@ -88,8 +88,8 @@ func invalid(format string, args ...any) error {
 	return fault.Invalidf(fault.NoPlace, format, args...)
 }
 
-// readVerbs reads a list of verbs in any case.
-// Errors: fault.Invalid.
+// readVerbs reads a comma-separated list of verbs in upper or lower case. It returns an error of
+// the kind fault.Invalid for an unknown verb.
 func readVerbs(text string) ([]Verb, error) {
 	if text == "" {
 		return nil, nil
@@ -106,19 +106,21 @@ func readVerbs(text string) ([]Verb, error) {
 	return list, nil
 }
 
-// wants reports whether the request includes items with a verb.
+// wants reports whether the request includes items with this verb.
 func (a *ask) wants(v Verb) bool { return len(a.verbs) == 0 || slices.Contains(a.verbs, v) }
 
 // window is a range of moments, including both ends.
 type window struct{ from, to int64 }
 
-// everything contains all moments of changes.
+// everything is the window that contains all moments of changes.
 var everything = window{0, db.Forever - 1}
 
-// window returns the requested moments. Backward, they end at the anchor. Forward, they begin after
-// the anchor. Moments before the horizon of history are excluded.
-// Errors: fault.Invalid if the anchor is before the horizon, or if the stream continues forward
-// from a moment before the horizon.
+// window returns the range of the requested moments. If the request goes backward, the range ends
+// at the anchor. If it goes forward, the range begins after the anchor. The range excludes moments
+// before the horizon, where history may have been removed.
+//
+// The error has the kind fault.Invalid if the anchor is before the horizon, or if the request goes
+// forward from a moment before the horizon.
 func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	w := everything
 	h, err := history.Of(ctx, q)
@@ -151,7 +153,7 @@ func (a *ask) window(ctx context.Context, q db.Querier) (window, error) {
 	return w, nil
 }
 
-// behind returns the part of a window that follows a moment in the requested direction.
+// behind returns the part of a window that comes after a moment in the requested direction.
 func (a *ask) behind(w window, moment int64) window {
 	if a.forward {
 		w.from = max(w.from, moment+1)

@@ -6,12 +6,12 @@
 //	keys  --change--> steps --differ--> changes
 //	steps --judge--> items: verb, object, targets              what the caller may see now
 //
-// A whole is an asset with parts. The relations to parts come from the model (parts.go). A key
-// is found by moment, so a request reads about as many versions as it returns. With verbs it
-// examines at most maxExamined.
+// An asset with parts is called a whole. The model defines the relations to parts (see parts.go).
+// The database finds keys in the order of their moments, so a request reads about as many versions
+// as it returns. A request for certain verbs examines at most maxExamined changes.
 //
-// It never shows a version, a value or a name that the caller could not read with an as-of
-// query.
+// An answer never contains a version, a value or a name that the caller could not read with an
+// as-of query.
 //
 // Spec: interface 2.8, 4.5.
 package activity

@@ -12,18 +12,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// how is the way a change belongs to a stream.
+// how describes why a change belongs to a stream.
 type how int
 
 const (
-	inColumn how = iota // a change of the asset, or of a part by a column
-	byLink              // a change of a part by a relation
-	linked              // the part got the relation
-	unlinked            // the part lost the relation
-	far                 // another asset began or ended a many-to-many relation
+	inColumn how = iota // a change of the asset itself, or of a part that refers to the asset by a column
+	byLink              // a change of a part that refers to the asset by a relation
+	linked              // the change in which the part got this relation
+	unlinked            // the change in which the part lost this relation
+	far                 // a change of another asset that began or ended a many-to-many relation to the asset
 )
 
-// The values of how in SQL: howLink is byLink, linked or unlinked, and howFar is far.
+// SQL expressions for values of how. howLink is byLink, linked or unlinked, and howFar is far.
 const (
 	howLink = "CASE v.moment WHEN l.since_moment THEN 2 WHEN l.until_moment THEN 3 ELSE 1 END"
 	howFar  = "4"
@@ -35,32 +35,32 @@ type found struct {
 	change.At
 	how   how
 	now   change.Version
-	was   *change.Version // the previous version; nil: none
-	audit *audit          // nil: none
+	was   *change.Version // the previous version; nil: there is no previous version
+	audit *audit          // nil: the write is not stored
 }
 
-// audit is the write that made a change.
+// audit is the write that made a change. at is its time in UTC microseconds.
 type audit struct {
 	actor, at int64
 	request   string
 }
 
-// The bounds of the search for changes.
+// Limits of the search for changes.
 const (
-	// maxLinked is how many relations of a kind are followed: those of parts, and many-to-many
-	// relations from each end.
+	// maxLinked is the maximum number of relations that are followed. It applies to the relations
+	// of parts, and separately to many-to-many relations from each end.
 	maxLinked = 5000
-	// maxLeft is how many of the latest versions in a whole are searched for assets that left
-	// it.
+	// maxLeft is the maximum number of versions of parts in which withLeft looks for assets that
+	// have left the whole. It reads the latest versions.
 	maxLeft = 4000
 )
 
-// spare is how many more changes than requested are read. The changes of one moment are read
-// together, and a change that is found twice counts once.
+// spare is the number of additional changes that are read beyond the requested number. The changes
+// of one moment are read together, and a change that is found twice counts once.
 const spare = 4
 
-// find returns the next n changes of the stream in a window, and whether there may be more. Changes
-// of one moment are never separated, since one write of a relation may change two assets.
+// find returns the next n changes of the stream in a window, and whether there may be more. It
+// never separates the changes of one moment, because one write of a relation may change two assets.
 func (x *reader) find(ctx context.Context, in window, n int) (list []found, more bool, err error) {
 	if in.from > in.to {
 		return nil, false, nil
@@ -97,9 +97,9 @@ func (x *reader) find(ctx context.Context, in window, n int) (list []found, more
 	return list[:end], more || end < len(list), x.before(ctx, list, end)
 }
 
-// withLeft adds the nearest changes by which assets left the whole, and reads up to most of them.
-// If there may be more, cut is true, and the result ends before the last moment that was read. If
-// nothing is before that moment, withLeft reads more.
+// withLeft adds changes by which assets left the whole (the asset of the stream). It reads up to
+// most of the nearest of these changes. If there may be more, cut is true, and the result ends
+// before the last moment that was read. If the result would be empty, withLeft reads more.
 func (x *reader) withLeft(ctx context.Context, list []found, in window, most int) (all []found, cut bool, err error) {
 	for ; ; most *= 2 {
 		query, args := x.root.left(x.tx.Dialect(), x.ask.forward, in, most)
@@ -120,7 +120,7 @@ func (x *reader) withLeft(ctx context.Context, list []found, in window, most int
 	}
 }
 
-// together returns n plus the number of the following changes that have the same moment as the nth.
+// together returns n, plus the number of later changes with the same moment as the nth change.
 func together(list []found, n int) int {
 	for n > 0 && n < len(list) && list[n].Moment == list[n-1].Moment {
 		n++
@@ -128,8 +128,8 @@ func together(list []found, n int) int {
 	return min(n, len(list))
 }
 
-// collect reads the places that a statement finds, with their versions and writes. A place is
-// an asset, a moment, how it was found, and the asset that has a version of that moment.
+// collect runs a statement that finds places, and reads their versions and writes. A place is an
+// asset, a moment, a value of how, and the asset that has a version at that moment.
 func (x *reader) collect(ctx context.Context, places string, args []any) ([]found, error) {
 	query := "SELECT k.id, k.how, u.actor_id, u.at, u.request_id, " + x.loader.Columns + " FROM (" + places +
 		") k JOIN asset_version v ON v.id = k.version_id AND v.moment = k.moment LEFT JOIN audit u ON u.id = v.audit_id ORDER BY v.moment"
@@ -165,7 +165,8 @@ func inOrder(list []found, forward bool) []found {
 	return slices.CompactFunc(list, func(a, b found) bool { return a.ID == b.ID && a.Moment == b.Moment })
 }
 
-// nearest returns the end of a statement that reads the nearest places.
+// nearest returns the end of a statement that reads only the nearest places in the direction of the
+// request.
 func nearest(forward bool) string {
 	if forward {
 		return " ORDER BY 2 LIMIT ?"
@@ -173,9 +174,9 @@ func nearest(forward bool) string {
 	return " ORDER BY 2 DESC LIMIT ?"
 }
 
-// statement returns the statement for the n nearest changes of each kind. The kinds are
-// changes of the asset, of its parts by columns and relations, and of its relations by other
-// assets.
+// statement returns the statement that finds the n nearest changes of each kind. There are three
+// kinds: changes of the asset itself, changes of its parts (by columns and by relations), and
+// changes of its relations by other assets.
 func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query string, args []any) {
 	order := nearest(forward)
 	var all []string
@@ -205,8 +206,8 @@ func (w *whole) statement(d *db.Dialect, forward bool, in window, n int) (query 
 	return strings.Join(all, " UNION ALL ") + order, append(args, n)
 }
 
-// left returns the statement for the changes in a window by which assets left the whole. It reads
-// the nearest changes of each column, and then the nearest of all these changes.
+// left returns the statement that finds the changes in a window by which assets left the whole. It
+// reads the nearest changes for each column, and then takes the nearest of all these changes.
 func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query string, args []any) {
 	order := nearest(forward)
 	all := make([]string, len(w.columns))
@@ -219,11 +220,12 @@ func (w *whole) left(d *db.Dialect, forward bool, in window, most int) (query st
 	return strings.Join(all, " UNION ALL ") + order, append(args, most)
 }
 
-// maxBefore is the largest number of changes whose previous versions one statement finds.
+// maxBefore is the maximum number of changes whose previous versions one statement finds.
 const maxBefore = 64
 
-// before reads the previous versions of the first n changes. A previous version is in the list, or
-// one lookup of the primary key finds it. A join would read all versions of each asset.
+// before sets the previous versions of the first n changes. It takes a previous version from the
+// list, or finds it with one lookup in the primary key. A join would read all versions of each
+// asset.
 func (x *reader) before(ctx context.Context, list []found, n int) error {
 	at := make(map[change.At]*change.Version, len(list))
 	for i := range list {
@@ -259,7 +261,8 @@ func (x *reader) before(ctx context.Context, list []found, n int) error {
 	return err
 }
 
-// placesBefore finds the previous versions of changes, all of which have one.
+// placesBefore returns the previous version of each change. Each change must have a previous
+// version.
 func placesBefore(ctx context.Context, q db.Querier, some []*found) ([]change.At, error) {
 	const one = "(SELECT MAX(moment) FROM asset_version WHERE id = ? AND moment < ?)"
 	n := db.InSize(len(some))

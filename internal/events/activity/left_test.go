@@ -21,9 +21,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/seed"
 )
 
-// TestWhatLeftIsReadInParts reads the stream of a project that many large assets have left. A small
-// part of the stream needs the memory of a few assets. All parts together have each change once, in
-// order.
+// TestWhatLeftIsReadInParts reads the stream of a project that many large assets have left. Reading
+// a small part of the stream must need only the memory of a few assets. All parts together must
+// contain each change once, in order.
 func TestWhatLeftIsReadInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const stories, size = 60, 20_000
@@ -70,7 +70,8 @@ func TestWhatLeftIsReadInParts(t *testing.T) {
 	})
 }
 
-// leaving makes a project from which stories were moved away after all were written.
+// leaving creates a project and writes stories into it. Then it moves the stories to another
+// project.
 func leaving(t *testing.T, d *db.DB, stories, size int) (s *activity.Service, project string) {
 	t.Helper()
 	model := meta.Default()
@@ -95,7 +96,8 @@ func leaving(t *testing.T, d *db.DB, stories, size int) (s *activity.Service, pr
 	return activity.New(d, model, finder), "Scope:1001"
 }
 
-// TestAMomentThatCannotBeIsRefused checks that a number that cannot be a moment is refused.
+// TestAMomentThatCannotBeIsRefused checks that the parameter after is refused if its number cannot
+// be a moment.
 func TestAMomentThatCannotBeIsRefused(t *testing.T) {
 	s := activity.New(testdb.SQLite(t), meta.Default(), nil)
 	for _, after := range []string{"9223372036854775807", "9223372036854775808", "-1"} {

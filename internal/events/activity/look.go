@@ -19,16 +19,17 @@ type asset struct {
 	t            *meta.Type
 	id, state    int64 // stored id
 	name, number string
-	scope        int64 // stored id of its SecurityScope; only valid if hasScope is true
+	scope        int64 // id of its SecurityScope as stored; valid only if hasScope is true
 	hasScope     bool
-	seen         bool // the caller sees the asset now
+	seen         bool // true: the caller sees the asset now
 }
 
 // oid returns the Oid of the asset.
 func (a *asset) oid() oid.OID { return oid.OID{Type: a.t.Name, ID: a.t.Shown(a.id)} }
 
-// display returns the name that people see. For a role it is the word of its tag. For an asset
-// without a name it is the number or the Oid.
+// display returns the name that people see. The name of a role is a tag such as Role'Name; display
+// returns the part after the quote. For an asset without a name, display returns the number or the
+// Oid.
 func (a *asset) display() string {
 	switch {
 	case a.name != "":
@@ -44,14 +45,14 @@ func (a *asset) display() string {
 	return a.oid().String()
 }
 
-// member has the data of the member who made a change, for an item.
+// member contains the data of a member that an item shows about the author of a change.
 type member struct {
 	username, email string
 	avatar          int64
 	hasAvatar       bool
 }
 
-// person has the attributes of members that an item shows.
+// person contains the attributes of Member that an item shows.
 type person struct {
 	username, email, avatar *meta.Attr
 }
@@ -66,8 +67,8 @@ func personOf(m *meta.Model) person {
 	return p
 }
 
-// look reads the assets and members that entries name, and which of the assets the caller
-// sees.
+// look reads the assets and members to which entries refer, and finds out which of these assets the
+// caller sees.
 func (x *reader) look(ctx context.Context, all []entry) error {
 	wanted := map[int64]bool{}
 	for i := range all {
@@ -109,8 +110,8 @@ func (x *reader) wantValue(wanted map[int64]bool, v any) {
 	}
 }
 
-// lookFurther reads the current projects of assets that no version names, and the avatars of
-// members.
+// lookFurther reads projects and avatars that look has not read yet: the current projects of
+// assets, and the avatars of members.
 func (x *reader) lookFurther(ctx context.Context) error {
 	missing := map[int64]bool{}
 	for _, a := range x.assets {
@@ -142,7 +143,7 @@ func (x *reader) named() (query string, args []any) {
 		" ON l.relation = ? AND l.from_type = ? AND l.from_id = a.id AND l.until_moment = ? WHERE a.id IN ", []any{p.avatar.Place.Code, p.avatar.On.Code, db.Forever}
 }
 
-// lookAssets reads assets with their current names, and whether the caller sees them.
+// lookAssets reads assets with their current names, and finds out whether the caller sees them.
 func (x *reader) lookAssets(ctx context.Context, wanted map[int64]bool) error {
 	if len(wanted) == 0 {
 		return nil
@@ -165,7 +166,7 @@ func (x *reader) lookAssets(ctx context.Context, wanted map[int64]bool) error {
 			}
 			t, ok := x.model.TypeByCode(code)
 			if !ok {
-				return nil // of a type that this model does not have yet
+				return nil // the model of this process does not have the type yet
 			}
 			a.t, a.name, a.number, a.scope, a.hasScope = t, name.String, number.String, scope.Int64, scope.Valid
 			x.assets[a.id] = a
@@ -182,7 +183,8 @@ func (x *reader) lookAssets(ctx context.Context, wanted map[int64]bool) error {
 	return x.see(ctx, read)
 }
 
-// see finds which assets the caller sees now. It uses memory if that is enough.
+// see finds out which assets the caller sees now. It asks the database only about assets for which
+// the data in memory is not sufficient.
 func (x *reader) see(ctx context.Context, list []*asset) error {
 	var ids []int64
 	var types []*meta.Type
@@ -208,8 +210,8 @@ func (x *reader) see(ctx context.Context, list []*asset) error {
 	return err
 }
 
-// sees reports whether the caller sees a version. The result is Unknown if only the database can
-// decide this.
+// sees reports whether the caller sees a version. The result is Unknown if this can only be decided
+// with SQL.
 func (x *reader) sees(v *change.Version) memfilter.Truth {
 	if x.who.All {
 		return memfilter.True

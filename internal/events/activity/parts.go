@@ -10,28 +10,28 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// The relations from a whole to its parts. Assets in a project are found by their
-// SecurityScope.
+// The relations from a whole (an asset with parts) to its parts. The assets in a project are found
+// by their SecurityScope instead.
 var (
 	partsByColumn = []string{"Children", "Subs"}
 	partsByLink   = []string{"Notes", "Links", "Attachments", "EmbeddedImages", "Actuals", "BuildRuns"}
 )
 
-// slots are the indexes of columns in a version; -1 for none.
+// slots are indexes of columns in Version.Columns. The value -1 means that there is no such column.
 type slots struct{ scope, parent int }
 
-// whole describes the streams of the assets of one type. With an id it describes the stream of one
-// asset.
+// whole describes the streams of the assets of one type. If id is set, it describes the stream of
+// one asset.
 type whole struct {
 	t         *meta.Type
-	project   bool       // all assets in the project belong to its stream
+	project   bool       // true: all assets in the project belong to its stream
 	columns   []column   // columns by which parts refer to the whole
 	links     []int      // codes of relations by which parts refer to the whole
 	relations []relation // many-to-many relations
-	parts     bool       // the whole has parts other than the assets in a project
+	parts     bool       // true: the whole has parts, and is not a project
 	slots     slots
 
-	id int64 // stored id of the whole
+	id int64 // stored id of the asset of the stream
 }
 
 // column is a column by which a part refers to its whole.
@@ -40,22 +40,22 @@ type column struct {
 	slot int
 }
 
-// key returns the hint that makes a server read versions by the column, in the order of their
-// moments. If the versions of a whole are close in time, as after an import, MariaDB would
-// read all versions by moment.
+// key returns a hint that makes the server read versions by the column, in the order of their
+// moments. Without the hint, MariaDB would read all versions by moment if the versions of a whole
+// are close in time, for example after an import.
 func (c column) key(d *db.Dialect) string {
 	return d.By("asset_version_of_" + strings.TrimSuffix(c.name, "_id"))
 }
 
-// relation has the codes of the many-to-many relations that an asset has from one end, and the
-// columns of asset_link with both ends.
+// relation describes the many-to-many relations in which an asset is at one end. codes has their
+// codes.
 type relation struct {
-	mine, other string // columns with the asset, and with the asset at the other end
-	ofType      string // a condition on the type of the asset that has the relation
+	mine, other string // columns of asset_link with the asset, and with the asset at the other end
+	ofType      string // SQL condition for the type of the asset; empty if the asset is at the end to_id
 	codes       []int
 }
 
-// relationsOf returns the relations of a type from each end.
+// relationsOf returns the many-to-many relations of a type, separately for each end.
 func relationsOf(t *meta.Type) []relation {
 	forward := relation{mine: "from_id", other: "to_id", ofType: " AND from_type = " + strconv.Itoa(t.Code)}
 	back := relation{mine: "to_id", other: "from_id"}
@@ -72,13 +72,13 @@ func relationsOf(t *meta.Type) []relation {
 	return slices.DeleteFunc([]relation{forward, back}, func(r relation) bool { return len(r.codes) == 0 })
 }
 
-// manyToMany reports whether both ends of a relation have several values. Then a change makes
-// a version only of the end that the command named.
+// manyToMany reports whether both ends of a relation have several values. A change of such a
+// relation creates a version only of the asset that the command named.
 func manyToMany(a *meta.Attr) bool {
 	return a.Multi && (a.Place.Kind == meta.InLinks || a.Place.Kind == meta.InLinksBack && a.Back != nil && a.Back.Multi)
 }
 
-// wholesOf returns the streams of all concrete types.
+// wholesOf returns, by concrete type, the description of the streams of its assets.
 func wholesOf(m *meta.Model) map[*meta.Type]*whole {
 	all := map[*meta.Type]*whole{}
 	for _, t := range m.Types {
@@ -113,7 +113,8 @@ func slotOf(m *meta.Model, column string) int {
 	return slices.IndexFunc(m.Columns, func(c meta.Column) bool { return c.Name == column })
 }
 
-// leadsBack reports whether the relation at the other end of a may refer to assets of type t.
+// leadsBack reports whether the opposite relation of a, which is a.Back, may refer to assets of
+// type t.
 func leadsBack(a *meta.Attr, t *meta.Type) bool {
 	return slices.ContainsFunc(a.Related.Concrete, func(part *meta.Type) bool {
 		up, ok := part.Attr(a.Back.Name)
@@ -121,12 +122,12 @@ func leadsBack(a *meta.Attr, t *meta.Type) bool {
 	})
 }
 
-// has reports whether a column of a version refers to the whole.
+// has reports whether a version refers to the whole by one of the columns.
 func (w *whole) has(v *change.Version) bool {
 	return slices.ContainsFunc(w.columns, func(c column) bool { return v.Columns[c.slot] == w.id })
 }
 
-// codes lists numbers of the model for a statement.
+// codes returns numbers from the model as a comma-separated list for SQL.
 func codes(of []int) string {
 	all := make([]string, len(of))
 	for i, c := range of {

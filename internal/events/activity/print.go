@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// item appends the item of an entry.
+// item appends an entry to the answer, as an item in JSON.
 // Spec: interface 2.8.
 func (x *reader) item(e *entry) error {
 	from, o := len(x.w), x.assets[e.ID]
@@ -50,10 +50,10 @@ func (x *reader) item(e *entry) error {
 	return x.grown(from)
 }
 
-// nobody replaces a member that the caller does not see.
+// nobody is written in place of a member that the caller does not see.
 const nobody = `{"id":"NULL","assetType":"Member","displayName":"","username":"","email":"","avatar":null}`
 
-// actor appends the member who made a change, and returns the name.
+// actor appends the member who made a change, and returns the name of the member.
 func (x *reader) actor(id int64) string {
 	a, m := x.assets[id], x.people[id]
 	if a == nil || !a.seen || m == nil {
@@ -75,7 +75,7 @@ func (x *reader) actor(id int64) string {
 	return a.display()
 }
 
-// object appends the asset that changed.
+// object appends the asset that was changed, with its number and its project.
 func (x *reader) object(a *asset) {
 	x.reference(a)
 	x.w = append(x.w[:len(x.w)-1], `,"number":`...)
@@ -89,8 +89,8 @@ func (x *reader) object(a *asset) {
 	x.w = append(x.w, '}')
 }
 
-// reference appends a named asset.
-// Shape: {"id":"Story:1003","assetType":"Story","displayName":"Pay","assetState":"Active"}.
+// reference appends an asset with its name. Example:
+// {"id":"Story:1003","assetType":"Story","displayName":"Pay","assetState":"Active"}.
 func (x *reader) reference(a *asset) {
 	x.identity(a)
 	x.w = append(x.w, `,"assetState":`...)
@@ -98,7 +98,7 @@ func (x *reader) reference(a *asset) {
 	x.w = append(x.w, '}')
 }
 
-// identity appends the first fields of an asset, and leaves the object open.
+// identity appends the first fields of an asset. It does not close the JSON object.
 func (x *reader) identity(a *asset) {
 	x.w = append(x.w, `{"id":"`...)
 	x.w = a.oid().Append(x.w)
@@ -134,7 +134,7 @@ func (x *reader) target(e *entry, c *change.Change) error {
 	return nil
 }
 
-// maxSummary is how many characters of a value a summary has.
+// maxSummary is the maximum number of characters of a value in a summary.
 const maxSummary = 200
 
 // summary describes the change of a value in words.
@@ -162,8 +162,8 @@ func short(text string) string {
 	return text
 }
 
-// value appends a value and returns it in words. The words are "" for no value and for a value
-// that the caller does not see.
+// value appends a value and returns the value as text for the summary. The text is empty if there
+// is no value, or if the caller does not see the value.
 // Spec: interface 2.8.2.
 func (x *reader) value(a *meta.Attr, v any) (words string, err error) {
 	if a.Kind == meta.Relation {
@@ -185,7 +185,8 @@ func (x *reader) value(a *meta.Attr, v any) (words string, err error) {
 	return words, err
 }
 
-// text returns a value that is not a relation as text. Content is not shown.
+// text returns a value that is not a relation as text. It returns an empty text for the content of
+// attachments and for passwords.
 func text(a *meta.Attr, v any) (string, error) {
 	if v == nil || a.Kind == meta.Blob || a.Kind == meta.Password {
 		return "", nil
@@ -209,10 +210,10 @@ func text(a *meta.Attr, v any) (string, error) {
 	return string(printed), nil
 }
 
-// decimals is the least number of digits after the point.
+// decimals is the minimum number of digits after the decimal point.
 const decimals = 2
 
-// number returns a decimal number without losing digits: 3.00, 0.125.
+// number returns a number in decimal form without losing digits. Examples: 3.00, 0.125.
 func number(x value.Scalar) string {
 	f := x.F
 	switch x.Form {

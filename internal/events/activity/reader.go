@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxBatch is how many changes are read together. maxExamined is how many changes a request
-// examines before it returns where to continue. It applies to requests with verbs, and to
-// callers who do not see all changes.
+// maxBatch is the maximum number of changes that are read together. maxExamined is the maximum
+// number of changes that a request examines. After that, the request returns where to continue.
+// maxExamined applies to requests with verbs, and to callers who do not see all changes.
 const (
 	maxBatch    = 100
 	maxExamined = 2000
@@ -24,10 +24,10 @@ const (
 type entry struct {
 	found
 	step    change.Step
-	changes []change.Change // that the caller sees
+	changes []change.Change // changes of values that the caller sees
 	verb    Verb
 
-	seen, seenBefore bool // the caller sees the version, and the previous one
+	seen, seenBefore bool // whether the caller sees the version, and the previous version
 }
 
 // reader reads a part of one stream in one snapshot.
@@ -38,7 +38,7 @@ type reader struct {
 	ask  *ask
 	root *whole
 
-	assets map[int64]*asset // by stored id; nil if the asset does not exist
+	assets map[int64]*asset // key: stored id; nil: the asset does not exist
 	people map[int64]*member
 
 	hold *memory.Hold
@@ -56,7 +56,7 @@ func (s *Service) newReader(ctx context.Context, tx *db.Tx, who auth.Actor, a *a
 	}
 }
 
-// take reserves memory for data that is read or returned.
+// take reserves memory for data that was read or that will be returned.
 func (x *reader) take(bytes int64) error {
 	err := x.hold.Take(bytes)
 	if err == nil {
@@ -70,7 +70,7 @@ func (x *reader) release() {
 	x.held = 0
 }
 
-// read reads batches until there are enough items, and it is known whether there is another.
+// read reads batches until it has enough items. It also finds out whether another item follows.
 func (x *reader) read(ctx context.Context) (Answer, error) {
 	in, err := x.ask.window(ctx, x.tx)
 	if err != nil {
@@ -111,8 +111,8 @@ func (x *reader) read(ctx context.Context) (Answer, error) {
 	}
 }
 
-// batch appends the items of some changes. If there is an item more than requested, batch returns
-// the moment of the last item that it has appended; otherwise 0.
+// batch appends the items of changes to the answer. If it finds an item beyond the requested
+// number, it stops and returns the moment of the last appended item. Otherwise it returns 0.
 func (x *reader) batch(ctx context.Context, list []found) (next int64, err error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -136,7 +136,8 @@ func (x *reader) batch(ctx context.Context, list []found) (next int64, err error
 	return 0, nil
 }
 
-// entries completes changes, in order, and reads everything that their items name.
+// entries returns the changes as entries, in the same order. It also reads everything to which
+// their items refer.
 func (x *reader) entries(ctx context.Context, list []found) ([]entry, error) {
 	all := make([]entry, len(list))
 	linked := make([]*change.Step, 0, len(list))
@@ -166,16 +167,17 @@ func (x *reader) entries(ctx context.Context, list []found) ([]entry, error) {
 	return all, x.visible(ctx, all)
 }
 
-// unversioned returns the step of an asset that changed at a moment without a version of its
-// own.
+// unversioned returns the step of an asset that changed at a moment, but has no version of its own
+// at that moment.
 func unversioned(v change.Version, moment int64) change.Step {
 	now := v
 	now.Moment, now.Linked = moment, true
 	return change.Step{Now: now, Before: &v}
 }
 
-// grown checks the size of the answer, and reserves memory for what was appended after offset from.
-// Errors: fault.Invalid for an answer that is too large; those of the memory.
+// grown checks the size of the answer, and reserves memory for the bytes after offset from. The
+// error has the kind fault.Invalid if the answer is too large. It may also be an error of the
+// reservation.
 func (x *reader) grown(from int) error {
 	if x.MaxAnswer > 0 && int64(len(x.w)) > x.MaxAnswer {
 		return fault.Invalidf(fault.NoPlace, "the answer would be too large: the limit is %d bytes; ask for less", x.MaxAnswer)

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestPatience requests verbs until the time is over. The answer includes where to continue,
-// and all pages together have everything.
+// TestPatience requests certain verbs until the time limit ends the search. The answer must say
+// where to continue. All pages together must contain all items.
 func TestPatience(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		model := meta.Default()

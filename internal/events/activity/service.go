@@ -15,23 +15,24 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// patience is the Patience of a new Service. A statement costs more if the parts by relations
-// have more versions.
+// patience is the value of Patience in a new Service. A statement takes longer if the parts that
+// refer to the asset by relations have more versions.
 const patience = 500 * time.Millisecond
 
-// Finder runs queries, and returns which assets and versions an actor sees.
+// Finder runs queries, and returns which assets and versions a member sees.
 type Finder interface {
 	IDs(ctx context.Context, q db.Querier, who auth.Actor, r query.Request) ([]oid.OID, error)
 	Seen(ctx context.Context, q db.Querier, who auth.Actor, types []*meta.Type, ids []int64) (map[int64]bool, error)
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string, with map[string][]string, at []oid.OID) ([]bool, error)
 }
 
-// Service reads streams. It must not change once it is in use, and is safe for concurrent use.
+// Service reads streams. It is safe for concurrent use. Its fields must not be changed after the
+// first use.
 type Service struct {
-	// MaxAnswer is how many bytes an answer may have; 0: no limit.
+	// MaxAnswer is the maximum number of bytes of an answer; 0: no limit.
 	MaxAnswer int64
-	// Patience is how long a request continues if it finds changes that it does not show. It
-	// examines at least one batch of changes.
+	// Patience limits how long a request continues while it finds only changes that it does not
+	// show. Each request examines at least one batch of changes.
 	Patience time.Duration
 
 	db     *db.DB
@@ -42,10 +43,10 @@ type Service struct {
 	wholes map[*meta.Type]*whole
 	sights map[*meta.Type]*memfilter.Filter
 	person person
-	list   *meta.Type // type of the values of all lists
+	list   *meta.Type // the type List, from which all types of list values are derived
 }
 
-// New returns the service for a database and a finder with the same model.
+// New returns a service for a database. The finder must use the same model.
 func New(d *db.DB, m *meta.Model, f Finder) *Service {
 	differ := change.NewDiffer(m)
 	s := &Service{
@@ -69,11 +70,15 @@ type Answer struct {
 	Next int64
 }
 
-// Stream returns a part of the stream of an asset, as who may see it.
-// Shape: [{"body":{"actor":{…},"verb":"Updated","object":{…},"time":"…","summary":"…",
-// "provider":{"stream":"Story:1003","commitSeq":1265,"commitId":"…"},"target":[…]}}]
-// Errors: fault.Invalid for a parameter; NotFound for an asset that does not exist, is deleted
-// or is not visible; Transient and Invalid if there is too little memory.
+// Stream returns a part of the stream of an asset. It contains only what who may see. Example of a
+// body:
+//
+//	[{"body":{"actor":{…},"verb":"Updated","object":{…},"time":"…","summary":"…",
+//	"provider":{"stream":"Story:1003","commitSeq":1265,"commitId":"…"},"target":[…]}}]
+//
+// The error has the kind fault.Invalid for an invalid parameter. It is fault.NotFound if the asset
+// does not exist, is deleted or is not visible. If there is too little memory, it is
+// fault.Transient or fault.Invalid.
 // Spec: interface 4.5.
 func (s *Service) Stream(ctx context.Context, who auth.Actor, r Request) (Answer, error) {
 	a, err := r.read()
@@ -94,7 +99,7 @@ func (s *Service) Stream(ctx context.Context, who auth.Actor, r Request) (Answer
 	return out, err
 }
 
-// root returns the whole of the requested stream.
+// root returns the description of the requested stream.
 func (s *Service) root(ctx context.Context, tx *db.Tx, who auth.Actor, a *ask) (*whole, error) {
 	params := url.Values{"sel": {""}}
 	if a.deleted {

@@ -5,7 +5,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// Verb describes a change in one word of the interface.
+// Verb is a word of the interface that describes a change.
 type Verb string
 
 // The verbs.
@@ -30,14 +30,14 @@ var verbs = []Verb{
 	Created, Deleted, Undeleted, Closed, Reopened, Deprecated, Activated, Deactivated, Removed, Added, Moved, Blocked, UnBlocked, Updated,
 }
 
-// closable are the types whose assets are finished when they are closed. Closing an asset of
-// another type, such as a member or a list value, deactivates it.
+// closable are the types for which closing an asset means that its work is finished. For other
+// types, such as members or list values, closing an asset deactivates it.
 var closable = []string{"Workitem", "Scope", "Timebox", "Issue", "Request", "Goal", "Retrospective"}
 
-// definitions are the types of the parts of the model itself.
+// definitions are the types of assets that define the model itself.
 var definitions = []string{"AssetType", "AttributeDefinition"}
 
-// located are the types whose Parent is their location.
+// located are the types for which a new Parent means that the asset was moved.
 var located = []string{"Scope", "Task", "Test"}
 
 // relationBlocking is the relation from a workitem to the issues that block it.
@@ -79,17 +79,18 @@ func (w *whole) verbOf(e *entry) Verb {
 	return ofChanges(e.changes)
 }
 
-// enters reports whether an asset becomes a part of the whole.
+// enters reports whether the asset of an entry becomes a part of the whole.
 func (w *whole) enters(e *entry) bool {
 	return e.how == linked || e.how == inColumn && !w.has(e.step.Before) && w.has(&e.step.Now)
 }
 
-// leaves reports whether an asset is no longer a part of the whole.
+// leaves reports whether the asset of an entry stops being a part of the whole.
 func (w *whole) leaves(e *entry) bool {
 	return e.how == unlinked || e.how == inColumn && w.has(e.step.Before) && !w.has(&e.step.Now)
 }
 
-// ofState returns the verb of a change of state; empty for none.
+// ofState returns the verb for a change of the state. It returns an empty verb if the state did not
+// change.
 func ofState(s *change.Step) Verb {
 	if s.Before == nil || s.Before.State == s.Now.State {
 		return ""
@@ -114,7 +115,7 @@ func ofState(s *change.Step) Verb {
 	return Deactivated
 }
 
-// moved reports whether the asset has another location than before.
+// moved reports whether the location of the asset has changed.
 func (w *whole) moved(s *change.Step) bool {
 	if s.Before == nil {
 		return false
@@ -125,7 +126,7 @@ func (w *whole) moved(s *change.Step) bool {
 	return isAny(s.Now.Type, located) && s.Before.Columns[w.slots.parent] != s.Now.Columns[w.slots.parent]
 }
 
-// ofChanges returns the verb of changes that the caller sees.
+// ofChanges returns the verb for changes of attributes that the caller sees.
 func ofChanges(changes []change.Change) Verb {
 	v := Updated
 	for _, c := range changes {

@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// question is a version to check, and where to store whether the caller sees it.
+// question is a version, and the place to store whether the caller sees this version.
 type question struct {
 	v  *change.Version
 	to *bool
 }
 
-// visible sets which versions of entries the caller sees with an as-of query. Such a query
-// uses current rights, and the project that had the asset at that time.
+// visible sets which versions of entries the caller could read with an as-of query. An as-of query
+// uses the current rights, and the project to which the asset belonged at that time.
 func (x *reader) visible(ctx context.Context, all []entry) error {
 	open := map[*meta.Type][]question{}
 	ask := func(v *change.Version, to *bool) {
@@ -30,7 +30,7 @@ func (x *reader) visible(ctx context.Context, all []entry) error {
 	}
 	for i := range all {
 		e := &all[i]
-		if e.how != far { // a far change has no new version; its step has a copy of the previous one
+		if e.how != far { // a far change has no version of its own; its step has a copy of the previous version
 			ask(&e.step.Now, &e.seen)
 		}
 		if e.step.Before == nil {
@@ -47,7 +47,7 @@ func (x *reader) visible(ctx context.Context, all []entry) error {
 	return nil
 }
 
-// answer answers questions about versions of one type.
+// answer finds out, with SQL, whether the caller sees versions of one type. It stores the results.
 func (x *reader) answer(ctx context.Context, t *meta.Type, list []question) error {
 	at := make([]oid.OID, len(list))
 	for i, q := range list {
@@ -60,8 +60,8 @@ func (x *reader) answer(ctx context.Context, t *meta.Type, list []question) erro
 	return err
 }
 
-// judge reduces an entry to the changes that the caller sees, and sets its verb. It returns
-// false if the caller sees nothing of it.
+// judge removes the changes that the caller does not see from an entry, and sets the verb of the
+// entry. It returns false if the caller sees nothing of the entry.
 func (x *reader) judge(e *entry) bool {
 	o := x.assets[e.ID]
 	if e.how == far {
@@ -78,7 +78,7 @@ func (x *reader) judge(e *entry) bool {
 	return true
 }
 
-// keeps reports whether the caller sees a value of a change.
+// keeps reports whether the caller sees the old or the new value of a change.
 func (x *reader) keeps(e *entry, c *change.Change) bool {
 	old := c.Old
 	if !e.seenBefore {

@@ -14,9 +14,9 @@ type At struct{ ID, Moment int64 }
 // maxAt is the maximum number of versions that one statement reads.
 const maxAt = 256
 
-// VersionsAt reads versions and returns them in the order of at. It calls take with the size of each
-// version in bytes, and ends with the first error of take.
-// Errors: the error of take; a version that does not exist.
+// VersionsAt reads versions and returns them in the order of at. It calls take with the size of
+// each version in bytes, and stops at the first error of take. It returns this error, or an error
+// if a version does not exist.
 func (l *Loader) VersionsAt(ctx context.Context, q db.Querier, at []At, take func(bytes int64) error) ([]Version, error) {
 	found := make(map[At]*Version, len(at))
 	for from := 0; from < len(at); from += maxAt {
@@ -55,8 +55,8 @@ func (l *Loader) versionsAt(ctx context.Context, q db.Querier, at []At, into map
 	})
 }
 
-// Edges adds to each step the relation and multi-value rows that began or ended at its moment. It
-// leaves out steps whose version is not Linked.
+// Edges adds to each step the rows of relations and multi-value attributes that began or ended at
+// the moment of the step. It skips steps whose version has Linked set to false.
 func (l *Loader) Edges(ctx context.Context, q db.Querier, steps []*Step) error {
 	all := make([]Step, len(steps))
 	places := make(map[At]*Step, len(steps))

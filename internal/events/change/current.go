@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Current reads the current versions of assets, by stored id.
+// Current reads the current versions of assets. The keys of the result are stored ids of assets.
 func (l *Loader) Current(ctx context.Context, q db.Querier, ids []int64) (map[int64]*Version, error) {
 	in, args := db.InArgs(ids)
 	args = append(args, db.Forever)
@@ -23,8 +23,8 @@ func (l *Loader) Current(ctx context.Context, q db.Querier, ids []int64) (map[in
 	return byID, nil
 }
 
-// Linked reads the current targets of relations that are stored in asset_link.
-// Shape: the stored id of the target, by attribute and then by the stored id of the asset.
+// Linked reads the current targets of relations that are stored in asset_link. The result maps each
+// attribute to a map from the stored id of the asset to the stored id of its target.
 func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []int64, attrs ...*meta.Attr) (map[*meta.Attr]map[int64]int64, error) {
 	byCode := map[int]*meta.Attr{}
 	found := map[*meta.Attr]map[int64]int64{}
@@ -47,8 +47,8 @@ func (l *Loader) Linked(ctx context.Context, q db.Querier, t *meta.Type, ids []i
 	return found, err
 }
 
-// Value returns the value of an attribute that is stored in a column or in the JSON object. It is nil
-// if there is no value.
+// Value returns the value of an attribute that is stored in a column or in the JSON object of a
+// version. It returns nil if there is no value.
 func Value(v *Version, a *meta.Attr) (any, error) {
 	if a.Place.Kind == meta.InColumn && a.Place.Slot >= 0 {
 		return v.Columns[a.Place.Slot], nil

@@ -17,16 +17,16 @@ type Differ struct {
 	types map[*meta.Type]*places
 }
 
-// places are the places where a type stores values. Each place has the attribute under which changes
-// of its value are reported.
+// places describes where a type stores its values. Each place has the attribute under which a
+// change of the stored value is reported.
 type places struct {
-	columns []*meta.Attr // by slot; nil for a slot without an attribute
+	columns []*meta.Attr // by slot (index of the column); nil: the slot has no attribute
 	state   *meta.Attr
-	keys    map[string]*meta.Attr // key of the JSON object
-	forward map[int]*meta.Attr    // relation code, from this type
-	back    map[int]*meta.Attr    // relation code, to this type
-	values  map[int]*meta.Attr    // attribute code of a multi-value scalar
-	order   map[*meta.Attr]int    // position of the attribute in the type's declaration
+	keys    map[string]*meta.Attr // by key of the JSON object
+	forward map[int]*meta.Attr    // by code of a relation from this type
+	back    map[int]*meta.Attr    // by code of a relation to this type
+	values  map[int]*meta.Attr    // by code of a multi-value attribute
+	order   map[*meta.Attr]int    // position of an attribute in the type's declaration
 }
 
 // NewDiffer returns a differ for the types of a model.
@@ -38,8 +38,8 @@ func NewDiffer(m *meta.Model) *Differ {
 	return d
 }
 
-// Reports reports whether changes of assets of a concrete type can name an attribute. Changes never
-// name attributes that are derived from others.
+// Reports reports whether changes of assets of type t can name the attribute. t must be concrete.
+// Changes never name attributes that are derived from other attributes.
 func (d *Differ) Reports(t *meta.Type, attribute string) bool {
 	a, ok := t.Attr(attribute)
 	p := d.types[t]
@@ -89,7 +89,8 @@ func (p *places) place(a *meta.Attr) {
 }
 
 // column sets the attribute of a column. If several attributes share the column, changes are
-// reported under the writable attribute: Scope, not SecurityScope.
+// reported under the writable attribute. For example, they are reported under Scope and not under
+// SecurityScope.
 func (p *places) column(a *meta.Attr) {
 	if a.Place.Slot < 0 {
 		if a.Place.Column == "state" {
@@ -105,9 +106,8 @@ func (p *places) column(a *meta.Attr) {
 	}
 }
 
-// Diff returns the changes of a step, in the order in which the type declares its attributes.
-// Added values of a relation come before removed ones. It returns nothing when no value of an
-// attribute changed.
+// Diff returns the changes of a step, in the order in which the type declares its attributes. Added
+// values of a relation come before removed values. The result is empty if no value changed.
 func (d *Differ) Diff(s *Step) ([]Change, error) {
 	p := d.types[s.Now.Type]
 	before := s.Before
@@ -168,8 +168,8 @@ func (p *places) diffAttrs(before, now *Version) ([]Change, error) {
 	return changes, nil
 }
 
-// object reads the scalars of a version's JSON object. Numbers are json.Number, so they are not
-// rounded.
+// object reads the values in the JSON object of a version. Numbers are returned as json.Number, so
+// they are not rounded.
 func object(v *Version) (map[string]any, error) {
 	all := map[string]any{}
 	err := value.Members(v.Attrs, func(key string, x jsontext.Token) error {
@@ -189,8 +189,8 @@ func object(v *Version) (map[string]any, error) {
 	return all, nil
 }
 
-// diffEdges returns one change for each to-one relation, and one for each value of other
-// attributes.
+// diffEdges returns one change for each to-one relation. For other attributes it returns one change
+// for each value that began or ended.
 func diffEdges(edges []Edge) []Change {
 	var changes []Change
 	single := map[*meta.Attr]int{}

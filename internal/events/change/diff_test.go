@@ -32,7 +32,7 @@ func attr(t *testing.T, on *meta.Type, name string) *meta.Attr {
 	return a
 }
 
-// version returns a version with some column values, by column name.
+// version returns a version with the given column values, which are mapped by column name.
 func version(on *meta.Type, state int64, attrs string, columns map[string]any) Version {
 	v := Version{ID: 1005, Type: on, State: state, Moment: 2000, Columns: make([]any, len(model.Columns)), Attrs: attrs}
 	for i, c := range model.Columns {
@@ -129,7 +129,7 @@ func TestDiff(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, want := lines(show(changes)), lines(tt.want)
-			if tt.before == nil { // their order depends on the model
+			if tt.before == nil { // the order of these changes depends on the model
 				got, want = sorted(got), sorted(want)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -11,11 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// during selects the rows that began or ended at the moments of the steps.
+// during is an SQL condition for rows that began or ended in the range of moments of the steps.
 const during = " AND (since_moment BETWEEN ? AND ? OR until_moment BETWEEN ? AND ?)"
 
-// edges adds the edges to the steps whose version is linked. It runs one statement for each type and
-// each ChunkSize steps of the type.
+// edges adds edges to the steps whose version has Linked set to true. It runs one statement for
+// each type and for each ChunkSize steps of the type.
 func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	ids := map[*meta.Type][]int64{}
 	var first, last int64
@@ -40,7 +40,7 @@ func (l *Loader) edges(ctx context.Context, q db.Querier, steps []Step, at map[A
 	return nil
 }
 
-// The parts of the UNION in edgesOf. The part with texts is the first, because SQLite orders by the
+// The parts of the UNION in edgesOf. The part with texts comes first, because SQLite sorts with the
 // collation of the first part.
 const (
 	ofValues = iota
@@ -70,7 +70,7 @@ func (l *Loader) edgesOf(ctx context.Context, q db.Querier, t *meta.Type, ids []
 		[]map[int]*meta.Attr{ofValues: p.values, ofForward: p.forward, ofBack: p.back}, at)
 }
 
-// addEdges adds each row to the steps at whose moments it began or ended.
+// addEdges adds each row to the steps at whose moments the row began or ended.
 func addEdges(ctx context.Context, q db.Querier, query string, args []any, attrs []map[int]*meta.Attr, at map[At]*Step) error {
 	return db.Each(ctx, q, query, args, func(row db.Scanner) error {
 		var part, code int

@@ -15,28 +15,29 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ChunkSize is the maximum number of versions read at once. MaxBytes is about the maximum
-// size of these versions. The same limit applies separately to their predecessors. A single
-// version may be larger.
+// ChunkSize is the maximum number of versions that are read at once. MaxBytes is about the maximum
+// size of these versions together; a single version may be larger. For the previous versions of
+// these versions, the same limit applies separately.
 const (
 	ChunkSize = 500
 	MaxBytes  = 8 << 20
 )
 
-// ErrTooLarge is the error if the predecessors of several versions are larger than MaxBytes
-// together, or if a result made from the versions would be too large.
+// ErrTooLarge means that the previous versions of several versions are larger than MaxBytes
+// together, or that a result computed from versions would be too large.
 var ErrTooLarge = errors.New("the versions are too large to be processed together")
 
-// errEnough stops reading after enough rows.
+// errEnough ends a statement when enough rows were read.
 var errEnough = errors.New("enough was read")
 
 // Loader reads versions. It is immutable and safe for concurrent use.
 type Loader struct {
-	// Columns are the columns of a version with the alias v, in the order of Rows.
+	// Columns are the columns of a version for SQL, in the order of Rows. The table has the alias
+	// v.
 	Columns string
 
 	differ *Differ
-	slim   string // as Columns, with NULL in place of long texts and attrs
+	slim   string // the same as Columns, but with NULL in place of long texts and attrs
 }
 
 // NewLoader returns a loader for the differ's model.
@@ -58,9 +59,9 @@ func NewLoader(d *Differ) *Loader {
 	return &Loader{differ: d, Columns: strings.Join(all, ", "), slim: strings.Join(slim, ", ")}
 }
 
-// Versions reads versions of audits, in the order of their moments. It reads up to limit
-// versions of about MaxBytes together, but at least two. more reports that there may be
-// others.
+// Versions reads versions of audits, in the order of their moments. It reads at most limit
+// versions, and stops when they are larger than MaxBytes together, but reads at least two. more
+// means that there may be more versions.
 func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, limit int) (all []Version, more bool, err error) {
 	if len(audits) == 0 {
 		return nil, false, nil
@@ -94,15 +95,15 @@ func (l *Loader) Versions(ctx context.Context, q db.Querier, audits []Audit, lim
 	return ofAudits(all, audits), more, nil
 }
 
-// During reads up to limit versions that were current at some moment from first to last,
-// without long texts and Attrs.
+// During reads versions that were current at some moment from first to last. It reads at most limit
+// versions, without long texts and Attrs.
 func (l *Loader) During(ctx context.Context, q db.Querier, ids []int64, first, last int64, limit int) ([]Version, error) {
 	in, args := db.InArgs(ids)
 	return l.read(ctx, q, "SELECT "+l.slim+" FROM asset_version v WHERE v.id IN "+in+
 		" AND v.moment <= ? AND v.until_moment > ? LIMIT ?", append(args, last, first, limit))
 }
 
-// ofAudits removes versions outside the moments of their own audit.
+// ofAudits removes versions whose moment is outside the range of their own audit.
 func ofAudits(all []Version, audits []Audit) []Version {
 	byID := map[int64]Audit{}
 	for _, a := range audits {
@@ -114,7 +115,8 @@ func ofAudits(all []Version, audits []Audit) []Version {
 	})
 }
 
-// Steps returns a step for each version, in order. Errors: ErrTooLarge.
+// Steps returns a step for each version, in order. It returns ErrTooLarge if the previous versions
+// are too large together.
 func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([]Step, error) {
 	steps := make([]Step, len(versions))
 	at := map[At]*Step{}
@@ -131,7 +133,7 @@ func (l *Loader) Steps(ctx context.Context, q db.Querier, versions []Version) ([
 	return steps, nil
 }
 
-// before adds to each step the previous version, which ended at the moment of the step.
+// before sets the previous version of each step: the version that ended at the moment of the step.
 func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[At]*Step) error {
 	var ids, moments []int64
 	for i := range steps {
@@ -159,8 +161,8 @@ func (l *Loader) before(ctx context.Context, q db.Querier, steps []Step, at map[
 	return nil
 }
 
-// beforeOf adds the previous versions of some steps. left is their remaining size limit in
-// bytes.
+// beforeOf sets the previous versions of some steps. left is the number of bytes that these
+// versions may still have; beforeOf reduces it.
 func (l *Loader) beforeOf(ctx context.Context, q db.Querier, ids, moments []int64, at map[At]*Step, left *int64) error {
 	in, args := db.InArgs(ids)
 	args = append(args, slices.Min(moments), slices.Max(moments))
@@ -192,12 +194,12 @@ type Rows struct {
 	version      Version
 	code, linked int
 	attrs        sql.NullString
-	cells        []any // of the model's columns
+	cells        []any // targets for the model's columns
 	dest         []any
 }
 
-// Rows returns a reader for rows with the columns of a version after the columns first. Each
-// row sets the targets in first.
+// Rows returns a reader for the rows of a query. Each row has columns for the targets in first, and
+// then the columns of a version. Each row sets the targets in first.
 func (l *Loader) Rows(first ...any) *Rows {
 	r := &Rows{model: l.differ.model, dest: first}
 	v := &r.version
@@ -210,8 +212,8 @@ func (l *Loader) Rows(first ...any) *Rows {
 	return r
 }
 
-// Scan reads the version of a row.
-// Errors: those of the row; a type that the model does not have.
+// Scan reads the version of a row. It returns an error of the row, or an error if the model does
+// not have the type of the version.
 func (r *Rows) Scan(row db.Scanner) (Version, error) {
 	if err := row.Scan(r.dest...); err != nil {
 		return Version{}, err
@@ -229,7 +231,7 @@ func (r *Rows) Scan(row db.Scanner) (Version, error) {
 	return v, nil
 }
 
-// cell returns the scan target of a column.
+// cell returns a new target for scanning a column of kind k.
 func cell(k meta.ColumnKind) any {
 	switch k {
 	case meta.Str, meta.Long:
@@ -241,8 +243,8 @@ func cell(k meta.ColumnKind) any {
 	}
 }
 
-// plain returns the scanned value, or nil for NULL. It is called for each column of each
-// version. The Value method of a cell takes three times as long.
+// plain returns the value of a cell, or nil for NULL. It is called for each column of each version,
+// and the Value method of a cell would take three times as long.
 func plain(cell any) any {
 	switch c := cell.(type) {
 	case *sql.NullString:
@@ -261,7 +263,8 @@ func plain(cell any) any {
 	return nil
 }
 
-// codes lists the keys of a map for a statement. They come from the model, not from input.
+// codes returns the keys of a map as a comma-separated list for SQL. The keys come from the model,
+// not from input.
 func codes(of map[int]*meta.Attr) string {
 	var all []string
 	for _, c := range slices.Sorted(maps.Keys(of)) {

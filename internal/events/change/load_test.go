@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// insert writes rows, each a map of column to value.
+// insert writes rows into a table. Each row maps columns to values.
 func insert(t *testing.T, d *db.DB, table string, rows ...map[string]any) {
 	t.Helper()
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
@@ -103,7 +103,8 @@ func TestDiffOfLoadedSteps(t *testing.T) {
 	})
 }
 
-// TestVersionsAreReadInParts checks that one read returns at most MaxBytes and one version.
+// TestVersionsAreReadInParts checks that one call of Versions returns at most MaxBytes, plus one
+// version.
 func TestVersionsAreReadInParts(t *testing.T) {
 	story := typ(t, "Story")
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

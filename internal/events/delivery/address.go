@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// notPublicError is the failure of a request to an IP address that is not public. Receipts
-// show its text.
+// notPublicError is the error of a request to an IP address that is not public. Receipts of
+// deliveries show its text.
 type notPublicError struct{ addr string }
 
 func (e notPublicError) Error() string {
@@ -15,7 +15,8 @@ func (e notPublicError) Error() string {
 }
 
 // refuseNonPublic is the Control function of a dialer. It checks the IP address after the DNS
-// lookup. A check before the dial would allow a name that then resolves to another address.
+// lookup. A check before the lookup would not be safe, because the name could then resolve to
+// another address.
 func refuseNonPublic(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(a.Addr()) {
@@ -24,9 +25,9 @@ func refuseNonPublic(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// isPublic reports whether an IP address belongs to the public internet. Addresses in special
-// are not public, nor are IPv6 addresses outside globalUnicast. IPv4 addresses that are mapped
-// to IPv6 count as IPv4 addresses.
+// isPublic reports whether an IP address belongs to the public internet. It returns false for
+// addresses in special, and for IPv6 addresses outside globalUnicast. An IPv4 address that is
+// mapped to IPv6 counts as an IPv4 address.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.Is4() && !globalUnicast.Contains(a) {

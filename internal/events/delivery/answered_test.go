@@ -49,7 +49,8 @@ func TestLastAnswersAreWrittenOnceASecond(t *testing.T) {
 	}
 }
 
-// A large group of results leaves receipts of only its newest results.
+// TestManyResultsLeaveTheNewestReceipts stores a large group of results. Only the newest of these
+// results must have receipts afterwards.
 func TestManyResultsLeaveTheNewestReceipts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

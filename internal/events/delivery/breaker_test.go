@@ -56,7 +56,7 @@ func TestAsksForLess(t *testing.T) {
 
 func TestTheBreakerOpensAndAProbeClosesIt(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // the test mostly waits
+		t.Parallel() // the test spends most of its time waiting
 		f := newFixture(t, d)
 		var well atomic.Bool
 		s := newSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -115,7 +115,7 @@ func TestAProbeIsADeliveryWithAttempts(t *testing.T) {
 
 func TestAnAnswerThatAsksForLessOpensTheBreaker(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // it waits for the time that the receiver asks for
+		t.Parallel() // the test waits for the time that the receiver asks for
 		f := newFixture(t, d)
 		now := func() (micros int64) {
 			if err := d.QueryRow(t.Context(), "SELECT "+d.Dialect.NowMicros).Scan(&micros); err != nil {
@@ -148,7 +148,7 @@ func TestAnAnswerThatAsksForLessOpensTheBreaker(t *testing.T) {
 
 func TestPausingReleasesPendingDeliveries(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		t.Parallel() // the test mostly waits
+		t.Parallel() // the test spends most of its time waiting
 		f := newFixture(t, d)
 		goOn := make(chan struct{})
 		s := newSink(t, func(int, http.ResponseWriter, *http.Request) { <-goOn })
@@ -172,7 +172,8 @@ func TestPausingReleasesPendingDeliveries(t *testing.T) {
 	})
 }
 
-// Each hanging receiver has one request in flight, which holds no healthy slot.
+// TestHangingReceiversHoldNoHealthySlots uses receivers that hang. Each of them must have only one
+// request in flight, and this request must use no slot for healthy receivers.
 func TestHangingReceiversHoldNoHealthySlots(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

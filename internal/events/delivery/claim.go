@@ -45,8 +45,8 @@ func (s *Sender) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// dueSubscriptions lists the subscriptions with due deliveries that can be sent. It includes
-// disabled subscriptions, whose deliveries the claim drops.
+// dueSubscriptions returns the subscriptions with due deliveries that can be sent. It includes
+// disabled subscriptions, because the claim drops their deliveries.
 func (s *Sender) dueSubscriptions(ctx context.Context, now int64) ([]string, error) {
 	var ids []string
 	err := db.Each(ctx, s.db, "SELECT subscription_id, MIN(due) FROM webhook_delivery WHERE state = 0 GROUP BY subscription_id", nil,
@@ -65,8 +65,9 @@ func (s *Sender) dueSubscriptions(ctx context.Context, now int64) ([]string, err
 	return s.withoutBlocked(ctx, ids)
 }
 
-// withoutBlocked removes the ids of subscriptions that are paused, that have an open circuit
-// breaker, or that will be disabled because their receiver is gone.
+// withoutBlocked removes the ids of three kinds of subscriptions: paused subscriptions,
+// subscriptions with an open circuit breaker, and subscriptions that will be disabled because their
+// receiver is gone.
 func (s *Sender) withoutBlocked(ctx context.Context, ids []string) ([]string, error) {
 	blocked := map[string]bool{}
 	for in, args := range db.InChunks(ids) {
@@ -82,16 +83,17 @@ func (s *Sender) withoutBlocked(ctx context.Context, ids []string) ([]string, er
 	return slices.DeleteFunc(ids, func(id string) bool { return blocked[id] }), nil
 }
 
-// Bounds of one claim.
+// Limits of one claim: number of deliveries, number of events.
 const (
 	claimRows   = 500
 	claimEvents = 500
 )
 
-// claim claims the next due deliveries of a subscription, oldest first. It claims none while
-// another sender has claimed some. It merges deliveries that fit together. The lock of the
-// subscription serializes its claims and fan-outs. failing limits the claim to one delivery.
-// r is nil if the subscription is deleted. more is true if further deliveries may be due.
+// claim claims the next due deliveries of a subscription, oldest first. It claims nothing while
+// another sender has claimed deliveries of the subscription. It merges deliveries that fit
+// together. It locks the subscription, so claims and fan-outs of the subscription run one after the
+// other. If failing is true, it claims at most one delivery. r is nil if the subscription is
+// deleted. more is true if further deliveries may be due.
 func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Delivery, r *receiver, more bool, err error) {
 	var reserved claiming
 	defer func() { s.queues.unreserve(&reserved) }()
@@ -132,11 +134,12 @@ func (s *Sender) claim(ctx context.Context, id string, failing bool) (all []*Del
 	return all, r, more, err
 }
 
-// due lists the deliveries to claim together, and reserves their bytes. A delivery with claims that
-// did not end may crash its senders. The more of these claims a delivery has, the fewer other
-// deliveries are claimed with it. At its last claim it is therefore alone. choose limits the
-// claimed deliveries of one subscription, and reserve limits the claimed deliveries of all
-// subscriptions. more is true if further deliveries may be due.
+// due returns the ids of the deliveries to claim together, and reserves memory for their bytes. The
+// method choose limits the claimed deliveries of this subscription, and the method reserve limits
+// those of all subscriptions. more is true if further deliveries may be due.
+//
+// A delivery may crash its sender. Its claims then do not end. The more such claims a delivery has,
+// the fewer other deliveries are claimed with it. It is alone in its last claim.
 func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, reserved *claiming) (ids []string, more bool, err error) {
 	rows, err := s.dueRows(ctx, tx, r)
 	if err != nil {
@@ -165,8 +168,8 @@ func (s *Sender) due(ctx context.Context, tx *db.Tx, r *receiver, limit int, res
 	return chosen.ids, more, s.setAside(ctx, tx, r.id, chosen.failed)
 }
 
-// dueRows reads the next due deliveries of a subscription, including those that this sender
-// has claimed.
+// dueRows reads the next due deliveries of a subscription. They include deliveries that this sender
+// has already claimed.
 func (s *Sender) dueRows(ctx context.Context, tx *db.Tx, r *receiver) ([]dueRow, error) {
 	order, behind := "d.due, d.id", "0"
 	if r.failures >= openAfter { // a probe: prefer a delivery that already has attempts
@@ -180,13 +183,13 @@ func (s *Sender) dueRows(ctx context.Context, tx *db.Tx, r *receiver) ([]dueRow,
 		[]any{r.id, r.now, claimRows + s.queues.claimedOf(r.id)}, func(row db.Scanner) (dueRow, error) { return scanDue(row, r.now) })
 }
 
-// chosen lists the ids of the deliveries that a claim claims (ids), and of the deliveries that it
-// sets aside (failed).
+// chosen is the result of choose: the ids of the deliveries to claim (ids), and of the deliveries
+// to set aside (failed).
 type chosen struct{ ids, failed []string }
 
-// choose selects the deliveries of a claim among due ones. ok is false if another sender has
-// claimed some of them; that sender then also sends the other due deliveries. choose removes from
-// o.behind the deliveries that are claimed together with the first delivery of their asset.
+// choose selects the deliveries of a claim among the due deliveries in o. ok is false if another
+// sender has claimed some of them, because that sender will also send the others. If deliveries are
+// claimed together with the first delivery of their asset, choose removes them from o.behind.
 func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok bool) {
 	count, events, bytes := 0, 0, 0
 	take := func(d *dueRow) bool {
@@ -211,7 +214,7 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 		}
 		d := &o.first[i]
 		if count >= limit || events > 0 && (events+d.events > claimEvents || bytes+d.bytes > queueBytes) || !take(d) {
-			break // a later claim continues here, when other queues have sent their deliveries
+			break // a later claim continues here, after other queues have sent their deliveries
 		}
 		if count++; limit == 1 {
 			continue // the delivery is sent alone
@@ -226,7 +229,8 @@ func (s *Sender) choose(o *inOrder, limit int, reserved *claiming) (c chosen, ok
 	return c, true
 }
 
-// setAside sets deliveries to the state setAside. Each has lease.MaxClaims claims that did not end.
+// setAside gives up deliveries that have lease.MaxClaims claims that did not end. It sets their
+// state to setAside.
 func (s *Sender) setAside(ctx context.Context, tx *db.Tx, subscription string, ids []string) error {
 	now := s.db.Dialect.NowMicros
 	n, err := s.leases.GiveUp(ctx, tx, ids, "state = 4, due = "+now+" + ?, settled_at = "+now+
@@ -238,7 +242,7 @@ func (s *Sender) setAside(ctx context.Context, tx *db.Tx, subscription string, i
 	return err
 }
 
-// read reads claimed deliveries in the order in which they are due.
+// read reads claimed deliveries, in the order of their due times.
 func (*Sender) read(ctx context.Context, tx *db.Tx, ids []string) ([]*Delivery, error) {
 	in, args := db.InArgs(ids)
 	return db.Collect(ctx, tx, `SELECT d.id, d.subscription_id, d.first_moment, d.last_moment, d.events, d.committed_at, d.created_at, d.attempts, d.claims - 1, COALESCE(a.request_id, ''), COALESCE(a.traceparent, ''), COALESCE(d.asset_id, 0), COALESCE(d.given_up, ''),
@@ -260,7 +264,7 @@ func (s *Sender) release(all []*Delivery) {
 	}
 }
 
-// ownersOf returns the owners of claims by the id of the delivery.
+// ownersOf returns the owners of the claims. The keys are ids of deliveries.
 func ownersOf(all []*Delivery) map[string]string {
 	owners := make(map[string]string, len(all))
 	for _, d := range all {

@@ -14,7 +14,7 @@ func TestAnotherSenderClaimsAfterTheLeaseEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
 		s := newSink(t, nil)
-		ended := f.idleSender() // it neither sends nor releases the deliveries that it claims
+		ended := f.idleSender() // this sender does not send or release the deliveries that it claims
 		sub := f.subscribe(s.URL)
 		f.enqueue(ended, sub, 1)
 		if all, _ := f.claimed(ended, sub); len(all) != 1 {
@@ -60,7 +60,7 @@ func TestADeliveryThatEndsItsSendersIsSetAsideAlone(t *testing.T) {
 		sub := f.subscribe("http://127.0.0.1:1")
 		f.enqueue(f.idleSender(), sub, 40)
 		poison := f.moment - 20
-		for range 60 { // each sender that claims the poison crashes: it stores no results
+		for range 60 { // each sender that claims the poison delivery crashes, so it stores no results
 			n := f.idleSender()
 			all, r := f.claimed(n, sub)
 			if len(all) == 0 {
@@ -116,9 +116,10 @@ func TestClaimedDeliveriesAreRenewed(t *testing.T) {
 	})
 }
 
-// A sender that crashes leaves claims of many subscriptions that did not end. The more of these
-// claims the deliveries have, the fewer are claimed together, over all subscriptions. So only the
-// delivery that crashes its senders is set aside.
+// TestDeliveriesWithoutAnEndAreClaimedAlone starts with the claims of a sender that has crashed.
+// These claims of many subscriptions did not end. The more such claims deliveries have, the fewer
+// of them must be claimed together, over all subscriptions. So only the delivery that crashes its
+// senders is set aside.
 func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -156,7 +157,7 @@ func TestDeliveriesWithoutAnEndAreClaimedAlone(t *testing.T) {
 }
 
 // TestAStoppedSenderSendsNothingThatOthersHave stops a sender for longer than its leases last.
-// Afterwards the sender sends only the deliveries that no other sender has claimed.
+// After that, the sender must send only the deliveries that no other sender has claimed.
 func TestAStoppedSenderSendsNothingThatOthersHave(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

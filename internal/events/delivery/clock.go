@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// clockSlack is the largest allowed difference between the clocks of a database's nodes.
+// clockSlack is the maximum allowed difference between the clocks of the nodes of a database.
 const clockSlack = 5 * time.Second
 
 // clock detects that the clock of the database was set back. The zero value is ready for use.
@@ -18,9 +18,9 @@ type clock struct {
 	last int64 // UTC microseconds
 }
 
-// isBack reports whether the clock was set back since the last call. now is its time in UTC
-// microseconds. In the first call both results are true, since the clock may have been set
-// back before.
+// isBack reports whether the clock of the database was set back since the last call. now is the
+// current time of that clock in UTC microseconds. In the first call both results are true, because
+// the clock may have been set back before.
 func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,14 +30,14 @@ func (c *clock) isBack(now int64) (isBack, isFirst bool) {
 	return isBack, isFirst
 }
 
-// correctTimes corrects times that were written while the clock of the database was ahead. It
-// does so when the clock was set back, and once when the sender starts:
+// correctTimes corrects times that were written while the clock of the database was ahead. It does
+// this when the clock was set back, and once when the sender starts:
 //
 //   - Deliveries become due now if they have no attempts, or if their last failure is in the
 //     future.
-//   - Leases become shorter if they end later than any lease can. Their senders may have ended.
-//   - Circuit breakers end their backoff. At the start, only a backoff that is longer than
-//     possible ends.
+//   - Leases become shorter if they end later than a lease can end. Their senders may have stopped.
+//   - Circuit breakers end their backoff. At the start of the sender, only a backoff that is
+//     longer than the maximum ends.
 //
 // It returns the time of the database in UTC microseconds.
 func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
@@ -73,8 +73,8 @@ func (s *Sender) correctTimes(ctx context.Context) (now int64, err error) {
 	return now, err
 }
 
-// correctLeases shortens leases that end too late. They then end like a lease that begins now,
-// so that a sender that still runs can renew them.
+// correctLeases shortens leases that end too late. They then end at the same time as a lease that
+// begins now, so that a sender that is still running can renew them.
 func (s *Sender) correctLeases(ctx context.Context, now int64) error {
 	end := now + lease.Duration.Microseconds()
 	latest := end + clockSlack.Microseconds()
@@ -91,8 +91,8 @@ func (s *Sender) correctLeases(ctx context.Context, now int64) error {
 	}
 }
 
-// correctDue makes deliveries due now if they have no attempts, or if their last failure is in
-// the future. It returns their number.
+// correctDue makes deliveries due now if they have no attempts, or if their last failure is in the
+// future. It returns the number of these deliveries.
 func (s *Sender) correctDue(ctx context.Context, now int64) (n int, err error) {
 	ahead := now + clockSlack.Microseconds()
 	for {

@@ -22,8 +22,9 @@ func TestTheClockIsSeenToGoBack(t *testing.T) {
 	}
 }
 
-// Some deliveries were made or failed while the clock of the database was ahead. They become
-// due when the clock is right again. Other deliveries keep their times.
+// TestDeliveriesThatFailedWhileTheClockWasAheadAreDue uses deliveries that were made or failed
+// while the clock of the database was ahead. They must become due when the clock is right again.
+// Other deliveries must keep their times.
 func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -79,7 +80,8 @@ func TestDeliveriesThatFailedWhileTheClockWasAheadAreDue(t *testing.T) {
 	})
 }
 
-// A failure stores its time, which correctDue reads.
+// TestAFailureIsStoredWithItsTime checks that a failure stores its time. The function correctDue
+// reads this time.
 func TestAFailureIsStoredWithItsTime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

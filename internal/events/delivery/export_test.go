@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Stepped is a sender that starts no goroutines. A test calls its steps one by one, in any
-// order in which the goroutines of a process could run them. The test also sets the time.
+// Stepped is a sender that starts no goroutines. A test calls its steps one by one, in any order in
+// which the goroutines of a process could run these steps. The test also sets the time.
 type Stepped struct {
 	*Sender
-	done []*result // not stored yet
+	done []*result // results that are not stored yet
 }
 
-// NewStepped returns a sender that has claimed nothing. now, after and chance replace the
-// clock, the timers and the random numbers from 0 to 1.
+// NewStepped returns a sender that has claimed nothing. now replaces the clock, after replaces the
+// timers, and chance replaces the random numbers from 0 to 1.
 func (s *Store) NewStepped(o Options, now func() time.Time, after func(time.Duration, func()), chance func() float64) *Stepped {
 	n := &Stepped{Sender: s.NewSender(o)}
 	n.now, n.after, n.chance = now, after, chance
@@ -27,8 +27,8 @@ func (s *Store) NewStepped(o Options, now func() time.Time, after func(time.Dura
 	return n
 }
 
-// Next calls next on the queue of a subscription, and returns the delivery to send. moved is
-// false if there is no queue or the queue has to wait.
+// Next calls queues.next for the queue of a subscription, and returns the delivery to send. moved
+// is false if there is no queue, or if the queue has to wait.
 func (s *Stepped) Next(subscription string) (d *Delivery, moved bool) {
 	s.queues.mu.Lock()
 	q := s.queues.byID[subscription]
@@ -45,15 +45,15 @@ func (s *Stepped) Next(subscription string) (d *Delivery, moved bool) {
 type Begun struct {
 	Delivery *Delivery
 	Request  *http.Request
-	Since    int64 // generation at which the subscription was enabled
+	Since    int64 // generation of subscriptions at which the subscription was enabled
 
 	q    *queue
 	r    *receiver
 	slot *slot
 }
 
-// Begin begins the request of a delivery. began is false if no slot is free. If the delivery
-// must not be sent, req is nil and next is the delivery that the queue sends instead, or nil.
+// Begin begins the request of a delivery. began is false if no slot is free. If the delivery must
+// not be sent, req is nil. Then next is the delivery that the queue sends instead, or nil.
 func (s *Stepped) Begin(d *Delivery) (req *Begun, next *Delivery, began bool) {
 	q := d.queue
 	kind := s.queues.slots.of(q.failing || d.attempts > 0, q.slow)
@@ -76,8 +76,8 @@ func (s *Stepped) Begin(d *Delivery) (req *Begun, next *Delivery, began bool) {
 	return &Begun{d, made, r.since, q, r, slot}, nil, true
 }
 
-// End ends a request with an answer. status 0 means no answer. End returns the delivery that
-// the queue sends next, or nil.
+// End ends a request with an answer. A status of 0 means that there was no answer. End returns the
+// delivery that the queue sends next, or nil.
 func (s *Stepped) End(b *Begun, status int, retryAfter time.Duration) *Delivery {
 	res := &result{d: b.Delivery, receiver: b.r, status: status, retryAfter: retryAfter}
 	s.judge(res)
@@ -95,7 +95,7 @@ type Ended struct {
 	Outcome  Outcome
 }
 
-// Unstored returns up to most results that are not stored, the oldest first.
+// Unstored returns the oldest results that are not stored yet, at most as many as most.
 func (s *Stepped) Unstored(most int) (all []Ended) {
 	for _, res := range s.done[:min(most, len(s.done))] {
 		all = append(all, Ended{res.d, res.receiver.url, res.receiver.since, res.status, res.outcome})
@@ -103,7 +103,7 @@ func (s *Stepped) Unstored(most int) (all []Ended) {
 	return all
 }
 
-// Record stores the results that Unstored(most) returns.
+// Record stores the results that Unstored(most) would return.
 func (s *Stepped) Record(most int) {
 	n := min(most, len(s.done))
 	group := s.done[:n:n]
@@ -124,7 +124,7 @@ func (s *Stepped) Refresh() error {
 // Queues returns the number of queues.
 func (s *Stepped) Queues() int { return len(s.queues.byID) }
 
-// Held returns the amounts of what a sender holds. All are 0 after it has sent everything.
+// Held returns how much the sender currently holds. All numbers are 0 after it has sent everything.
 func (s *Stepped) Held() map[string]int {
 	return map[string]int{
 		"claims": len(s.queues.claimed), "bytes": s.queues.bytes, "bytes about to be claimed": s.queues.coming.bytes,
@@ -132,11 +132,11 @@ func (s *Stepped) Held() map[string]int {
 	}
 }
 
-// Claim returns the last claim of a delivery that the sender holds, or nil.
+// Claim returns the last claim of a delivery if the sender holds it, or nil.
 func (s *Stepped) Claim(id string) *Delivery { return s.queues.claimed[id] }
 
-// OwnerOf returns the owner of the claim of a delivery, and the time at which its lease began.
+// OwnerOf returns the owner of the claim of a delivery, and when the lease of the claim began.
 func OwnerOf(d *Delivery) (owner string, leased time.Time) { return d.owner, d.leased }
 
-// BodyOf returns the body of the request.
+// BodyOf returns the body of the request of a delivery.
 func BodyOf(d *Delivery) []byte { return d.body() }

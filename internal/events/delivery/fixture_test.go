@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 // maxWait is how long a test waits before it fails.
 const maxWait = time.Minute
 
-// fixture is a store of a database. Its subscriptions have no rules, so a test creates their
-// deliveries.
+// fixture is a Store for tests, with its database. Its subscriptions have no rules, so a test
+// creates their deliveries itself.
 type fixture struct {
 	*testing.T
 	d      *db.DB
@@ -43,7 +43,7 @@ type fixture struct {
 	moment int64
 
 	mu     sync.Mutex
-	failed []string // the subscriptions of the calls of DeliveryFailed
+	failed []string // the subscriptions with which DeliveryFailed was called
 }
 
 func newFixture(t *testing.T, d *db.DB) *fixture {
@@ -80,7 +80,7 @@ func (f *fixture) subscribeBatch(url string, maxBatch int) string {
 	return id
 }
 
-// sender starts a sender that ends with the test.
+// sender starts a sender that stops at the end of the test.
 func (f *fixture) sender(o Options) *Sender {
 	f.Helper()
 	if o.Schedule == nil {
@@ -96,7 +96,7 @@ func (f *fixture) sender(o Options) *Sender {
 	}()
 	f.Cleanup(func() {
 		cancel()
-		n.queues.cancel() // a test need not wait for the requests in flight
+		n.queues.cancel() // the test does not wait for requests in flight
 		<-done
 	})
 	return n
@@ -109,7 +109,7 @@ func (f *fixture) idleSender() *Sender {
 	return n
 }
 
-// enqueue creates count deliveries with one event each. n inserts and enqueues them.
+// enqueue creates count deliveries with one event each. The sender n inserts and sends them.
 func (f *fixture) enqueue(n *Sender, subscription string, count int) {
 	f.Helper()
 	var all []*Delivery
@@ -124,7 +124,7 @@ func (f *fixture) enqueue(n *Sender, subscription string, count int) {
 	f.insert(n, all)
 }
 
-// claimed makes n claim the due deliveries of a subscription, and returns the result.
+// claimed lets n claim the due deliveries of a subscription, and returns the claimed deliveries.
 func (f *fixture) claimed(n *Sender, subscription string) ([]*Delivery, *receiver) {
 	f.Helper()
 	all, r, _, err := n.claim(f.Context(), subscription, false)
@@ -152,7 +152,7 @@ func (f *fixture) count(query string, args ...any) int {
 	return testdb.Count(f, f.d, query, args...)
 }
 
-// eventually waits until ok returns true. If n is not nil, it sweeps between the calls.
+// eventually waits until ok returns true. If n is not nil, n sweeps between the calls of ok.
 func (f *fixture) eventually(n *Sender, what string, ok func() bool) {
 	f.Helper()
 	until := time.Now().Add(maxWait)
@@ -175,12 +175,13 @@ func (f *fixture) expire() {
 	f.exec("UPDATE webhook_delivery SET lease = 0")
 }
 
-// sink is a receiver that stores the bodies of its requests, and answers with answer.
+// sink is a receiver that stores the bodies of its requests. The function answer writes its
+// answers.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
-	answer func(n int, w http.ResponseWriter, r *http.Request) // nil: 200
+	answer func(n int, w http.ResponseWriter, r *http.Request) // n: number of earlier requests; nil: answers 200
 }
 
 func newSink(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *sink {

@@ -8,25 +8,25 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Health is the state of the deliveries of a subscription.
+// Health is the state of the deliveries of a subscription, as clients read it.
 // Spec: interface 2.6.
 type Health struct {
 	// State is "healthy", "behind", "resting" (the breaker is open), "paused" or "disabled".
 	State        string `json:"state"`
 	DueSince     string `json:"dueSince,omitempty"`      // when the oldest delivery became due; only with "behind"
-	RestingUntil string `json:"restingUntil,omitempty"`  // end of the backoff; only with "resting"
+	RestingUntil string `json:"restingUntil,omitempty"`  // end of the backoff of the breaker; only with "resting"
 	Failures     int    `json:"failuresInRow,omitempty"` // failed attempts since the last success
 	Waiting      int64  `json:"waiting"`                 // number of waiting deliveries
-	// LastLatency is the time from the commit of the changes, or from the request to deliver
-	// again, to the answer of the receiver. It is the value of the last successful delivery.
-	// Units: seconds; nil: no successful delivery is stored.
+	// LastLatency is how many seconds the last successful delivery took until the answer of the
+	// receiver. The time begins with the commit of the changes, or with the request to deliver
+	// again. It is nil if no successful delivery is stored.
 	LastLatency *float64 `json:"lastLatency,omitempty"`
 }
 
 // behindAfter is how long a delivery may be due before its subscription is "behind".
 const behindAfter = time.Minute
 
-// Healths returns the health of subscriptions by id. It leaves out deleted subscriptions.
+// Healths returns the health of subscriptions by id. Deleted subscriptions are not in the result.
 func (s *Store) Healths(ctx context.Context, q db.Querier, ids []string) (map[string]Health, error) {
 	all := make(map[string]Health, len(ids))
 	for in, args := range db.InChunks(ids) {

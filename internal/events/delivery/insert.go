@@ -8,19 +8,20 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// insertBytes bounds the payloads of one INSERT. The last payload may exceed the bound.
+// insertBytes limits the size of the payloads of one INSERT, in bytes. The last payload may exceed
+// this limit.
 const insertBytes = 4 << 20
 
-// Batch holds the deliveries that Insert has claimed for its sender.
+// Batch holds the deliveries that Insert has claimed for its sender. Enqueue sends them.
 type Batch struct {
 	claimed   []*Delivery
 	receivers map[string]*receiver // by subscription
 	left      map[string]bool      // subscriptions with due deliveries that this sender has not claimed
 }
 
-// Insert writes new deliveries. It skips a delivery if its subscription is deleted or disabled,
-// or if the subscription was disabled after the delivery was made. Insert claims the deliveries
-// that need not wait for others. Enqueue sends them after the transaction is committed.
+// Insert writes new deliveries. It skips a delivery if its subscription is deleted or disabled, or
+// was disabled after the delivery was made. Insert claims the deliveries that do not have to wait
+// for other deliveries. After the commit of the transaction, Enqueue sends them.
 func (s *Sender) Insert(ctx context.Context, tx *db.Tx, all []*Delivery) (*Batch, error) {
 	began, owner := s.now(), s.newOwner()
 	ids := subscriptionsOf(all)
@@ -56,8 +57,8 @@ func subscriptionsOf(all []*Delivery) []string {
 	return slices.Compact(ids)
 }
 
-// lockReceivers locks and reads subscriptions. The lock serializes the fan-outs and claims of
-// a subscription. Deleted subscriptions are not in the result.
+// lockReceivers locks and reads subscriptions. Because of the lock, fan-outs and claims of a
+// subscription run one after the other. Deleted subscriptions are not in the result.
 func (s *Sender) lockReceivers(ctx context.Context, tx *db.Tx, ids []string) (map[string]*receiver, error) {
 	found := make(map[string]*receiver, len(ids))
 	for in, args := range db.InChunks(ids) {
@@ -73,7 +74,7 @@ func (s *Sender) lockReceivers(ctx context.Context, tx *db.Tx, ids []string) (ma
 }
 
 // busy returns the subscriptions with due deliveries that this sender has not claimed. New
-// deliveries must be sent after these.
+// deliveries of these subscriptions must be sent after the due deliveries.
 func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers map[string]*receiver) (map[string]bool, error) {
 	now := int64(0)
 	for _, r := range receivers {
@@ -94,9 +95,9 @@ func (s *Sender) busy(ctx context.Context, tx *db.Tx, ids []string, receivers ma
 	return busy, nil
 }
 
-// insert writes deliveries. It claims some of the deliveries for this sender, with owner as the
-// owner, and returns the claimed deliveries. It adds the subscriptions of the other deliveries to
-// busy.
+// insert writes deliveries. It claims some of them for this sender and returns the claimed
+// deliveries. owner is the owner of the claims. insert adds the subscriptions of the other
+// deliveries to busy.
 func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receivers map[string]*receiver, busy map[string]bool, owner string) ([]*Delivery, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(d *Delivery) bool {
 		r := receivers[d.Subscription]
@@ -135,7 +136,7 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 			row[9], row[10], row[11] = owner, r.now+lease.Duration.Microseconds(), 1
 			claimed = append(claimed, d)
 		default:
-			busy[d.Subscription] = true // later deliveries must wait too, to keep the order
+			busy[d.Subscription] = true // later deliveries must also wait, to keep the order
 		}
 		rows = append(rows, row)
 		if size += len(d.Payload); size >= insertBytes {
@@ -148,7 +149,7 @@ func (s *Sender) insert(ctx context.Context, tx *db.Tx, all []*Delivery, receive
 	return claimed, db.Insert(ctx, tx, "webhook_delivery", deliveryColumns, rows)
 }
 
-// InsertTest writes a test delivery that is due now. The next Sweep finds it.
+// InsertTest writes a test delivery that is due now. The next Sweep finds the delivery.
 func (s *Store) InsertTest(ctx context.Context, tx *db.Tx, d *Delivery) error {
 	now := s.db.Dialect.NowMicros
 	_, err := tx.Exec(ctx, `INSERT INTO webhook_delivery (id, subscription_id, kind, first_moment, last_moment, events,

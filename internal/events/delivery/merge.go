@@ -8,7 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// MaxEvents and MaxBytes bound one delivery. A delivery with a single event may be larger.
+// MaxEvents and MaxBytes limit one delivery. A delivery with a single event may be larger than
+// MaxBytes.
 const (
 	MaxEvents = 100
 	MaxBytes  = 256 << 10
@@ -20,12 +21,12 @@ const (
 	payloadEnd   = `]}`
 )
 
-// mayGrow reports whether a second delivery of the same size would fit into a batch with d.
-// batch is the largest number of events in a batch.
+// mayGrow reports whether a batch could contain d and another delivery of the same size. batch is
+// the maximum number of events in a batch.
 func (d *Delivery) mayGrow(batch int) bool { return 2*d.Events <= batch && 2*d.size() <= MaxBytes }
 
-// batches splits deliveries into batches. The deliveries of a batch can be merged: they are
-// fresh, and together they do not exceed most events and MaxBytes bytes. Every other delivery
+// batches splits deliveries into batches. The deliveries of a batch can be merged: they are fresh,
+// and together they have at most most events and MaxBytes bytes. A delivery that cannot be merged
 // is a batch with one element.
 func batches(all []*Delivery, most int) [][]*Delivery {
 	var found [][]*Delivery
@@ -43,8 +44,9 @@ func batches(all []*Delivery, most int) [][]*Delivery {
 	return found
 }
 
-// merged returns the deliveries of a batch as one delivery with the id of the first. It
-// returns nil if the batch has fewer than two deliveries, or if a payload has another form.
+// merged returns the deliveries of a batch as one delivery, which has the id of the first delivery.
+// It returns nil if the batch has fewer than two deliveries, or if a payload does not begin with
+// payloadStart and end with payloadEnd.
 func merged(batch []*Delivery) *Delivery {
 	if len(batch) < 2 {
 		return nil
@@ -69,8 +71,8 @@ func merged(batch []*Delivery) *Delivery {
 	return &one
 }
 
-// merge merges claimed deliveries into larger ones, in memory and in the table. A delivery
-// does not change any more once it was sent.
+// merge merges claimed deliveries into larger deliveries, in memory and in the table. It does not
+// change a delivery that was sent before.
 func (s *Sender) merge(ctx context.Context, tx *db.Tx, all []*Delivery, r *receiver) ([]*Delivery, error) {
 	var kept []*Delivery
 	var gone []string

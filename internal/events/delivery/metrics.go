@@ -76,8 +76,8 @@ func newMetrics(r Registerer) *metrics {
 	return m
 }
 
-// begin creates counters with the value 0. Otherwise their first increase would not be visible
-// as growth.
+// begin creates counters with the value 0. Otherwise a counter would first appear with the value 1,
+// and monitoring would not see this increase.
 func begin(counters *prometheus.CounterVec, labels ...string) {
 	for _, l := range labels {
 		counters.WithLabelValues(l)
@@ -86,7 +86,7 @@ func begin(counters *prometheus.CounterVec, labels ...string) {
 
 const namespace, subsystem = "alds", "delivery"
 
-// buckets are in seconds. The largest is longer than the default timeout of a request.
+// buckets are in seconds. The largest bucket is longer than the default timeout of a request.
 var buckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func gauge(r Registerer, name, help string) prometheus.Gauge {
@@ -113,11 +113,11 @@ func histograms(r Registerer, name, help, label string) *prometheus.HistogramVec
 	return promauto.With(r).NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets}, []string{label})
 }
 
-// maxFailing is the largest number of failing subscriptions with a separate gauge.
+// maxFailing is the maximum number of failing subscriptions that have a gauge of their own.
 const maxFailing = 50
 
-// measureFailing updates the gauges of circuit breakers, and of the subscriptions that fail
-// most.
+// measureFailing updates the gauges of circuit breakers, and the gauges of the subscriptions with
+// the most failures in a row.
 func (s *Sender) measureFailing(ctx context.Context) error {
 	s.metrics.failing.Reset()
 	open, halfOpen, shown := 0, 0, 0
@@ -144,28 +144,28 @@ func (s *Sender) measureFailing(ctx context.Context) error {
 	return err
 }
 
-// maxBehind is the largest number of subscriptions with separate gauges of due deliveries.
+// maxBehind is the maximum number of subscriptions that have gauges of due deliveries of their own.
 const maxBehind = 50
 
-// failingAfter is a number of failures in a row. measureDue leaves out subscriptions with as
-// many or more failures: their deliveries are late because their receivers fail, and the gauge
-// failing_subscriptions shows that.
+// failingAfter is a number of failures in a row. measureDue skips subscriptions with at least this
+// number. Their deliveries are late because their receivers fail, and the gauge
+// failing_subscriptions shows this.
 const failingAfter = 3
 
 // measureDueEvery is the interval at which a sender updates the gauges of due deliveries.
 const measureDueEvery = 10 * time.Second
 
-// mayMeasureDue reports whether the last measurement is at least measureDueEvery ago. If so,
-// now becomes the time of the last measurement.
+// mayMeasureDue reports whether the last measurement was at least measureDueEvery ago. In this case
+// it stores now as the time of the last measurement.
 func (s *Sender) mayMeasureDue(now time.Time) bool {
 	last := s.measured.Load()
 	return now.UnixNano()-last >= int64(measureDueEvery) && s.measured.CompareAndSwap(last, now.UnixNano())
 }
 
 // measureDue updates the gauges of due deliveries, for the maxBehind subscriptions that are
-// furthest behind. It leaves out subscriptions that are paused, failing or backing off. It
-// reads one index entry of each subscription, and counts at most lease.MaxCounted deliveries
-// of each of the maxBehind.
+// furthest behind. It skips subscriptions that are paused, are failing or have an open circuit
+// breaker. It reads one index entry for each subscription. For each of the maxBehind subscriptions
+// it counts at most lease.MaxCounted deliveries.
 func (s *Store) measureDue(ctx context.Context) error {
 	type behind struct {
 		id, name string
@@ -204,7 +204,7 @@ func (s *Store) measureDue(ctx context.Context) error {
 	return nil
 }
 
-// reasons are the values of the label why: the reasons why deliveries wait.
+// reasons are the values of the label why. They say why a delivery waits.
 var reasons = []string{"turn", "asset", "retry", "resting", "paused"}
 
 // measureWaiting updates the gauges of waiting deliveries.

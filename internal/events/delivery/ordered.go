@@ -9,34 +9,34 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// An ordered subscription gets the events of each asset in order. Its deliveries have one
-// event each when they are inserted, and they have an asset_id while they wait.
+// An ordered subscription gets the events of each asset in order. While its deliveries wait, they
+// have an asset_id. Each delivery has one event when it is inserted.
 //
-// Of each asset, only the first waiting delivery is sent, together with the deliveries that
-// follow it and fit into one batch. The other deliveries are "behind". A claim that finds them
-// sets their due time to db.Forever, so that later claims do not read them. When a delivery
-// has ended, the next delivery of its asset becomes due. The lock of the subscription
-// serializes claims and ends.
+// Only the first waiting delivery of each asset is sent. The deliveries that follow it are sent
+// with it if they fit into the same batch. All other deliveries of the asset are "behind". A claim
+// that finds such a delivery sets its due time to db.Forever, so that later claims do not read it.
+// When a delivery has ended, the next delivery of its asset becomes due. Claims, and the ends of
+// deliveries, lock the subscription, so they run one after the other.
 
-// orderPause is how long a delivery waits if an earlier change of its asset is not fanned out
-// yet.
+// orderPause is how long a delivery waits for the fan-out of an earlier change of its asset.
 const orderPause = 250 * time.Millisecond
 
-// mostUnfanned bounds how many writes are read to find the oldest write that is not fanned out.
+// mostUnfanned is the maximum number of writes that are read to find the oldest write without a
+// fan-out.
 const mostUnfanned = 1000
 
-// inOrder is the plan for the due deliveries of an ordered subscription.
+// inOrder groups the due deliveries of an ordered subscription.
 type inOrder struct {
 	first  []dueRow            // deliveries that may be sent
 	behind map[string]bool     // ids of deliveries that wait for an earlier delivery of their asset
-	early  []string            // ids of deliveries whose asset has earlier changes that are not fanned out
+	early  []string            // ids of deliveries whose asset has earlier changes without a fan-out; they must wait
 	follow map[string][]dueRow // by id of a delivery in first: the deliveries that are sent with it
 }
 
-// plan sorts due deliveries into the groups of inOrder. unfanned has the first moment of each
-// asset that is not fanned out. lines has waiting deliveries of each asset in the order of
-// their moments; plan looks there for deliveries to send together. most is the largest number
-// of events to send together.
+// plan sorts due deliveries into the groups of inOrder. unfanned maps an asset to its first moment
+// without a fan-out. lines maps an asset to its waiting deliveries in the order of their moments.
+// In lines, plan finds the deliveries to send together. most is the maximum number of events to
+// send together.
 func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, most int) inOrder {
 	o := inOrder{behind: map[string]bool{}, follow: map[string][]dueRow{}}
 	for _, d := range rows {
@@ -68,7 +68,8 @@ func plan(rows []dueRow, unfanned map[int64]int64, lines map[int64][]dueRow, mos
 	return o
 }
 
-// assetsOf returns the assets of the rows that are not behind, sorted and without duplicates.
+// assetsOf returns the assets of the rows that are not behind. The result is sorted and has no
+// duplicates.
 func assetsOf(rows []dueRow) []int64 {
 	var all []int64
 	for _, d := range rows {
@@ -80,7 +81,7 @@ func assetsOf(rows []dueRow) []int64 {
 	return slices.Compact(all)
 }
 
-// planOrder reads the arguments of plan and returns its result. It reads at most claimRows
+// planOrder reads the arguments of plan and returns the result of plan. It reads at most claimRows
 // waiting deliveries per statement, so lines may be incomplete.
 func (s *Sender) planOrder(ctx context.Context, tx *db.Tx, r *receiver, rows []dueRow) (inOrder, error) {
 	assets := assetsOf(rows)
@@ -105,8 +106,8 @@ func (s *Sender) planOrder(ctx context.Context, tx *db.Tx, r *receiver, rows []d
 	return plan(rows, unfanned, lines, r.maxBatch()), nil
 }
 
-// unfanned returns, by asset, the first moment whose change is not fanned out. If that change
-// gets a delivery, it must be sent before the deliveries of later moments.
+// unfanned maps each asset to the moment of its first change without a fan-out. If the fan-out of
+// that change creates a delivery, it must be sent before the deliveries of later moments.
 func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[int64]int64, error) {
 	found := map[int64]int64{}
 	if len(assets) == 0 {
@@ -137,8 +138,8 @@ func (s *Sender) unfanned(ctx context.Context, tx *db.Tx, assets []int64) (map[i
 	return found, nil
 }
 
-// putBehind postpones the deliveries that may not be sent now: those behind to db.Forever, and
-// those that are early by orderPause.
+// putBehind postpones the deliveries that may not be sent now. It sets the due time of the
+// deliveries in o.behind to db.Forever, and delays the deliveries in o.early by orderPause.
 func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64) error {
 	behind := slices.Sorted(maps.Keys(o.behind))
 	for _, later := range []struct {
@@ -156,8 +157,8 @@ func (s *Sender) putBehind(ctx context.Context, tx *db.Tx, o inOrder, now int64)
 	return nil
 }
 
-// next returns, for each ordered delivery of ids, the id of the delivery that waits next for
-// the same asset and subscription. A delivery is not in the result if none waits after it.
+// next maps the id of each ordered delivery in ids to the id of the delivery that waits next for
+// the same asset and subscription. A delivery is not in the result if no delivery waits after it.
 func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, error) {
 	found := map[string]string{}
 	for in, args := range db.InChunks(ids) {
@@ -179,8 +180,8 @@ func next(ctx context.Context, tx *db.Tx, ids []string) (map[string]string, erro
 }
 
 // releaseNext makes deliveries due after the earlier deliveries of their assets have ended.
-// following is the result of next. If an earlier delivery has ended without success (givenUp), the
-// next delivery of the asset stores the id of the earlier delivery.
+// following is the result of next. givenUp reports whether an earlier delivery has ended without
+// success. In that case the next delivery of the asset stores the id of the earlier delivery.
 func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, givenUp func(id string) bool, now int64) error {
 	var all []string
 	for id, follower := range following {
@@ -203,16 +204,16 @@ func releaseNext(ctx context.Context, tx *db.Tx, following map[string]string, gi
 	return nil
 }
 
-// EndOrder removes the order of the waiting deliveries of a subscription. Those that wait for
-// an earlier delivery of their asset become due now.
+// EndOrder ends the order of the waiting deliveries of a subscription. Deliveries that wait for an
+// earlier delivery of their asset become due now.
 func (s *Store) EndOrder(ctx context.Context, tx *db.Tx, subscription string) error {
 	_, err := tx.Exec(ctx, `UPDATE webhook_delivery SET due = CASE WHEN due = ? THEN `+s.db.Dialect.NowMicros+` ELSE due END, asset_id = NULL
 		WHERE subscription_id = ? AND state = 0 AND asset_id IS NOT NULL`, db.Forever, subscription)
 	return err
 }
 
-// byAsset groups claimed deliveries by asset, each group in the order of moments. A delivery
-// without an asset is a group with one element.
+// byAsset groups claimed deliveries by asset. Each group is in the order of moments. A delivery
+// without an asset is a group of its own.
 func byAsset(all []*Delivery) [][]*Delivery {
 	var found [][]*Delivery
 	at := map[int64]int{}
@@ -231,13 +232,13 @@ func byAsset(all []*Delivery) [][]*Delivery {
 	return found
 }
 
-// dueColumns are the columns of a dueRow except the last column, behind. The statement joins
-// webhook_delivery d with payloadJoin.
+// dueColumns are the columns of a dueRow, except for the last column (isBehind). The table
+// webhook_delivery must have the alias d, and the statement must contain payloadJoin.
 const dueColumns = `d.id, d.owner, d.lease, d.claims, d.events, LENGTH(d.payload) + COALESCE(LENGTH(p.body) + d.events * LENGTH(d.head), 0),
 	COALESCE(d.asset_id, 0), d.first_moment, d.last_moment,
 	CASE WHEN d.kind = 0 AND d.attempts = 0 AND d.claims = 0 AND d.last_status = 0 AND d.created_at = d.committed_at THEN 1 ELSE 0 END`
 
-// isBehind is the last column of a dueRow: whether an earlier delivery of its asset waits.
+// isBehind is the last column of a dueRow. It is 1 if an earlier delivery of the same asset waits.
 const isBehind = `CASE WHEN EXISTS (SELECT 1 FROM webhook_delivery e WHERE e.asset_id = d.asset_id AND e.subscription_id = d.subscription_id
 	AND e.first_moment < d.first_moment) THEN 1 ELSE 0 END`
 
@@ -245,15 +246,15 @@ const isBehind = `CASE WHEN EXISTS (SELECT 1 FROM webhook_delivery e WHERE e.ass
 type dueRow struct {
 	id          string
 	owner       *string
-	lease       int64 // end of the lease; UTC microseconds
-	claims      int   // claims that did not end
+	lease       int64 // end of the lease, in UTC microseconds
+	claims      int   // number of claims that did not end
 	events      int
-	bytes       int   // of the payload
-	asset       int64 // stored id; 0: the order does not matter
-	first, last int64 // moments
-	fresh       bool  // may be merged: never claimed, sent or requested again, and no test
-	behind      bool  // an earlier delivery of the asset waits
-	leased      bool  // the lease has not ended
+	bytes       int   // size of the payload in bytes
+	asset       int64 // stored id of the asset; 0: the order does not matter
+	first, last int64 // first and last moment
+	fresh       bool  // true: may be merged; never claimed, sent or requested again, and not a test
+	behind      bool  // true: an earlier delivery of the asset waits
+	leased      bool  // true: the lease has not ended
 }
 
 func scanDue(row db.Scanner, now int64) (d dueRow, err error) {
@@ -262,7 +263,7 @@ func scanDue(row db.Scanner, now int64) (d dueRow, err error) {
 	return d, err
 }
 
-// giveUpFirst sets ordered deliveries aside after lease.MaxClaims claims that did not end. It
+// giveUpFirst sets ordered deliveries aside that have lease.MaxClaims claims that did not end. It
 // makes the next delivery of each asset due.
 func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []string) error {
 	if len(ids) == 0 {
@@ -278,8 +279,8 @@ func (s *Sender) giveUpFirst(ctx context.Context, tx *db.Tx, r *receiver, ids []
 	return err
 }
 
-// isGivenUp returns a function that reports whether a delivery has ended without success. all has
-// the final results of deliveries.
+// isGivenUp returns a function. The function reports whether the delivery with an id has ended
+// without success. all has the results of the deliveries that have ended.
 func isGivenUp(all []*result) func(id string) bool {
 	return func(id string) bool {
 		return slices.ContainsFunc(all, func(res *result) bool { return res.d.ID == id && res.outcome != Delivered })

@@ -16,9 +16,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestPlan checks which due deliveries of an ordered subscription may be sent, and which are
-// sent together. A row is written as asset.moment plus flags: b is behind, l is leased, and o
-// was sent before.
+// TestPlan checks which due deliveries of an ordered subscription may be sent, and which deliveries
+// are sent together. In the test, a row is written as asset.moment with flags after it: b means
+// that it is behind, l that it is leased, and o that it was sent before.
 func TestPlan(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -92,7 +92,7 @@ func (f *fixture) inOrderOf(url string, maxBatch int) string {
 	return id
 }
 
-// happen inserts one delivery with one event for each of the assets, in their order.
+// happen inserts one delivery with one event for each asset in assets, in this order.
 func (f *fixture) happen(n *Sender, subscription string, assets ...int64) {
 	f.Helper()
 	var all []*Delivery
@@ -119,8 +119,8 @@ func (f *fixture) insert(n *Sender, all []*Delivery) {
 	n.Enqueue(batch)
 }
 
-// took claims the deliveries that may be sent. words has the asset and the number of events of
-// each, as asset.events.
+// took claims the deliveries that may be sent. words describes each of them as asset.events: its
+// asset and its number of events.
 func (f *fixture) took(n *Sender, subscription string) (words []string, all []*Delivery, r *receiver) {
 	f.Helper()
 	all, r = f.claimed(n, subscription)
@@ -131,7 +131,7 @@ func (f *fixture) took(n *Sender, subscription string) (words []string, all []*D
 	return words, all, r
 }
 
-// end stores a result with the outcome for each delivery.
+// end stores a result for each delivery, with the given outcome.
 func (f *fixture) end(n *Sender, r *receiver, outcome Outcome, all ...*Delivery) {
 	f.Helper()
 	for _, d := range all {
@@ -144,8 +144,8 @@ func (f *fixture) end(n *Sender, r *receiver, outcome Outcome, all ...*Delivery)
 	}
 }
 
-// A failing delivery stops the later deliveries of its asset, but no others, until it is given
-// up. Then the receipt of the next delivery has its id.
+// TestAFailingDeliveryHoldsItsAsset checks that a failing delivery stops only the later deliveries
+// of its asset, until it is given up. Then the receipt of the next delivery must contain its id.
 func TestAFailingDeliveryHoldsItsAsset(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -209,8 +209,8 @@ func (f *fixture) list(subscription string) (views []View, total int64, err erro
 	return views, total, err
 }
 
-// Waiting deliveries of an asset are sent together. A claim does not read the deliveries that
-// are behind again.
+// TestEventsOfAnAssetGoTogether checks that waiting deliveries of an asset are sent together. Once
+// a claim has found that deliveries are behind, later claims must not read these deliveries again.
 func TestEventsOfAnAssetGoTogether(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -245,8 +245,8 @@ func TestEventsOfAnAssetGoTogether(t *testing.T) {
 	})
 }
 
-// If another worker fans out an early change of an asset late, its delivery is still sent
-// before the deliveries of later changes.
+// TestWhatIsNotFannedOutHoldsItsAsset checks an early change of an asset that another worker fans
+// out late. Its delivery must still be sent before the deliveries of later changes.
 func TestWhatIsNotFannedOutHoldsItsAsset(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -292,7 +292,8 @@ func TestDeliveriesSetAsideLetTheNextOneGo(t *testing.T) {
 	})
 }
 
-// When the order of a subscription is switched off, its waiting deliveries become due.
+// TestTheOrderEnds checks that the waiting deliveries of a subscription become due when its order
+// is switched off.
 func TestTheOrderEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -311,8 +312,9 @@ func TestTheOrderEnds(t *testing.T) {
 	})
 }
 
-// A running sender sends the events of several assets at once, each asset in order, while the
-// deliveries of another asset fail.
+// TestOrderedEventsArriveInOrder checks that a running sender sends the events of several assets at
+// the same time. The events of each asset must arrive in order, also while the deliveries of
+// another asset fail.
 func TestOrderedEventsArriveInOrder(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

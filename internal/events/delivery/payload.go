@@ -7,14 +7,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// HeadMark is the placeholder in a Payload for the head of an event. JSON text cannot contain
-// this character.
+// HeadMark is the character in a Payload that stands for the head of an event. JSON text cannot
+// contain this character.
 const HeadMark = 1
 
-// Payload is the payload that several deliveries share, with a HeadMark in place of the head
-// of each event. It is a row of webhook_payload.
-//
-// Shape: {"events":[{\x01"sequenceId":12,...},{\x01"sequenceId":13,...}]}.
+// Payload is a payload that several deliveries share. It is a row of webhook_payload. In Body, a
+// HeadMark stands for the head of each event, which differs between the deliveries. Example:
+// {"events":[{\x01"sequenceId":12,...},{\x01"sequenceId":13,...}]}.
 type Payload struct {
 	ID   string
 	Body []byte
@@ -28,7 +27,7 @@ func (d *Delivery) body() []byte {
 	return bytes.ReplaceAll(d.Shared.Body, []byte{HeadMark}, d.Head)
 }
 
-// size returns an upper bound of the size of the body in bytes.
+// size returns the size of the body in bytes, or a slightly larger number.
 func (d *Delivery) size() int {
 	if d.Shared == nil {
 		return len(d.Payload)
@@ -36,7 +35,8 @@ func (d *Delivery) size() int {
 	return len(d.Shared.Body) + d.Events*len(d.Head)
 }
 
-// The columns of a payload, and the join that they need. d is webhook_delivery.
+// The columns of a payload for SQL, and the join for these columns. The table webhook_delivery has
+// the alias d.
 const (
 	payloadColumns = "d.payload, d.head, p.body"
 	payloadJoin    = " LEFT JOIN webhook_payload p ON p.id = d.payload_id "
@@ -72,8 +72,8 @@ func (s *Store) insertPayloads(ctx context.Context, tx *db.Tx, all []*Delivery, 
 
 var sharedColumns = []string{"id", "body", "created_at"}
 
-// prunePayloads removes shared payloads that no delivery refers to. It keeps a payload that is
-// younger than the retention, since its deliveries may not be committed yet.
+// prunePayloads removes shared payloads to which no delivery refers. It keeps payloads that are
+// younger than the retention, because their deliveries may not be committed yet.
 func (s *Store) prunePayloads(ctx context.Context) error {
 	return s.remove(ctx, "webhook_payload", "", "SELECT p.id, LENGTH(p.body) FROM webhook_payload p WHERE p.created_at <= "+s.db.Dialect.NowMicros+
 		" - ? AND NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.payload_id = p.id) ORDER BY p.created_at LIMIT ?",

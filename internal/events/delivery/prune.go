@@ -6,15 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxReceipts is how many receipts of a subscription are stored. Spec: interface 8.
+// maxReceipts is the maximum number of receipts that are stored for a subscription. Spec: interface
+// 8.
 const maxReceipts = 20
 
-// pruneRows is the largest number of rows that one statement of Prune removes.
+// pruneRows is the maximum number of rows that one statement of Prune removes.
 const pruneRows = 500
 
-// Prune deletes receipts except the newest maxReceipts of each subscription, receipts of
-// deleted subscriptions, deliveries whose retention is over, and shared payloads that no
-// delivery refers to. It also updates the gauges of waiting deliveries. It is idempotent.
+// Prune deletes old rows: all receipts of a subscription except the newest maxReceipts, receipts of
+// deleted subscriptions, deliveries whose retention is over, and shared payloads to which no
+// delivery refers. It also updates the gauges of waiting deliveries. It is idempotent.
 func (s *Store) Prune(ctx context.Context) error {
 	if err := s.pruneReceipts(ctx); err != nil {
 		return err
@@ -59,12 +60,12 @@ func (s *Store) pruneDeliveries(ctx context.Context, state int) error {
 		s.db.Dialect.NowMicros+" ORDER BY due LIMIT ?", state, pruneRows)
 }
 
-// isEnded returns the condition that a delivery must still meet when it is deleted. After
-// Prune has selected a delivery, a client may have asked to deliver it again.
+// isEnded returns an SQL condition that a delivery must still meet when it is deleted. A client may
+// have asked to deliver it again after Prune has selected it.
 func (s *Store) isEnded() string { return " AND state <> 0 AND due <= " + s.db.Dialect.NowMicros }
 
-// delete deletes the rows that still meet a condition. still is the SQL of the condition,
-// which begins with AND, or is empty.
+// delete deletes the rows with these ids that still meet a condition. still is the SQL of the
+// condition and begins with AND. If still is empty, there is no condition.
 func (s *Store) delete(ctx context.Context, table, still string, ids []string) error {
 	in, args := db.InArgs(ids)
 	r, err := s.db.Exec(ctx, "DELETE FROM "+table+" WHERE id IN "+in+still, args...)
@@ -76,8 +77,8 @@ func (s *Store) delete(ctx context.Context, table, still string, ids []string) e
 	return err
 }
 
-// remove deletes rows until the query returns no more. The query selects ids and sizes in
-// bytes, at most pruneRows. still is a condition as in delete.
+// remove deletes rows until the query returns no more rows. The query must select ids and sizes in
+// bytes, of at most pruneRows rows. still is a condition as in delete.
 func (s *Store) remove(ctx context.Context, table, still, query string, args ...any) error {
 	for {
 		ids, more, err := db.Removable(ctx, s.db, query, args...)

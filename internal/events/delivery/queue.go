@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// queue sends the deliveries of one subscription in order. Its window is the largest number of
+// queue sends the deliveries of one subscription in order. Its window is the maximum number of
 // requests in flight. The window is 1 at first and after a failure. It grows by 1 with each
-// success, up to Options.InFlight, or up to its share of the slow slots if the receiver is
-// slow. queues.mu guards the fields.
+// success, up to Options.InFlight. If the receiver is slow, the maximum is the share of the queue
+// in the slow slots. queues.mu guards the fields.
 type queue struct {
-	id        string      // of the subscription
-	receiver  *receiver   // as it was last read
+	id        string      // id of the subscription
+	receiver  *receiver   // the subscription as it was last read
 	reading   sync.Mutex  // held while receiver is read again
-	pending   []*Delivery // claimed, not sent
-	events    int         // in pending
-	bytes     int         // of payloads in pending
-	inFlight  int         // requests
+	pending   []*Delivery // deliveries that are claimed but not sent
+	events    int         // number of events in pending
+	bytes     int         // size of the payloads in pending
+	inFlight  int         // number of requests in flight
 	window    int
-	unsettled int           // popped deliveries whose results are not stored yet
-	more      bool          // the last claim or fan-out may have left due deliveries
-	recheck   bool          // deliveries may have become due since the last claim
-	failing   bool          // the last attempt failed
-	slow      bool          // the last accepted request was slow; queues.slow counts slow queues
-	took      time.Duration // duration of the last accepted request; 0: there is none
-	signal    chan struct{} // wakes the queue; holds one signal
+	unsettled int           // number of popped deliveries whose results are not stored yet
+	more      bool          // true: the last claim or fan-out may have left due deliveries
+	recheck   bool          // true: deliveries may have become due since the last claim
+	failing   bool          // true: the last attempt failed
+	slow      bool          // true: the last accepted request was slow; queues.slow counts slow queues
+	took      time.Duration // duration of the last accepted request; 0: no request was accepted yet
+	signal    chan struct{} // wakes the queue; holds at most one signal
 }
 
 func (q *queue) wake() {
@@ -36,7 +36,7 @@ func (q *queue) wake() {
 	}
 }
 
-// learn stores r as the receiver, unless the stored receiver is newer.
+// learn stores r as the receiver, unless the stored receiver was read later than r.
 func (q *queue) learn(r *receiver) {
 	if q.receiver == nil || !q.receiver.at.After(r.at) {
 		q.receiver = r
@@ -66,17 +66,17 @@ func (q *queue) mustWait() bool {
 		len(q.pending) == 0 && q.unsettled > 0 && !q.more
 }
 
-// Constants of claimBelow.
+// Constants for claimBelow.
 const (
-	mostClaimBelow  = 64                    // the largest result
-	claimBelowFirst = 8                     // the result before the first answer
-	claimTime       = 50 * time.Millisecond // high estimate of how long a claim takes
+	mostClaimBelow  = 64                    // the maximum result
+	claimBelowFirst = 8                     // the result before the first accepted request
+	claimTime       = 50 * time.Millisecond // an estimate, rather too high, of how long a claim takes
 )
 
-// claimBelow returns the number of pending deliveries below which a queue claims more while it
-// sends. It is the number of deliveries that the queue sends during a claim, if window
-// requests are in flight and each takes took. A queue does not claim earlier, since deliveries
-// that wait in the database are merged into larger batches.
+// claimBelow returns a number of pending deliveries. When a queue has fewer, it claims more while
+// it sends. The number is how many deliveries the queue sends during one claim, if window requests
+// are in flight and each request takes took. A queue does not claim earlier, because deliveries
+// that wait in the database can be merged into larger batches.
 func claimBelow(window int, took time.Duration) int {
 	if took <= 0 {
 		return claimBelowFirst
@@ -86,7 +86,8 @@ func claimBelow(window int, took time.Duration) int {
 
 func (q *queue) claimBelow() int { return claimBelow(q.window, q.took) }
 
-// isLow reports whether the queue should claim more before it has sent its pending deliveries.
+// isLow reports whether the queue should claim more deliveries before it has sent its pending
+// deliveries.
 func (q *queue) isLow() bool { return q.more && !q.failing && len(q.pending) < q.claimBelow() }
 
 // nextWindow returns the window after an attempt: 1 after a failure, and window+1 after a
@@ -98,7 +99,7 @@ func nextWindow(window int, outcome Outcome, most int) int {
 	return min(window+1, most)
 }
 
-// answered updates a queue with the result of an attempt. qs.mu is held.
+// answered updates a queue with the result of an attempt. The caller must hold qs.mu.
 func (qs *queues) answered(q *queue, res *result) {
 	q.failing = res.outcome != Delivered
 	if !q.failing {
@@ -112,7 +113,7 @@ func (qs *queues) answered(q *queue, res *result) {
 	q.window = nextWindow(q.window, res.outcome, most)
 }
 
-// setSlow sets q.slow and updates the number of slow queues. qs.mu is held.
+// setSlow sets q.slow and updates the number of slow queues. The caller must hold qs.mu.
 func (qs *queues) setSlow(q *queue, slow bool) {
 	switch {
 	case slow && !q.slow:
@@ -123,7 +124,8 @@ func (qs *queues) setSlow(q *queue, slow bool) {
 	q.slow = slow
 }
 
-// run sends deliveries until none of the subscription is due, or qs is closed.
+// run sends deliveries of the queue until no delivery of its subscription is due, or until qs is
+// closed.
 func (qs *queues) run(q *queue) {
 	defer qs.s.metrics.queues.Dec()
 	var inFlight sync.WaitGroup
@@ -143,10 +145,10 @@ func (qs *queues) run(q *queue) {
 	}
 }
 
-// next returns the next delivery of a queue to send. If d is nil, next has waited or claimed,
-// and more reports whether to call it again. A queue ends only if a claim has found nothing
-// and no delivery is unsettled. Until then other workers leave the due deliveries of the
-// subscription to this queue.
+// next returns the next delivery that the queue has to send. If d is nil, next has waited or
+// claimed, and more reports whether to call next again. A queue ends only if a claim has found
+// nothing and all results are stored. Until then, other workers do not claim the due deliveries of
+// the subscription.
 func (qs *queues) next(q *queue) (d *Delivery, more bool) {
 	qs.mu.Lock()
 	closed := qs.closed
@@ -179,8 +181,8 @@ func (qs *queues) next(q *queue) (d *Delivery, more bool) {
 	return nil, false
 }
 
-// claim claims deliveries, adds them to the queue, and returns their number. It returns 1
-// instead of 0 if the queue has to claim again.
+// claim claims deliveries, adds them to the queue, and returns how many it has claimed. It returns
+// 1 instead of 0 if the queue has to claim again.
 func (qs *queues) claim(q *queue) int {
 	qs.mu.Lock()
 	failing := q.failing
@@ -202,7 +204,7 @@ func (qs *queues) claim(q *queue) int {
 		qs.add(q, d)
 	}
 	if q.more = more; more {
-		return max(1, len(all)) // the next claim reads the others
+		return max(1, len(all)) // the next claim reads the other deliveries
 	}
 	return len(all)
 }
@@ -221,17 +223,17 @@ func (qs *queues) deliver(q *queue, d *Delivery) *Delivery {
 	}
 	res := qs.s.send(qs.ctx, d, r)
 	slot.release()
-	if qs.ctx.Err() != nil && res.status == 0 { // canceled by the shutdown
+	if qs.ctx.Err() != nil && res.status == 0 { // canceled because the process stops
 		return qs.finish(q, nil)
 	}
 	defer qs.s.results.add(res)
 	return qs.finish(q, res)
 }
 
-// toSend returns the receiver for a request that begins now. It returns nil if the delivery
-// must not be sent: its claim was lost, it was dropped, its receiver is not sendable, or the
-// process stops. toSend releases a claim that was not lost. If the process stops, close
-// releases the claim.
+// toSend returns the receiver for a request that begins now. It returns nil if the delivery must
+// not be sent. That is the case if its claim was lost, if it was dropped, if its receiver is not
+// sendable, or if the process stops. toSend releases a claim that was not lost. If the process
+// stops, the method close releases the claim instead.
 func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
 	r := qs.current(q)
 	switch {
@@ -239,7 +241,7 @@ func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
 		return nil
 	case r == nil || !r.sendable():
 		qs.release(q.id, d)
-	case r.since != d.Since: // the delivery was dropped when the subscription was disabled
+	case r.since != d.Since: // the delivery was dropped when its subscription was disabled
 		qs.release("", d)
 	default:
 		if qs.renewEnded(d); qs.isClaimed(d) {
@@ -250,15 +252,15 @@ func (qs *queues) toSend(q *queue, d *Delivery) *receiver {
 	return nil
 }
 
-// freshFor is the maximum age of the receiver that a request uses. It saves one read per
-// request if the receiver is fast.
+// freshFor is the maximum age of the receiver data that a request uses. With a fast receiver, it
+// saves one read of the database per request.
 const freshFor = 10 * time.Millisecond
 
-// current returns the receiver of a queue, which is at most freshFor old. It returns nil if
-// the subscription is deleted or the process stops. It waits while the database does not
-// answer, since the subscription may have changed.
+// current returns the receiver of a queue; the data is at most freshFor old. It returns nil if the
+// subscription is deleted or the process stops. While the database does not answer, current waits,
+// because the subscription may have changed.
 func (qs *queues) current(q *queue) *receiver {
-	q.reading.Lock() // requests that begin together share one read
+	q.reading.Lock() // requests that begin at the same time share one read
 	defer q.reading.Unlock()
 	qs.mu.Lock()
 	r := q.receiver
@@ -283,9 +285,9 @@ func (qs *queues) current(q *queue) *receiver {
 	}
 }
 
-// finish ends a request and updates its queue with the result. res is nil if nothing was sent.
-// finish returns the delivery that the same goroutine sends next, or nil. This is cheaper than
-// a new goroutine for each delivery.
+// finish ends a request and updates its queue with the result. If res is nil, nothing was sent.
+// finish returns the delivery that the calling goroutine sends next, or nil. This costs less than a
+// new goroutine for each delivery.
 func (qs *queues) finish(q *queue, res *result) *Delivery {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

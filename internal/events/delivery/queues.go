@@ -12,29 +12,29 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Bounds of the deliveries that a sender has claimed.
+// Limits of the deliveries that a sender has claimed.
 const (
-	queueEvents = 5000      // events in one queue
-	queueBytes  = 8 << 20   // bytes of payloads in one queue
-	maxHeld     = 256 << 20 // bytes of payloads in all queues
+	queueEvents = 5000      // number of events in one queue
+	queueBytes  = 8 << 20   // size of the payloads in one queue in bytes
+	maxHeld     = 256 << 20 // size of the payloads in all queues in bytes
 )
 
-// shutdownWait is how long requests in flight may take after the signal to stop. Then they are
+// shutdownWait is how long requests in flight may continue after the signal to stop. Then they are
 // canceled, and their claims are released.
 const shutdownWait = 5 * time.Second
 
-// queues holds a queue for each subscription that this sender delivers to. There may be more
-// queues than slots, up to maxQueues, since a queue that waits for a slot is cheap.
+// queues holds a queue for each subscription to which this sender sends. There may be more queues
+// than slots, up to maxQueues, because a queue that waits for a slot costs little.
 type queues struct {
 	s     *Sender
 	slots slots
 
 	mu      sync.Mutex
-	byID    map[string]*queue    // by subscription
+	byID    map[string]*queue    // by id of the subscription
 	claimed map[string]*Delivery // by id: the last claim of each delivery, until its result is stored
-	bytes   int                  // of the payloads in claimed
+	bytes   int                  // size of the payloads in claimed
 	coming  claiming             // deliveries that are about to be claimed
-	slow    int                  // queues whose receivers are slow
+	slow    int                  // number of queues whose receivers are slow
 	closed  bool
 	start   func(*queue) // replaced in tests
 	running sync.WaitGroup
@@ -53,15 +53,15 @@ func newQueues(s *Sender) *queues {
 
 func (qs *queues) maxQueues() int { return 4 * qs.s.o.Slots }
 
-// capacity is how much a fan-out may still claim for this sender. The keys of its maps are
+// capacity is how much a fan-out may still claim for this sender. The keys of its maps are ids of
 // subscriptions.
 type capacity struct {
-	queues  int            // further queues
-	bytes   int            // further bytes of payloads
-	events  map[string]int // events in the queue
-	sizes   map[string]int // bytes of payloads in the queue
-	pending map[string]int // pending deliveries of the queue
-	below   map[string]int // claimBelow of the queue
+	queues  int            // number of queues that may still be started
+	bytes   int            // bytes of payloads that may still be claimed
+	events  map[string]int // number of events in the queue
+	sizes   map[string]int // size of the payloads in the queue in bytes
+	pending map[string]int // number of pending deliveries in the queue
+	below   map[string]int // result of claimBelow for the queue
 }
 
 func (qs *queues) capacity() *capacity {
@@ -78,21 +78,22 @@ func (qs *queues) capacity() *capacity {
 	return c
 }
 
-// claiming counts deliveries that are about to be claimed. A suspect is a delivery with claims
-// that did not end: it may crash its sender.
+// claiming counts deliveries that are about to be claimed. If a delivery has claims that did not
+// end, it may crash its sender. Such a delivery is called a suspect.
 type claiming struct {
 	bytes    int
-	suspects [lease.MaxClaims]int // by the number of claims that did not end; the entry of 0 is not used
+	suspects [lease.MaxClaims]int // index: claims that did not end; value: number of suspects; index 0 is not used
 }
 
-// mostSuspects returns how many suspects may be claimed at a time. unended is the largest
-// number of claims that did not end for one of these suspects. The larger this number is, the
-// fewer suspects are claimed together, so that the delivery that crashes its sender is found.
+// mostSuspects returns how many suspects may be claimed at a time. unended is the number of claims
+// that did not end; if suspects differ in this number, it is the largest. The larger this number
+// is, the fewer suspects are claimed together, so that the delivery that crashes its sender is
+// found.
 func mostSuspects(unended int) int { return max(1, 64>>(2*unended)) }
 
-// reserve counts a delivery that is about to be claimed, in qs.coming and in own, the counts of
-// the caller. It returns false if the queues would hold too many bytes or too many suspects. It
-// accepts a delivery of any size if the queues hold no bytes.
+// reserve counts a delivery that is about to be claimed. It adds the delivery to qs.coming and to
+// own, which has the counts of the caller. It returns false if the queues would hold too many bytes
+// or too many suspects. If the queues hold no bytes, it accepts a delivery of any size.
 func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -109,8 +110,8 @@ func (qs *queues) reserve(d *dueRow, own *claiming) bool {
 	return true
 }
 
-// maySuspect reports whether another suspect may be claimed. unended is the number of claims of
-// that suspect that did not end. qs.mu is held.
+// maySuspect reports whether another suspect may be claimed. unended is the number of its claims
+// that did not end. The caller must hold qs.mu.
 func (qs *queues) maySuspect(unended int) bool {
 	suspects := qs.coming.suspects
 	for _, d := range qs.claimed {
@@ -127,8 +128,8 @@ func (qs *queues) maySuspect(unended int) bool {
 	return n < mostSuspects(unended)
 }
 
-// unreserve removes the counts of own from qs.coming. It is called when the deliveries are
-// claimed, and when they are not claimed after all.
+// unreserve removes the counts in own from qs.coming. It is called after the deliveries were
+// claimed, and also if they could not be claimed.
 func (qs *queues) unreserve(own *claiming) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -139,9 +140,9 @@ func (qs *queues) unreserve(own *claiming) {
 	*own = claiming{}
 }
 
-// reserve uses up the capacity for one delivery. It returns false if there is none. It also
-// returns false if the delivery would wait in memory and has room for more events: in the
-// database it can be merged with others. batch is the largest number of events in a delivery.
+// reserve uses up the capacity for one delivery. It returns false if there is too little capacity.
+// It also returns false if the delivery would wait in memory and could still be merged, because
+// deliveries are merged only in the database. batch is the maximum number of events in a delivery.
 func (c *capacity) reserve(d *Delivery, batch int) bool {
 	if d.mayGrow(batch) && c.pending[d.Subscription] >= cmp.Or(c.below[d.Subscription], claimBelowFirst) {
 		return false
@@ -162,12 +163,12 @@ func (c *capacity) reserve(d *Delivery, batch int) bool {
 	return true
 }
 
-// enqueue adds the claimed deliveries of a batch to their queues. It wakes the queues of
-// subscriptions with due deliveries that the batch has not claimed.
+// enqueue adds the claimed deliveries of a batch to their queues. If a subscription has due
+// deliveries that the batch has not claimed, enqueue wakes its queue.
 func (qs *queues) enqueue(b *Batch) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	if qs.closed { // close releases what is claimed
+	if qs.closed { // the method close releases all claims
 		for _, d := range b.claimed {
 			qs.claimed[d.ID] = d
 		}
@@ -193,7 +194,8 @@ func (qs *queues) enqueue(b *Batch) {
 	}
 }
 
-// moreIsDue makes the queue of a subscription claim more, even while results are not stored.
+// moreIsDue makes the queue of a subscription claim more deliveries, even while results are not
+// stored yet.
 func (qs *queues) moreIsDue(id string) {
 	qs.mu.Lock()
 	if q := qs.byID[id]; q != nil {
@@ -216,8 +218,8 @@ func (qs *queues) add(q *queue, d *Delivery) {
 	q.wake()
 }
 
-// queue returns the queue of a subscription, and starts a new one if there is none. qs.mu is
-// held.
+// queue returns the queue of a subscription. If there is no queue, it starts a new one. The caller
+// must hold qs.mu.
 func (qs *queues) queue(id string) *queue {
 	q := qs.byID[id]
 	if q == nil {
@@ -229,8 +231,8 @@ func (qs *queues) queue(id string) *queue {
 	return q
 }
 
-// wake makes the queue of a subscription claim due deliveries, and starts it if there is none.
-// It returns false if no further queue may start.
+// wake makes the queue of a subscription claim due deliveries. If there is no queue, it starts a
+// new one. It returns false if no further queue may be started.
 func (qs *queues) wake(id string) bool {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -243,8 +245,8 @@ func (qs *queues) wake(id string) bool {
 	return true
 }
 
-// settled is called once for each delivery that a queue has popped: when its result is stored,
-// or when it is not sent after all.
+// settled must be called once for each delivery that a queue has popped. It is called when the
+// result of the delivery is stored, or when it is clear that the delivery is not sent.
 func (qs *queues) settled(d *Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -258,7 +260,8 @@ func (qs *queues) settled(d *Delivery) {
 	}
 }
 
-// forget removes a claim from memory. A later claim of the same delivery stays. qs.mu is held.
+// forget removes a claim from memory. It does not remove a later claim of the same delivery. The
+// caller must hold qs.mu.
 func (qs *queues) forget(d *Delivery) {
 	if qs.claimed[d.ID] == d {
 		qs.bytes -= d.size()
@@ -266,8 +269,8 @@ func (qs *queues) forget(d *Delivery) {
 	}
 }
 
-// drop removes a delivery whose claim is lost from memory, so that it is not sent. If its
-// request is in flight, settled is called after the request ends. qs.mu is held.
+// drop removes a delivery from memory whose claim is lost, so that it is not sent. If its request
+// is in flight, settled is called after the request ends. The caller must hold qs.mu.
 func (qs *queues) drop(d *Delivery) {
 	qs.forget(d)
 	q := d.queue
@@ -278,8 +281,8 @@ func (qs *queues) drop(d *Delivery) {
 	}
 }
 
-// release releases the claims of the pending deliveries of a queue, and of others. Without a
-// queue for id, it releases only others.
+// release releases the claims of the pending deliveries in the queue of a subscription, and the
+// claims of others. If there is no queue for id, it releases only the claims of others.
 func (qs *queues) release(id string, others ...*Delivery) {
 	all := others
 	qs.mu.Lock()
@@ -314,7 +317,7 @@ func (qs *queues) close() {
 	clear(qs.claimed)
 }
 
-// leasedBefore returns the claimed deliveries whose leases were claimed or renewed before at.
+// leasedBefore returns the claimed deliveries whose leases began, or were last renewed, before at.
 func (qs *queues) leasedBefore(at time.Time) (all []*Delivery) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

@@ -8,31 +8,31 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// receiver holds the columns of a subscription that sending needs.
+// receiver contains the columns of a subscription that are needed to send its deliveries.
 type receiver struct {
 	id             string
 	url            string
-	authorization  string // encrypted; empty for none
-	secret         string // encrypted; empty for none
-	previousSecret string // encrypted; empty for none
-	previousUntil  int64  // end of the validity of previousSecret; UTC microseconds
+	authorization  string // encrypted; empty: requests have no Authorization header
+	secret         string // encrypted signing secret; empty: requests are not signed
+	previousSecret string // encrypted; empty: there is no previous secret
+	previousUntil  int64  // end of the validity of previousSecret, in UTC microseconds
 	enabled        bool
 	paused         bool
-	batch          int   // the largest number of events in a delivery; 0: MaxEvents
-	ordered        bool  // the events of each asset are sent in order
-	failures       int   // failed attempts in a row
-	openUntil      int64 // end of the backoff of an open circuit breaker; UTC microseconds
-	gone           bool  // the receiver answered 410, and the subscription will be disabled
-	since          int64 // generation of subscriptions at which it was enabled
-	now            int64 // the database's time of the read; UTC microseconds
+	batch          int   // maximum number of events in a delivery; 0: MaxEvents
+	ordered        bool  // true: the events of each asset are sent in order
+	failures       int   // number of failed attempts in a row
+	openUntil      int64 // end of the backoff of an open circuit breaker, in UTC microseconds
+	gone           bool  // true: the receiver answered 410, and the subscription will be disabled
+	since          int64 // generation of subscriptions at which the subscription was enabled
+	now            int64 // time of the read on the clock of the database, in UTC microseconds
 
-	at time.Time // the row had these values at this time of this process's clock
+	at time.Time // at this time on the clock of this process, the row had these values
 }
 
-// sendable reports whether deliveries could be sent when r was read.
+// sendable reports whether deliveries of the subscription could be sent when r was read.
 func (r *receiver) sendable() bool { return r.enabled && !r.paused && !r.gone && r.openUntil <= r.now }
 
-// maxBatch returns the largest number of events in a delivery.
+// maxBatch returns the maximum number of events in a delivery.
 func (r *receiver) maxBatch() int {
 	if r.batch > 0 {
 		return min(r.batch, MaxEvents)
@@ -40,8 +40,8 @@ func (r *receiver) maxBatch() int {
 	return MaxEvents
 }
 
-// readReceivers reads subscriptions and adds them to found by id. clauses is the end of the
-// statement, after the table name.
+// readReceivers reads subscriptions and adds them to found by id. clauses is the part of the SQL
+// statement after the table name.
 func (s *Sender) readReceivers(ctx context.Context, q db.Querier, clauses string, args []any, found map[string]*receiver) error {
 	at := s.now()
 	return db.Each(ctx, q, `SELECT id, url, authorization, secret, previous_secret, previous_until, enabled, paused, max_batch, ordered,

@@ -11,17 +11,17 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// A request uses the subscription as it is when the request begins, however long the delivery
-// has waited for a slot.
+// TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow changes a subscription while a delivery
+// waits for a slot. The request must use the subscription as it is when the request begins.
 func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 	const drop = "UPDATE webhook_delivery SET state = 3, owner = NULL, lease = 0 WHERE subscription_id = ?"
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		for _, tt := range []struct {
 			name    string
-			changes []string // statements whose argument is the id of the subscription
-			sent    string   // where the request arrives: "here", "there", or "" for nowhere
-			header  string   // Authorization of the request
-			waits   int      // deliveries that still wait
+			changes []string // SQL statements; their argument is the id of the subscription
+			sent    string   // where the request arrives: "here", "there", or "" for no request
+			header  string   // Authorization header of the request
+			waits   int      // number of deliveries that still wait
 		}{
 			{"nothing", nil, "here", "Bearer first", 0},
 			{"another URL", []string{"UPDATE webhook_subscription SET url = description WHERE id = ?"}, "there", "Bearer first", 0},
@@ -41,14 +41,14 @@ func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 				sub := f.subscribe(here.URL)
 				f.exec("UPDATE webhook_subscription SET description = ?, authorization = ? WHERE id = ?", there.URL, f.s.box.Seal([]byte("Bearer first")), sub)
 				n := f.sender(Options{Slots: 1})
-				n.queues.slots.healthy <- struct{}{} // another request holds the slot
+				n.queues.slots.healthy <- struct{}{} // as if another request used the slot
 				f.enqueue(n, sub, 1)
 				f.eventually(nil, "the delivery waits for a slot", func() bool {
 					n.queues.mu.Lock()
 					defer n.queues.mu.Unlock()
 					return n.queues.byID[sub] != nil && n.queues.byID[sub].inFlight == 1
 				})
-				<-time.After(2 * freshFor) // the sender must read the subscription again
+				<-time.After(2 * freshFor) // after this time the sender must read the subscription again
 				for _, change := range tt.changes {
 					f.exec(change, sub)
 				}
@@ -74,8 +74,9 @@ func TestADeliveryThatWaitedForASlotGoesToTheReceiverOfNow(t *testing.T) {
 	})
 }
 
-// A 410 is stored with the result. If disabling the subscription fails, Prune disables it
-// later, and nothing is sent until then. A 410 of an earlier receiver is an ordinary failure.
+// TestA410IsOfTheReceiverThatAnswered checks that a 410 is stored with the result. If the
+// subscription cannot be disabled at once, Prune disables it later, and nothing is sent until then.
+// A 410 of an earlier receiver counts as an ordinary failure.
 func TestA410IsOfTheReceiverThatAnswered(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -84,7 +85,7 @@ func TestA410IsOfTheReceiverThatAnswered(t *testing.T) {
 		for _, id := range []string{sub, moved} {
 			f.enqueue(n, id, 2)
 		}
-		f.exec("UPDATE webhook_subscription SET failures_in_row = 1") // so each claim has one delivery
+		f.exec("UPDATE webhook_subscription SET failures_in_row = 1") // after this, each claim has one delivery
 		all, r := f.claimed(n, sub)
 		theirs, old := f.claimed(n, moved)
 		f.exec("UPDATE webhook_subscription SET url = ?, failures_in_row = 0 WHERE id = ?", "http://127.0.0.1:2", moved)
@@ -107,8 +108,9 @@ func TestA410IsOfTheReceiverThatAnswered(t *testing.T) {
 	})
 }
 
-// The result of a lost claim changes neither the delivery nor the counters of failures, even if
-// the same sender has claimed the delivery again. The queue of that sender continues.
+// TestTheResultOfALostClaimCountsForNothing checks the result of a lost claim. It must not change
+// the delivery or the counters of failures, even if the same sender has claimed the delivery again.
+// The queue of that sender must continue.
 func TestTheResultOfALostClaimCountsForNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -156,7 +158,8 @@ func TestTheResultOfALostClaimCountsForNothing(t *testing.T) {
 	})
 }
 
-// A delivery stays if it was requested again after Prune has selected it.
+// TestPruneLeavesWhatWasAskedForAgain checks a delivery that is requested again after Prune has
+// selected it. Prune must not delete it.
 func TestPruneLeavesWhatWasAskedForAgain(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A group of results is stored groupWait after its first result, or when it has groupSize
-// results.
+// The recorder stores a group of results groupWait after its first result, or when the group has
+// groupSize results.
 const (
 	groupWait = 5 * time.Millisecond
 	groupSize = 250
 )
 
-// recorder stores results in groups. For each stored failure it then plans the next attempt, or
-// calls Subscriptions.DeliveryFailed if there is none.
+// recorder stores results in groups. After it has stored a failure, it plans the next attempt.
+// After the last failure of a delivery it calls Subscriptions.DeliveryFailed.
 type recorder struct {
 	s        *Sender
 	answered *answered
 	results  chan *result
 	flushes  chan chan struct{}
-	stopping chan struct{} // closed at shutdown; from then on a group that cannot be stored is dropped
+	stopping chan struct{} // closed at shutdown; after that, a group that cannot be stored is dropped
 }
 
 func newRecorder(s *Sender) *recorder {
@@ -33,10 +33,11 @@ func newRecorder(s *Sender) *recorder {
 // add passes a result to the recorder. It blocks while too many results wait to be stored.
 func (r *recorder) add(res *result) { r.results <- res }
 
-// stopRetrying ends the repetition of failed stores: from then on a failed group is dropped.
+// stopRetrying ends the retries for groups that cannot be stored. After that, such a group is
+// dropped.
 func (r *recorder) stopRetrying() { close(r.stopping) }
 
-// flush stores the results that were added before. It returns when all are stored or dropped.
+// flush stores all results that were added before. It returns when they are stored or dropped.
 func (r *recorder) flush() {
 	done := make(chan struct{})
 	r.flushes <- done
@@ -71,7 +72,7 @@ func (r *recorder) storeAnswered(ctx context.Context, now time.Time, all bool) {
 	}
 }
 
-// group collects results until the group is full or old.
+// group collects results until the group has groupSize results, or until groupWait is over.
 func (r *recorder) group(first *result) []*result {
 	all := []*result{first}
 	timer := time.NewTimer(groupWait)
@@ -87,8 +88,9 @@ func (r *recorder) group(first *result) []*result {
 	return all
 }
 
-// record stores a group, and repeats that until it succeeds. While the database is
-// unreachable, the leases of the group end, but no other sender can claim the deliveries.
+// record stores a group of results. If this fails, it tries again until it succeeds or the recorder
+// stops. While the database is unreachable, the leases of the group may end, but no other sender
+// can claim the deliveries.
 func (r *recorder) record(ctx context.Context, all []*result) {
 	pause := 50 * time.Millisecond
 	var backoffs map[string]time.Duration
@@ -121,7 +123,7 @@ func (r *recorder) record(ctx context.Context, all []*result) {
 	}
 }
 
-// wait waits for the pause. It returns false at once if the recorder has to stop.
+// wait waits for the pause and returns true. It returns false at once if the recorder has to stop.
 func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -133,8 +135,8 @@ func (r *recorder) wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// follow counts and logs a stored result. After a failure it plans the next attempt. After the
-// last failure of a delivery it calls Subscriptions.DeliveryFailed.
+// follow counts and logs a stored result. After a failure it plans the next attempt. After the last
+// failure of a delivery, or after a 410, it calls Subscriptions.DeliveryFailed.
 func (r *recorder) follow(ctx context.Context, res *result) {
 	m := r.s.metrics
 	switch res.outcome {
@@ -163,11 +165,11 @@ func (r *recorder) follow(ctx context.Context, res *result) {
 		"outcome", res.outcome.String(), "duration_ms", res.duration.Milliseconds(), "err", res.failure)
 }
 
-// maxTimer is the longest wait for which this process sets a timer.
+// maxTimer is the longest wait for which this process uses a timer.
 const maxTimer = time.Minute
 
-// wakeAt wakes the queue of a subscription after a wait. It uses a timer of this process if
-// the wait is at most maxTimer, and Options.WakeAt in any case.
+// wakeAt wakes the queue of a subscription after a wait. It always calls Options.WakeAt. If the
+// wait is at most maxTimer, it also starts a timer in this process.
 func (r *recorder) wakeAt(id string, wait time.Duration) {
 	if wait <= maxTimer {
 		r.s.after(wait, func() { r.s.queues.wake(id) })
@@ -176,7 +178,7 @@ func (r *recorder) wakeAt(id string, wait time.Duration) {
 }
 
 func (r *recorder) disable(ctx context.Context, d *Delivery) {
-	// If this fails, webhook.Service.Prune disables the subscription later.
+	// If this call fails, webhook.Service.Prune disables the subscription later.
 	if err := r.s.subscriptions.DeliveryFailed(ctx, d.Subscription, d.Write); err != nil {
 		r.s.log.Warn("subscription not disabled", "subscription", d.Subscription, "write", d.Write, "err", err)
 	}

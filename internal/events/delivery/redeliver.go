@@ -7,20 +7,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// redeliverRows is the largest number of deliveries that one transaction of Redeliver changes.
+// redeliverRows is the maximum number of deliveries that one transaction of Redeliver changes.
 const redeliverRows = 500
 
-// Selection selects deliveries of one subscription: by an id, by a receipt, or by time.
+// Selection selects deliveries of one subscription: by the id of a delivery, by the id of a
+// receipt, or by time.
 type Selection struct {
 	Delivery     string // id of the delivery
-	Receipt      string // id of a receipt of the delivery
-	Since, Until int64  // the newest change was committed in this time; UTC microseconds, both included
+	Receipt      string // id of one of its receipts
+	Since, Until int64  // range of the commit time of the newest change, in UTC microseconds; both ends included
 }
 
-// Redeliver makes deliveries of any state wait again, and returns their number. They are due
-// now, have no attempts, and keep their ids. A delivery that waits for an earlier delivery of
-// its asset continues to wait. A delivery that has ended is sent again out of order.
-// Errors: fault.NotFound if the delivery or receipt does not exist, or if the subscription is
+// Redeliver makes deliveries wait again, and returns how many. They may be in any state. They are
+// due now, have no attempts, and keep their ids. A delivery that waits for an earlier delivery of
+// its asset continues to wait. A delivery that has ended is sent again out of order. The error has
+// the kind fault.NotFound if the delivery or receipt does not exist, or if the subscription is
 // disabled or deleted.
 func (s *Store) Redeliver(ctx context.Context, subscription string, selected Selection) (int, error) {
 	if selected.Receipt != "" {
@@ -52,8 +53,8 @@ func (s *Store) Redeliver(ctx context.Context, subscription string, selected Sel
 	}
 }
 
-// lockEnabled locks a subscription, so that it is not disabled before the transaction ends.
-// Errors: fault.NotFound if the subscription is disabled or deleted.
+// lockEnabled locks a subscription, so that it cannot be disabled before the transaction ends. The
+// error has the kind fault.NotFound if the subscription is disabled or deleted.
 func lockEnabled(ctx context.Context, tx *db.Tx, subscription string) error {
 	if _, err := tx.Lock(ctx, "webhook_subscription", "id = ?", subscription); err != nil {
 		return err
@@ -66,8 +67,8 @@ func lockEnabled(ctx context.Context, tx *db.Tx, subscription string) error {
 	return err
 }
 
-// requeue makes deliveries wait again, and sets created_at to the time of this request. It
-// does not change deliveries that a sender has claimed, but n includes them.
+// requeue makes deliveries wait again, and sets their created_at to the current time. It does not
+// change deliveries that a sender has claimed, but counts them in n.
 func (s *Store) requeue(ctx context.Context, subscription string, ids []string) (n int, err error) {
 	now := s.db.Dialect.NowMicros
 	in, args := db.InArgs(ids)

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// renewAll renews the leases that are older than lease.RenewEvery, and reads the subscriptions
+// renewAll renews the leases that are older than lease.RenewEvery. It also reads the subscriptions
 // of all queues again. It repeats both until ctx ends.
 func (qs *queues) renewAll(ctx context.Context) {
 	tick := time.NewTicker(lease.RenewEvery / 2)
@@ -51,8 +51,8 @@ func (qs *queues) refresh(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// read reads subscriptions and stores them in their queues. Deleted subscriptions are not in
-// the result.
+// read reads subscriptions, stores them in their queues, and returns them by id. Deleted
+// subscriptions are not in the result.
 func (qs *queues) read(ctx context.Context, ids []string) (map[string]*receiver, error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.RenewEvery)
 	defer cancel()
@@ -95,14 +95,14 @@ func (qs *queues) renew(ctx context.Context, all []*Delivery) error {
 	return nil
 }
 
-// mayEnd is the minimum age of a lease that is renewed before its delivery is sent. A lease of
-// this age was not renewed in time, and another sender may claim the delivery soon.
+// mayEnd is a minimum age. A lease of this age was not renewed in time, and another sender may
+// claim its delivery soon. It is therefore renewed before its delivery is sent.
 const mayEnd = lease.Duration - lease.RenewEvery
 
-// renewEnded is called before d is sent. It renews all old leases if that of d has ended or
-// ends soon, for example because the process was stopped for a while. Other senders may have
-// claimed the deliveries meanwhile; renew drops these. If the database does not answer, d is
-// sent all the same, since no other sender can have claimed it.
+// renewEnded must be called before d is sent. If the lease of d has ended or ends soon, it renews
+// all old leases. This happens, for example, if the process was stopped for a while. Other senders
+// may have claimed the deliveries in the meantime; renew drops these deliveries. If the database
+// does not answer, d is sent, because then no other sender can have claimed it.
 func (qs *queues) renewEnded(d *Delivery) {
 	old := qs.s.now().Add(-mayEnd)
 	qs.mu.Lock()

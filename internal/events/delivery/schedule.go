@@ -12,14 +12,14 @@ var defaultSchedule = []time.Duration{
 	2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// maxRetryAfter bounds the Retry-After of a receiver.
+// maxRetryAfter is the longest wait that a receiver can request with Retry-After.
 const maxRetryAfter = time.Hour
 
-// jitter is the largest share by which a wait is made longer or shorter.
+// jitter limits how much a wait is made longer or shorter: by at most this share of the wait.
 const jitter = 0.2
 
-// waitAfter returns the wait after a number of failed attempts. retryAfter is the wait that the
-// receiver asked for, or 0. chance is a random number from 0 to 1, which spreads the wait.
+// waitAfter returns how long to wait after a number of failed attempts. retryAfter is the wait that
+// the receiver asked for, or 0. chance is a random number from 0 to 1, which varies the wait.
 // Spec: interface 6.2.5.
 func waitAfter(attempts int, schedule []time.Duration, retryAfter time.Duration, chance float64) time.Duration {
 	if retryAfter > 0 {

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// redacted replaces a secret.
+// redacted is the text that replaces a secret.
 const redacted = "[redacted]"
 
-// minSecretText is the length of the shortest secret that is removed from answers. A shorter
-// secret could be a part of ordinary words. Units: bytes.
+// minSecretText is the minimum length, in bytes, of a secret that is removed from answers. A
+// shorter secret could be a part of ordinary words.
 const minSecretText = 6
 
-// secretTexts are the secrets of one request, the longest first. They are removed from the
-// answer before a receipt stores it, since a receiver may repeat them in its answer.
+// secretTexts are the secrets of one request, longest first. Before a receipt stores the answer,
+// they are removed from the answer, because a receiver may repeat them there.
 type secretTexts []string
 
-// secretsOf collects the secrets in the URL of a receiver and in the authorization header,
-// which may be empty.
+// secretsOf collects the secrets in the URL of a receiver and in the Authorization header.
+// authorization may be empty.
 func secretsOf(u *url.URL, authorization string) secretTexts {
 	all := secretTexts{authorization}
 	if _, token, ok := strings.Cut(authorization, " "); ok {
@@ -52,7 +52,8 @@ func (all secretTexts) scrub(text string) string {
 	return text
 }
 
-// withoutStart removes the beginning of a secret from the end of a text that was cut off.
+// withoutStart removes the beginning of a secret from the end of text. text was cut off, so a
+// secret may be incomplete there.
 func (all secretTexts) withoutStart(text string) string {
 	end := len(text)
 	for _, s := range all {
@@ -66,15 +67,15 @@ func (all secretTexts) withoutStart(text string) string {
 	return text[:end]
 }
 
-// inName reports whether the name of a header contains a secret. It ignores case, since
-// servers and the HTTP client change the case of names.
+// inName reports whether the name of a header contains a secret. It ignores upper and lower case,
+// because servers and the HTTP client change the case of names.
 func (all secretTexts) inName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(all, func(s string) bool { return strings.Contains(name, strings.ToLower(s)) })
 }
 
-// header returns the value of a header of an answer without secrets. Cookies are secrets of
-// the receiver. URLs lose the parts that redactedURL removes.
+// header returns the value of a header of an answer, without secrets. It replaces cookies
+// completely, because they are secrets of the receiver. It shortens URLs with redactedURL.
 func (all secretTexts) header(name, value string) string {
 	switch http.CanonicalHeaderKey(name) {
 	case "Set-Cookie", "Set-Cookie2":
@@ -85,8 +86,8 @@ func (all secretTexts) header(name, value string) string {
 	return all.scrub(value)
 }
 
-// redactedURL returns a URL without user information, query and fragment, or an empty text if
-// the URL cannot be parsed.
+// redactedURL returns a URL without user information, query and fragment. It returns an empty text
+// if the URL cannot be parsed.
 func redactedURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

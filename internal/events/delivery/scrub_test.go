@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// logged stores the lines of a log. It is safe for concurrent use.
+// logged collects the lines of a log. It is safe for concurrent use.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -33,15 +33,15 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// receiverSecrets are the secrets in URLs and headers, in the forms in which an answer could
-// contain them.
+// receiverSecrets are the secrets in the URLs and headers of requests, in the forms in which an
+// answer could contain them.
 var receiverSecrets = []string{
 	"hush-pass", "hush-query", "hush-token", "hush-bearer",
-	"dXNlcjpodXNoLXBhc3M=", // user:hush-pass in the Authorization header for a URL with a password
+	"dXNlcjpodXNoLXBhc3M=", // user:hush-pass, as the Authorization header contains it for a URL with a password
 }
 
-// broken returns the URLs of receivers by the way in which each of them fails. The URLs
-// contain a password and a query.
+// broken returns URLs of receivers that fail. The key says how the receiver fails. Each URL
+// contains a password and a query.
 func broken(t *testing.T) map[string]string {
 	t.Helper()
 	hide := func(base, path string) string {
@@ -73,8 +73,8 @@ func broken(t *testing.T) map[string]string {
 	}
 }
 
-// babbler starts a server that answers with the first line of the request, which is not valid
-// HTTP. It returns the address of the server.
+// babbler starts a server and returns its address. The server answers with the first line of the
+// request, which is not a valid HTTP answer.
 func babbler(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +136,8 @@ func TestSecretsOfAReceiverAreNeitherLoggedNorStored(t *testing.T) {
 	})
 }
 
-// stored returns all texts that are stored about the attempts of a subscription, by name.
+// stored returns all texts that are stored about the first attempt of a subscription. The key says
+// what the text is.
 func (f *fixture) stored(subscription string) map[string]string {
 	f.Helper()
 	text := map[string]string{}
@@ -197,8 +198,9 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// An answer that is cut off in the middle of a secret contains no part of the secret, however
-// many bytes come before it.
+// TestAnAnswerIsCutOffWithoutAPartOfASecret cuts an answer off in the middle of a secret. The
+// stored answer must contain no part of the secret. The number of bytes before the secret must not
+// matter.
 func TestAnAnswerIsCutOffWithoutAPartOfASecret(t *testing.T) {
 	hidden := secretTexts{"Bearer tök-tok-tok", "tök-tok-tok", "abc"}
 	secret := hidden[0]
@@ -224,7 +226,8 @@ func TestAnAnswerIsCutOffWithoutAPartOfASecret(t *testing.T) {
 	}
 }
 
-// A receiver may use the query of its URL in the name of a header.
+// TestNamesOfHeadersShowNoSecret uses a receiver that puts the query of its URL into the name of a
+// header.
 func TestNamesOfHeadersShowNoSecret(t *testing.T) {
 	hidden := secretTexts{"hush-Query"}
 	h := http.Header{}

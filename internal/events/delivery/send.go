@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/tracing"
 )
 
-// Bounds of the stored parts of an answer. Units: bytes.
+// Maximum sizes in bytes of the stored body and the stored headers of an answer.
 const (
 	maxAnswer  = 16 << 10
 	maxHeaders = 8 << 10
@@ -28,8 +28,8 @@ const (
 // userAgent is the User-Agent header of each request.
 const userAgent = "alds"
 
-// newClient returns an HTTP client that uses no proxy and follows no redirects. It refuses to
-// connect to an IP address that is not public, unless o.AllowPrivate is set.
+// newClient returns an HTTP client that uses no proxy and follows no redirects. Unless
+// o.AllowPrivate is true, it connects only to public IP addresses.
 func newClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: o.Connect, KeepAlive: 30 * time.Second}
 	if !o.AllowPrivate {
@@ -50,23 +50,23 @@ func newClient(o Options) *http.Client {
 	}
 }
 
-// result is one attempt and its outcome.
+// result describes one attempt and its outcome.
 type result struct {
 	d           *Delivery
 	receiver    *receiver
 	outcome     Outcome
-	wait        time.Duration // until the next attempt; only with the outcome Retry
-	retryAfter  time.Duration // the wait that the receiver asked for; 0: none
-	asksForLess bool          // the result of the function asksForLess
-	status      int           // 0: no answer
-	answer      string        // the stored part of the body, or failure
-	headers     string        // JSON object
-	authorized  bool          // the request had an Authorization header
+	wait        time.Duration // wait until the next attempt; only with the outcome Retry
+	retryAfter  time.Duration // the wait that the receiver asked for; 0: it asked for no wait
+	asksForLess bool          // result of the function asksForLess
+	status      int           // status of the answer; 0: there was no answer
+	answer      string        // the stored part of the body; without an answer, the same as failure
+	headers     string        // headers of the answer as a JSON object
+	authorized  bool          // true: the request had an Authorization header
 	duration    time.Duration
-	err         error  // why there was no answer; may contain secrets
-	failure     string // err without secrets; empty if there was an answer
+	err         error  // why there was no answer; the text may contain secrets
+	failure     string // text of err without secrets; empty: there was an answer
 
-	secrets secretTexts // of the request
+	secrets secretTexts // secrets of the request
 }
 
 // send makes one attempt and counts it in the metrics.
@@ -85,7 +85,7 @@ func (s *Sender) send(ctx context.Context, d *Delivery, r *receiver) *result {
 	return res
 }
 
-// judge sets the outcome of an attempt.
+// judge sets the outcome of an attempt and related fields.
 func (s *Sender) judge(res *result) {
 	res.asksForLess = asksForLess(res.status, res.retryAfter)
 	res.outcome, res.wait = classify(res.status, res.d.attempts+1, s.o.Schedule, res.retryAfter, s.chance())
@@ -121,7 +121,7 @@ func label(res *result) string {
 	}
 }
 
-// post sends the request, stores the answer in res and returns its Retry-After.
+// post sends the request, stores the answer in res, and returns the wait in its Retry-After header.
 func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -143,7 +143,7 @@ func (s *Sender) post(ctx context.Context, res *result) time.Duration {
 	return retryAfter(answer.Header.Get("Retry-After"), time.Now())
 }
 
-// failed stores in r why there was no answer.
+// failed stores why there was no answer.
 func (r *result) failed(err error) {
 	r.err, r.failure = err, Truncate(r.secrets.scrub(failureText(err)))
 	r.answer = r.failure
@@ -175,8 +175,8 @@ func (s *Sender) request(ctx context.Context, res *result) (*http.Request, error
 	return req, s.addSignature(req, res, body, at)
 }
 
-// addSignature signs the request with the signing secret, and also with the previous secret
-// while that is valid.
+// addSignature signs the request with the signing secret. While the previous secret is valid, it
+// adds a second signature with that secret.
 func (s *Sender) addSignature(req *http.Request, res *result, body []byte, at int64) error {
 	r := res.receiver
 	secrets := []string{r.secret}
@@ -204,13 +204,13 @@ func (s *Sender) addSignature(req *http.Request, res *result, body []byte, at in
 	return nil
 }
 
-// failureText returns the text of an error without the URL of the receiver and without the URL
-// of a redirect. Both may contain secrets.
+// failureText returns the text of an error without the URL of the receiver and without the URL of a
+// redirect, because both URLs may contain secrets.
 func failureText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
-	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // without the address of the DNS server
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok { // omits the address of the DNS server
 		return "lookup " + lookup.Name + ": " + lookup.Err
 	}
 	if failed, ok := errors.AsType[*url.Error](err); ok {
@@ -222,8 +222,8 @@ func failureText(err error) string {
 	return "the address of its redirect cannot be read"
 }
 
-// storedAnswer returns the stored part of an answer: text without secrets, at most maxAnswer
-// bytes. whole is false if the end of body is missing.
+// storedAnswer returns the part of an answer that is stored: valid text without secrets, at most
+// maxAnswer bytes. whole is false if body does not contain the end of the answer.
 func storedAnswer(body []byte, whole bool, secrets secretTexts) string {
 	if len(body) > maxAnswer {
 		body, whole = body[:maxAnswer], false
@@ -258,7 +258,7 @@ func storedHeaders(h http.Header, secrets secretTexts) string {
 	return string(text)
 }
 
-// SecretPrefix is the start of a signing secret, according to the Standard Webhooks
+// SecretPrefix is the start of every signing secret, according to the Standard Webhooks
 // specification. The rest is base64 of 24 to 64 bytes.
 const SecretPrefix = "whsec_"
 
@@ -274,8 +274,8 @@ func SecretKey(secret string) ([]byte, bool) {
 	return key, ok && err == nil && len(key) >= minSecret && len(key) <= maxSecret
 }
 
-// sign returns one signature of the Webhook-Signature header. at is the Webhook-Timestamp, in
-// seconds since 1970.
+// sign returns one signature for the Webhook-Signature header. at is the value of
+// Webhook-Timestamp, in seconds since 1970.
 func sign(key []byte, id string, at int64, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + strconv.FormatInt(at, 10) + "."))
@@ -283,7 +283,7 @@ func sign(key []byte, id string, at int64, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Truncate cuts a text to 900 bytes, which fit into the column of an error.
+// Truncate shortens a text to at most 900 bytes, which fit into the column of an error.
 func Truncate(s string) string {
 	if len(s) > 900 {
 		s = s[:900]

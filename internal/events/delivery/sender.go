@@ -17,18 +17,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// Options configures a Sender. A zero value means the default.
+// Options configures a Sender. If a field has its zero value, the default is used.
 type Options struct {
-	Schedule     []time.Duration // waits between attempts; one more attempt than entries
-	Slots        int             // largest number of requests in flight
-	InFlight     int             // largest number of requests in flight per subscription; 1 keeps the order
-	AllowPrivate bool            // allows requests to loopback and private addresses
-	Timeout      time.Duration   // of one request, including the answer
+	Schedule     []time.Duration // waits between attempts; there is one attempt more than entries
+	Slots        int             // maximum number of requests in flight
+	InFlight     int             // maximum number of requests in flight per subscription; 1 keeps the order
+	AllowPrivate bool            // true: allow requests to loopback and private addresses
+	Timeout      time.Duration   // timeout of one request, including the answer
 	Connect      time.Duration   // timeout of the TCP connection, and also of the TLS handshake
-	// WakeAt is called with the time of a later attempt. It must not block. A wake-up may be
-	// lost, since a later Sweep finds the delivery.
+	// WakeAt is called with the time of the next attempt. It must not block. A wake-up may be lost,
+	// because a later Sweep also finds the delivery.
 	WakeAt func(subscription string, at time.Time)
-	Tracer *tracing.Tracer // nil: no traces
+	Tracer *tracing.Tracer // nil: requests are not traced
 }
 
 func (o Options) filled() Options {
@@ -43,20 +43,20 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Sender sends due deliveries. It is safe for concurrent use. Run must be running while other
+// Sender sends due deliveries. It is safe for concurrent use. Run must be running when other
 // methods are called.
 type Sender struct {
 	*Store
 	o        Options
-	name     string       // unique name: the first part of the owner of each claim
-	claims   atomic.Int64 // number of the last claim: the second part of its owner
+	name     string       // unique name; first part of the owner of each claim
+	claims   atomic.Int64 // number of the last claim; second part of its owner
 	leases   *lease.Table[string]
 	client   *http.Client
 	queues   *queues
 	results  *recorder
 	clock    clock
-	measured atomic.Int64       // when the gauges of due deliveries were updated; ns since 1970
-	isSlow   func(*result) bool // replaced in tests, so that they need no slow requests
+	measured atomic.Int64       // when the gauges of due deliveries were last updated, in ns since 1970
+	isSlow   func(*result) bool // tests replace it, so that they need no slow requests
 
 	// The clock of this process, its timers, and random numbers from 0 to 1. Tests replace them.
 	now    func() time.Time
@@ -81,11 +81,11 @@ func (s *Store) NewSender(o Options) *Sender {
 // newOwner returns a unique owner for a new claim.
 func (s *Sender) newOwner() string { return s.name + "." + strconv.FormatInt(s.claims.Add(1), 36) }
 
-// owns reports whether an owner belongs to a claim of this sender.
+// owns reports whether the owner of a claim belongs to this sender.
 func (s *Sender) owns(owner string) bool { return strings.HasPrefix(owner, s.name+".") }
 
-// Run sends deliveries until ctx ends. Then it waits up to shutdownWait for the requests in
-// flight, and releases the other claims.
+// Run sends deliveries until ctx ends. Then it waits up to shutdownWait for the requests in flight,
+// and releases the remaining claims.
 func (s *Sender) Run(ctx context.Context) error {
 	recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

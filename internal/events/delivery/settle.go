@@ -12,11 +12,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// store writes a group of results in one transaction: the counters of the subscriptions, the
-// states of the deliveries, and receipts. It returns the backoffs that begin, by subscription.
-// The result of a lost claim leaves only a receipt, and the mark of a 410 (markGone). A result
-// is not counted if the URL of the subscription has changed since, or if the subscription was
-// enabled again.
+// store writes a group of results in one transaction: the counters of the subscriptions, the states
+// of the deliveries, and receipts. It returns the backoffs that begin now, by subscription.
+//
+// The result of a lost claim only gets a receipt. If it is a 410, markGone also handles it. A
+// result does not change the counters if the URL of the subscription has changed in the meantime,
+// or if the subscription was enabled again.
 func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lease.Duration)
 	defer cancel()
@@ -54,20 +55,21 @@ func (s *Sender) store(ctx context.Context, all []*result) (backoffs map[string]
 	return backoffs, err
 }
 
-// stored holds the counters of a subscription. The URL and the generation identify the
-// receiver that the counters belong to.
+// stored contains the counters of a subscription. url and since identify the receiver to which the
+// counters belong.
 type stored struct {
 	url                 string
-	since               int64 // generation of subscriptions at which it was enabled
-	failures, exhausted int   // in a row
+	since               int64 // generation of subscriptions at which the subscription was enabled
+	failures, exhausted int   // numbers of failed attempts and of failed deliveries in a row
 }
 
-// isOf reports whether the counters belong to receiver r, and not to a later receiver.
+// isOf reports whether the counters belong to the receiver r. If not, they belong to a later
+// receiver of the same subscription.
 func (c *stored) isOf(r *receiver) bool { return c.url == r.url && c.since == r.since }
 
 // lockCounters locks and reads the counters that a group of results may change. If ordered
-// deliveries have ended, it locks all subscriptions of the group. The lock serializes the ends
-// and claims of a subscription.
+// deliveries have ended, it locks all subscriptions of the group. Then the ends and claims of a
+// subscription run one after the other.
 func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, began time.Time) (map[string]*stored, error) {
 	ordered := slices.ContainsFunc(all, (*result).endsInOrder)
 	var ids, healthy []string
@@ -106,8 +108,8 @@ func (s *Sender) lockCounters(ctx context.Context, tx *db.Tx, all []*result, beg
 	return locked, nil
 }
 
-// failing returns the subscriptions with stored failures. Another sender may have stored them
-// after this sender found the subscription healthy.
+// failing returns the subscriptions that have stored failures. Another sender may have stored these
+// failures after this sender found the subscription healthy.
 func (*Sender) failing(ctx context.Context, tx *db.Tx, ids []string) (all []string, err error) {
 	for in, args := range db.InChunks(ids) {
 		some, err := db.Column[string](ctx, tx, "SELECT id FROM webhook_subscription WHERE id IN "+in+" AND failures_in_row > 0", args...)
@@ -119,13 +121,13 @@ func (*Sender) failing(ctx context.Context, tx *db.Tx, ids []string) (all []stri
 	return all, nil
 }
 
-// endsInOrder reports whether the delivery is ordered and has ended. Other deliveries of its
-// asset may wait for that.
+// endsInOrder reports whether the delivery belongs to an ordered subscription and has ended. Other
+// deliveries of its asset may wait for this end.
 func (r *result) endsInOrder() bool { return r.d.Asset != 0 && r.outcome != Retry }
 
 // markGone marks the subscriptions whose receivers have answered 410, even if the claim of the
-// delivery was lost. A 410 from an earlier receiver of the subscription counts as an ordinary
-// failure.
+// delivery was lost. If an earlier receiver of the subscription has answered 410, this counts as an
+// ordinary failure.
 func (s *Sender) markGone(ctx context.Context, tx *db.Tx, all []*result, locked map[string]*stored) error {
 	var gone []string
 	for _, res := range all {
@@ -181,8 +183,8 @@ func (s *Sender) stillClaimed(ctx context.Context, tx *db.Tx, all []*result) ([]
 	return held, nil
 }
 
-// end writes the new states of deliveries that this sender has claimed. It makes the
-// deliveries due that wait for the end of these.
+// end writes the new states of deliveries whose claims were not lost. If other deliveries wait for
+// the end of these deliveries, they become due.
 func (s *Sender) end(ctx context.Context, tx *db.Tx, held []*result, now int64) error {
 	var ended []string
 	for _, res := range held {
@@ -200,8 +202,8 @@ func (s *Sender) end(ctx context.Context, tx *db.Tx, held []*result, now int64) 
 	return err
 }
 
-// receiptRows returns the rows of receipts for a group of results. It leaves out all but the
-// newest maxReceipts of each subscription, since Prune would remove the others.
+// receiptRows returns the rows of receipts for a group of results. It returns only the newest
+// maxReceipts of each subscription, because Prune would remove the others.
 func receiptRows(all []*result, now int64) [][]any {
 	var rows [][]any
 	kept := map[string]int{}
@@ -228,15 +230,15 @@ var receiptColumns = []string{
 	"retry_count", "was_received", "given_up",
 }
 
-// counts sums up the results of one subscription in a group.
+// counts summarizes the results of one subscription in a group.
 type counts struct {
-	failing     bool // the subscription had failures when a request began
-	answered    bool // at least one request was answered
+	failing     bool // true: the subscription had failures when a request began
+	answered    bool // true: at least one request was answered
 	retries     int
-	delivered   bool          // an attempt succeeded, so the stored counts of failures start again at 0
-	failures    int           // in a row at the end of the group
-	exhausted   int           // in a row at the end of the group
-	asksForLess bool          // one of these failures asks for less
+	delivered   bool          // true: an attempt succeeded, so the stored counts of failures start again at 0
+	failures    int           // failed attempts in a row at the end of the group
+	exhausted   int           // failed deliveries in a row at the end of the group
+	asksForLess bool          // true: one of these failures asks for less
 	retryAfter  time.Duration // the longest pause that these failures ask for; 0: none
 }
 
@@ -257,13 +259,13 @@ func (c *counts) add(res *result) {
 	}
 }
 
-// healthy reports whether the group has no retries, and no failures after its last success.
+// healthy reports whether the group contains no retries, and its last result is a success.
 func (c *counts) healthy() bool {
 	return *c == counts{failing: c.failing, answered: true, delivered: true}
 }
 
-// countAll returns the counts of a group by subscription. If known has the counters of a
-// subscription, the results of earlier receivers do not count.
+// countAll returns the counts of a group by subscription. If known contains the counters of a
+// subscription, results of earlier receivers of the subscription are not counted.
 func countAll(all []*result, known map[string]*stored) map[string]*counts {
 	counted := map[string]*counts{}
 	for _, res := range all {
@@ -281,17 +283,17 @@ func countAll(all []*result, known map[string]*stored) map[string]*counts {
 }
 
 // storeCounts updates the counters and circuit breakers of the subscriptions, and returns the
-// backoffs that begin. It skips healthy subscriptions that were written a short time ago
-// (answered.waits).
+// backoffs that begin. It skips a healthy subscription if its counters were written a short time
+// ago (see answered.waits).
 func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*counts, locked map[string]*stored, began time.Time, now int64) (map[string]time.Duration, error) {
 	backoffs := map[string]time.Duration{}
 	var healthy []string
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		c := all[id]
 		switch {
-		case locked[id] == nil: // deleted
+		case locked[id] == nil: // the subscription is deleted
 			continue
-		case s.results.answered.waits(id, c, began) && locked[id].failures == 0: // written later
+		case s.results.answered.waits(id, c, began) && locked[id].failures == 0: // its counters are written later
 			continue
 		case c.healthy():
 			healthy = append(healthy, id)
@@ -314,9 +316,9 @@ func (s *Sender) storeCounts(ctx context.Context, tx *db.Tx, all map[string]*cou
 	return backoffs, err
 }
 
-// storeFailures updates the counters of a subscription that had retries or failures. It opens
-// the circuit breaker after too many failures, or if the receiver asks for less (asksForLess).
-// It returns the backoff, or 0 if the breaker stays closed.
+// storeFailures updates the counters of a subscription that had retries or failures. It opens the
+// circuit breaker after too many failures, or if an answer asks for less (see asksForLess). It
+// returns the backoff, or 0 if the breaker stays closed.
 func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *counts, before stored, now int64) (time.Duration, error) {
 	failures, exhausted := before.failures+c.failures, before.exhausted+c.exhausted
 	if c.delivered {
@@ -336,7 +338,7 @@ func (s *Sender) storeFailures(ctx context.Context, tx *db.Tx, id string, c *cou
 	return wait, err
 }
 
-// settle writes the new states of deliveries. Their rows are locked.
+// settle writes the new states of deliveries. The caller must have locked their rows.
 func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64) error {
 	delivered := map[int][]string{} // ids of deliveries by the status of the answer
 	for _, res := range all {
@@ -364,7 +366,8 @@ func (s *Sender) settle(ctx context.Context, tx *db.Tx, all []*result, now int64
 	return nil
 }
 
-// update sets columns of deliveries. set is the SQL after SET, and args are its arguments.
+// update sets columns of deliveries. set is the SQL text after SET, and args are the arguments in
+// set.
 func update(ctx context.Context, tx *db.Tx, ids []string, set string, args ...any) error {
 	for in, list := range db.InChunks(ids) {
 		if _, err := tx.Exec(ctx, "UPDATE webhook_delivery SET "+set+" WHERE id IN "+in, append(slices.Clone(args), list...)...); err != nil {

@@ -16,23 +16,23 @@ import (
 // model holds the expected state of subscriptions and of their events.
 type model struct {
 	x             *sim
-	subscriptions []*subscription          // not deleted
-	ever          []*subscription          // all, including deleted subscriptions
-	byID          map[string]*subscription // all
-	moods         map[string]int           // by URL: the status of its answers, 0 for no answer; default 200
-	urls, headers int                      // how many were made
-	seq           int64                    // of the last event
+	subscriptions []*subscription          // subscriptions that are not deleted
+	ever          []*subscription          // all subscriptions, including deleted subscriptions
+	byID          map[string]*subscription // all subscriptions by id
+	moods         map[string]int           // by URL: status of the answers, 0 for no answer; missing: 200
+	urls, headers int                      // how many URLs and headers were made
+	seq           int64                    // sequence id of the last event
 	events        map[eventKey]*fate
-	seen          map[string]int // how often each thing has happened
+	seen          map[string]int // by what has happened: how often it has happened
 }
 
 // subscription is the expected current state of a subscription.
 type subscription struct {
 	id, url, header                   string
 	enabled, paused, deleted, ordered bool
-	since                             int64 // generation at which it was enabled
-	failures, exhausted               int   // in a row
-	gone                              bool  // its URL has answered 410
+	since                             int64 // generation at which the subscription was enabled
+	failures, exhausted               int   // numbers of failed attempts and of failed deliveries in a row
+	gone                              bool  // true: its URL has answered 410
 }
 
 type eventKey struct {
@@ -40,12 +40,12 @@ type eventKey struct {
 	seq          int64
 }
 
-// fate is the state of an event of a subscription. Its fields are reset when the event is
-// requested again.
+// fate is the state of an event of a subscription. When the event is requested again, the fields
+// are reset to false.
 type fate struct {
-	arrived bool // the receiver has accepted it
-	givenUp bool // the last attempt has failed
-	dropped bool // the subscription was disabled or deleted first
+	arrived bool // true: the receiver has accepted the event
+	givenUp bool // true: the last attempt has failed
+	dropped bool // true: the subscription was disabled or deleted before the event arrived or was given up
 }
 
 func newModel(x *sim, seen map[string]int) *model {
@@ -67,7 +67,7 @@ func (m *model) newEvent() int64 {
 	return m.seq
 }
 
-// mood changes the answers of a random receiver.
+// mood changes the future answers of a random receiver.
 func (m *model) mood(rnd *rand.Rand) {
 	s := m.subscriptions[rnd.IntN(len(m.subscriptions))]
 	m.moods[s.url] = []int{200, 200, 200, 200, 500, 500, 500, 429, 410, 0}[rnd.IntN(10)]
@@ -129,7 +129,7 @@ func (m *model) updated(s *subscription, change map[string]any) {
 	}
 }
 
-// inserted is called after a matched delivery was inserted. It checks whether the delivery was
+// inserted must be called after a matched delivery was inserted. It checks whether the delivery was
 // stored or dropped as expected.
 func (m *model) inserted(d *delivery.Delivery) {
 	s := m.byID[d.Subscription]
@@ -146,7 +146,7 @@ func (m *model) inserted(d *delivery.Delivery) {
 	}
 }
 
-// of returns the fates of the events in a body.
+// of returns the fates of the events in the body of a request.
 func (m *model) of(s *subscription, text []byte) (all []*fate) {
 	var read struct{ Events []struct{ SequenceID int64 } }
 	if err := json.Unmarshal(text, &read); err != nil {
@@ -162,7 +162,8 @@ func (m *model) of(s *subscription, text []byte) (all []*fate) {
 	return all
 }
 
-// begins compares a request with the current state of its subscription and its delivery.
+// begins compares a request that begins with the current state of its subscription and its
+// delivery.
 func (m *model) begins(req *delivery.Begun) {
 	d := req.Delivery
 	s := m.byID[d.Subscription]
@@ -188,7 +189,8 @@ func (m *model) begins(req *delivery.Begun) {
 	}
 }
 
-// answers returns the answer of a receiver to a request. wait is its Retry-After, or 0.
+// answers returns the answer of a receiver to a request. wait is the wait in its Retry-After
+// header, or 0.
 func (m *model) answers(req *delivery.Begun) (status int, wait time.Duration) {
 	status, known := m.moods[req.Request.URL.String()]
 	if !known {
@@ -205,11 +207,11 @@ func (m *model) answers(req *delivery.Begun) (status int, wait time.Duration) {
 	return status, wait
 }
 
-// records is called with results before they are stored. The function that it returns is
-// called afterwards, and checks what was stored.
+// records must be called with results before they are stored. It returns a function that must be
+// called after they are stored, and that checks what was stored.
 func (m *model) records(results []delivery.Ended) (check func()) {
 	counted := map[*subscription]bool{}
-	var gone []*delivery.Delivery // answered 410; ended, or retried if the 410 came from an earlier URL
+	var gone []*delivery.Delivery // answered 410: ended, or retried if the 410 came from an earlier URL
 	for _, res := range results {
 		s := m.byID[res.Delivery.Subscription]
 		owner, _ := delivery.OwnerOf(res.Delivery)
@@ -261,8 +263,8 @@ func (m *model) records(results []delivery.Ended) (check func()) {
 }
 
 // learn compares the stored subscription with the model. If the service has disabled the
-// subscription for a valid reason, the model does so, too. The counters are compared only if
-// counted is true.
+// subscription for a valid reason, learn also disables it in the model. It compares the counters
+// only if counted is true.
 func (m *model) learn(s *subscription, counted bool) {
 	var enabled bool
 	var failures, exhausted int
@@ -285,7 +287,7 @@ func (m *model) learn(s *subscription, counted bool) {
 }
 
 // disabledByPrune updates the model after Prune. It checks that Prune has disabled every
-// subscription that it should disable.
+// subscription that it had to disable.
 func (m *model) disabledByPrune() {
 	for _, s := range m.subscriptions {
 		m.learn(s, false)
@@ -295,8 +297,8 @@ func (m *model) disabledByPrune() {
 	}
 }
 
-// asked is called before a delivery is requested again. The function that it returns is called
-// afterwards, and updates the model.
+// asked must be called before a delivery is requested again. It returns a function that must be
+// called afterwards, and that updates the model.
 func (m *model) asked(s *subscription, id string) (note func()) {
 	var payload []byte
 	var state int
@@ -313,8 +315,8 @@ func (m *model) asked(s *subscription, id string) (note func()) {
 	}
 }
 
-// ended checks that no event was lost: each has arrived, was given up after all attempts, was
-// set aside, or was dropped with its subscription.
+// ended checks that no event was lost. Each event must have arrived, been given up after all
+// attempts, been set aside, or been dropped with its subscription.
 func (m *model) ended() {
 	aside := map[eventKey]bool{}
 	m.x.must(db.Each(m.x.Context(), m.x.d, "SELECT subscription_id, first_moment FROM webhook_delivery WHERE state = 4", nil, func(row db.Scanner) error {

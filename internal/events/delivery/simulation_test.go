@@ -34,10 +34,11 @@ var defaultModel = meta.Default()
 // episodeSteps is the number of random steps of an episode.
 const episodeSteps = 1500
 
-// TestSimulation runs senders, receivers, changes of subscriptions, and clocks. All run step
-// by step in one goroutine, in an order that depends on a seed. The test compares the events
-// with a model of the subscriptions: no event is lost, none is sent to a wrong receiver, and
-// none gets stuck. Each episode has its own seed. A failure prints the seed that repeats it.
+// TestSimulation runs senders, receivers, changes of subscriptions, and clocks. All of them run
+// step by step in one goroutine, in an order that depends on a seed. The test compares the events
+// with a model of the subscriptions. No event may get lost, go to a wrong receiver, or wait
+// forever. Each episode has its own seed. A failure prints the seed, with which the episode can be
+// repeated.
 func TestSimulation(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		steps := cmp.Or(*simSteps, map[string]int{"sqlite": 4 * episodeSteps, "mysql": episodeSteps}[d.Dialect.Name])
@@ -60,24 +61,24 @@ type sim struct {
 	service *webhook.Service
 	store   *delivery.Store
 	model   *model
-	name    string // of the last step
+	name    string // name of the last step
 
-	clock   int64 // time of all processes; UTC microseconds
-	ahead   int64 // the database's clock minus clock; microseconds
-	jumped  int64 // time of the last change of ahead, on clock
+	clock   int64 // time of all processes, in UTC microseconds
+	ahead   int64 // clock of the database minus clock, in microseconds
+	jumped  int64 // value of clock at the last change of ahead
 	timers  []timer
 	senders []*process
-	matched [][]*delivery.Delivery // to be inserted, in this order
-	lost    int                    // how many steps may have caused lost claims
-	refuses bool                   // the next call of DeliveryFailed fails
+	matched [][]*delivery.Delivery // deliveries to be inserted, in this order
+	lost    int                    // number of steps that may have caused lost claims
+	refuses bool                   // true: the next call of DeliveryFailed fails
 }
 
-// process is a sender, with the work that its goroutines would do next.
+// process is a sender, with the work that its goroutines would do next in a real process.
 type process struct {
 	*delivery.Stepped
-	popped  []*delivery.Delivery // requests to begin
-	begun   []*delivery.Begun    // requests to end
-	stopped int64                // the process does nothing until this time of sim.clock
+	popped  []*delivery.Delivery // deliveries whose requests will begin
+	begun   []*delivery.Begun    // requests in flight
+	stopped int64                // the process does nothing before this time on sim.clock
 }
 
 type timer struct {
@@ -90,7 +91,7 @@ var schedule = []time.Duration{time.Second}
 // disableAfter is the number of failed deliveries in a row that disables a subscription.
 const disableAfter = 2
 
-// episode runs one episode. It counts in seen how often each thing has happened.
+// episode runs one episode. It counts in seen how often each thing happens.
 func episode(t *testing.T, d *db.DB, seed uint64, seen map[string]int) {
 	t.Helper()
 	box, err := secret.New([]byte(strings.Repeat("k", 32)))
@@ -168,12 +169,12 @@ func (x *sim) pass(wait time.Duration) {
 	}
 }
 
-// start replaces a process by a new process, as after a crash.
+// start replaces a process with a new process, as if the old process had crashed.
 func (x *sim) start(i int) {
 	x.senders[i] = &process{Stepped: x.store.NewStepped(delivery.Options{Schedule: schedule, Slots: 8, InFlight: 3}, x.now, x.after, x.rnd.Float64)}
 }
 
-// DeliveryFailed calls the service, or fails if refuses is set.
+// DeliveryFailed calls the service. If refuses is true, it returns an error instead.
 func (x *sim) DeliveryFailed(ctx context.Context, subscription, write string) error {
 	if x.refuses {
 		x.refuses = false
@@ -182,7 +183,7 @@ func (x *sim) DeliveryFailed(ctx context.Context, subscription, write string) er
 	return x.service.DeliveryFailed(ctx, subscription, write)
 }
 
-// kinds are the kinds of steps. often is the relative frequency of a kind.
+// kinds are the kinds of steps. often is the relative frequency of each kind.
 var kinds = []struct {
 	name  string
 	often int
@@ -234,15 +235,15 @@ func (x *sim) subscription() *subscription {
 	return x.model.subscriptions[x.rnd.IntN(len(x.model.subscriptions))]
 }
 
-// live calls do with a random process, unless that process is stopped.
+// live calls do with a random process. It does nothing if that process is stopped.
 func (x *sim) live(do func(*process)) {
 	if p := x.process(); p.stopped <= x.clock {
 		do(p)
 	}
 }
 
-// setClock sets the clock of the database back or ahead. All processes sweep before, as real
-// workers sweep every two seconds, so they have read the earlier time.
+// setClock sets the clock of the database back or ahead. Before that, all processes sweep, so that
+// they have read the earlier time. Real workers sweep every two seconds.
 func (x *sim) setClock(ahead int64) {
 	for _, p := range x.senders {
 		p.stopped = 0
@@ -254,7 +255,7 @@ func (x *sim) setClock(ahead int64) {
 	x.pass(0)
 }
 
-// match makes an event, and a delivery of it for some of the enabled subscriptions.
+// match creates an event, and a delivery of the event for some of the enabled subscriptions.
 func (x *sim) match() {
 	var all []*delivery.Delivery
 	seq := x.model.newEvent()
@@ -309,8 +310,8 @@ func (p *process) push(d *delivery.Delivery) {
 	}
 }
 
-// begin begins a random request, and checks that it may begin. It returns false if no request
-// can begin.
+// begin begins the request of a random delivery, and checks that it may begin. It returns false if
+// no request can begin.
 func (x *sim) begin(p *process) bool {
 	if p.stopped > x.clock || len(p.popped) == 0 {
 		return false
@@ -332,7 +333,7 @@ func (x *sim) begin(p *process) bool {
 	return true
 }
 
-// answer ends a random request. It returns false if there is none.
+// answer ends a random request with an answer. It returns false if no request is in flight.
 func (x *sim) answer(p *process) bool {
 	if p.stopped > x.clock || len(p.begun) == 0 {
 		return false
@@ -345,8 +346,8 @@ func (x *sim) answer(p *process) bool {
 	return true
 }
 
-// record stores results, and compares what is stored with the model. It returns false if there
-// are no results.
+// record stores results, and compares the stored data with the model. It returns false if there are
+// no results to store.
 func (x *sim) record(p *process, most int) bool {
 	results := p.Unstored(most)
 	if p.stopped > x.clock || len(results) == 0 {
@@ -368,7 +369,7 @@ func (x *sim) record(p *process, most int) bool {
 	check()
 	for _, d := range again {
 		x.model.seen["claimed again"]++
-		// If the process no longer holds the claim, it has released or ended the claim itself.
+		// If the process no longer holds the claim, the process itself has released or ended it.
 		if s := x.model.byID[d.Subscription]; s.enabled && !s.gone && p.Claim(d.ID) == d && !stands(d) {
 			x.failed("the result of a lost claim ended a later one")
 		}
@@ -379,7 +380,8 @@ func (x *sim) record(p *process, most int) bool {
 	return true
 }
 
-// stale is slightly longer than freshFor: afterwards every request reads its subscription.
+// stale is slightly longer than freshFor. After this time every request reads its subscription
+// again.
 const stale = 11 * time.Millisecond
 
 func (x *sim) create() {
@@ -408,7 +410,7 @@ func (x *sim) edit() {
 		change["paused"] = !s.paused
 	case 5, 6:
 		change["enabled"] = !s.enabled
-	case 7, 8: // disabled and enabled again, or the other way round
+	case 7, 8: // twice, so that the state is the same as before
 		x.update(s, map[string]any{"enabled": !s.enabled})
 		change["enabled"] = !s.enabled
 	case 9:
@@ -458,8 +460,8 @@ func (x *sim) redeliver() {
 	}
 }
 
-// end makes all receivers answer 200, starts stopped processes, and ends the pauses of
-// subscriptions. Then it takes steps until no delivery waits, and checks the result.
+// end makes all receivers answer 200, starts stopped processes, and resumes paused subscriptions.
+// Then it takes steps until no delivery waits, and checks the result.
 func (x *sim) end() {
 	x.name = "the end"
 	x.setClock(0)
@@ -508,8 +510,8 @@ func (x *sim) end() {
 	x.model.ended()
 }
 
-// waiting describes the first waiting deliveries: in how many seconds each is due, its lease
-// ends, and when it failed.
+// waiting describes the first waiting deliveries. For each delivery it shows, in seconds from now,
+// the due time, the end of the lease and the time of the last failure.
 func (x *sim) waiting() []string {
 	all, err := db.Collect(x.Context(), x.d, `SELECT first_moment, due - ?, lease - ?, failed_at - ?, attempts, COALESCE(asset_id, 0), COALESCE(owner, '')
 		FROM webhook_delivery WHERE state = 0 ORDER BY first_moment LIMIT 5`, []any{x.clock, x.clock, x.clock}, func(row db.Scanner) (string, error) {
@@ -522,7 +524,8 @@ func (x *sim) waiting() []string {
 	return all
 }
 
-// goOn takes steps of the senders. It returns false if no step is possible.
+// goOn takes steps of the senders as long as a step is possible. It returns false if no step was
+// possible.
 func (x *sim) goOn() (moved bool) {
 	for _, p := range x.senders {
 		for _, s := range x.model.ever {
@@ -545,7 +548,7 @@ func body(v any) []byte {
 	return text
 }
 
-// noFinder accepts every event definition, and finds no assets.
+// noFinder accepts every event definition and finds no assets.
 type noFinder struct{}
 
 func (noFinder) Matching(context.Context, db.Querier, auth.Actor, string, []string, map[string][]string, []oid.OID) ([]bool, error) {

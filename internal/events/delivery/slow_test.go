@@ -81,7 +81,8 @@ func TestClaimBelow(t *testing.T) {
 	}
 }
 
-// held is a receiver that answers one request for each value that the test sends to release.
+// held is a receiver. It answers one request for each value that the test sends to the channel
+// release.
 type held struct {
 	*sink
 	inFlight atomic.Int64
@@ -101,11 +102,12 @@ func newHeld(t *testing.T) *held {
 	return h
 }
 
-// A slow receiver gets only its share of the slots, and does not delay a fast receiver.
+// TestASlowReceiverHasItsShare checks that a slow receiver gets only its share of the slots. It
+// must not delay a fast receiver.
 func TestASlowReceiverHasItsShare(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
-		n := f.sender(Options{Slots: 16, InFlight: 8, Timeout: time.Minute}) // 4 of the slots are slow
+		n := f.sender(Options{Slots: 16, InFlight: 8, Timeout: time.Minute}) // 4 of the 16 slots are slow slots
 		one, other, fast := newHeld(t), newHeld(t), newSink(t, nil)
 		n.isSlow = func(res *result) bool { return res.receiver.url != fast.URL }
 		inFlight := func(h *held, want int64) {
@@ -119,7 +121,7 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 			one.release <- struct{}{}
 			inFlight(one, want)
 		}
-		one.release <- struct{}{} // the window does not grow beyond the share
+		one.release <- struct{}{} // the window must not grow beyond the share
 		inFlight(one, 4)
 		for range 3 {
 			f.enqueue(n, f.subscribe(fast.URL), 20)
@@ -129,7 +131,7 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 
 		f.enqueue(n, f.subscribe(other.URL), 40)
 		inFlight(other, 1)
-		other.release <- struct{}{} // the other receiver is slow from now on, and each gets half
+		other.release <- struct{}{} // now the other receiver is slow, too, and each gets half of the slow slots
 		f.eventually(nil, "two slow queues", func() bool {
 			n.queues.mu.Lock()
 			defer n.queues.mu.Unlock()
@@ -146,7 +148,8 @@ func TestASlowReceiverHasItsShare(t *testing.T) {
 	})
 }
 
-// Deliveries that wait in the database are merged, up to maxBatch events.
+// TestWaitingDeliveriesGoTogether checks that deliveries that wait in the database are merged, up
+// to maxBatch events.
 func TestWaitingDeliveriesGoTogether(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -175,7 +178,7 @@ func TestWaitingDeliveriesGoTogether(t *testing.T) {
 				t.Errorf("the delivery of %d to %d is not stored as it is sent", d.First, d.Last)
 			}
 		}
-		// One delivery was sent before, and one was requested again. Neither is merged.
+		// One delivery was sent before, and another was requested again. Neither of them is merged.
 		if want := []int{10, 1, 1, 40, 40, 8}; !slices.Equal(sizes, want) {
 			t.Errorf("batches of %v events, want %v", sizes, want)
 		}
@@ -213,7 +216,8 @@ func TestSharedPayloadsAreMerged(t *testing.T) {
 	}
 }
 
-// While many deliveries to a receiver wait, a fan-out does not claim further small deliveries.
+// TestSmallDeliveriesAreNotClaimedWhileMoreWaitThanAreSent checks that a fan-out claims no further
+// small deliveries while many deliveries to the same receiver wait.
 func TestSmallDeliveriesAreNotClaimedWhileMoreWaitThanAreSent(t *testing.T) {
 	c := func() *capacity {
 		return &capacity{
@@ -246,7 +250,8 @@ func TestSmallDeliveriesAreNotClaimedWhileMoreWaitThanAreSent(t *testing.T) {
 	}
 }
 
-// A subscription is "behind" if a delivery could have been sent for longer than a minute.
+// TestASubscriptionIsBehind checks that a subscription is "behind" if one of its deliveries could
+// have been sent more than a minute ago.
 func TestASubscriptionIsBehind(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -272,7 +277,8 @@ func TestASubscriptionIsBehind(t *testing.T) {
 	})
 }
 
-// The gauges show at most maxBehind subscriptions, those that are furthest behind.
+// TestDueDeliveriesAreMeasured checks that the gauges show only the maxBehind subscriptions that
+// are furthest behind.
 func TestDueDeliveriesAreMeasured(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -284,7 +290,7 @@ func TestDueDeliveriesAreMeasured(t *testing.T) {
 		for i, id := range subs {
 			f.exec("UPDATE webhook_delivery SET due = due - ? WHERE subscription_id = ?", int64(i+1)*100_000_000, id)
 		}
-		// The newest delivery waits for its next attempt, so it is not due.
+		// The newest delivery waits for its next attempt, so it is not due now.
 		f.exec("UPDATE webhook_delivery SET due = 9000000000000000 WHERE first_moment = ?", f.moment)
 		for i, change := range []string{"paused = 1", "failures_in_row = 3", "breaker_until = 9000000000000000", "enabled = 0"} {
 			f.exec("UPDATE webhook_subscription SET "+change+" WHERE id = ?", subs[len(subs)-2-i])

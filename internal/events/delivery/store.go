@@ -11,63 +11,63 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// The states of a row of webhook_delivery.
+// The values of the column state of webhook_delivery.
 const (
 	waiting   = 0
 	delivered = 1
 	exhausted = 2 // every attempt failed
 	dropped   = 3 // the subscription was disabled or deleted
-	setAside  = 4 // it had lease.MaxClaims claims that did not end, or its payload could not be made
+	setAside  = 4 // it had lease.MaxClaims claims that did not end, or its payload could not be created
 )
 
-// Delivery is a row of webhook_delivery that is being inserted or sent.
+// Delivery is a row of webhook_delivery that is inserted or sent.
 type Delivery struct {
 	ID           string
 	Subscription string
 	Audit        int64
-	Asset        int64  // stored id of the asset of its event, if the subscription is ordered; 0 otherwise
-	Write        string // id of the write of its first event; empty for a test
-	Trace        string // traceparent of that write; empty: the write is not traced
-	First, Last  int64  // moments
+	Asset        int64  // stored id of the asset of its event if the subscription is ordered; otherwise 0
+	Write        string // id of the write of its first event; empty: a test
+	Trace        string // traceparent of the write; empty: the write is not traced
+	First, Last  int64  // first and last moment
 	Events       int
 	Payload      []byte
-	Shared       *Payload // replaces Payload; nil: Payload is used
+	Shared       *Payload // used instead of Payload; nil: Payload is used
 	Head         []byte   // replaces the HeadMark of each event in Shared
-	Committed    int64    // time of its newest change; UTC microseconds
-	SetAside     string   // why the delivery is not sent; empty: it is sent
-	// Since is the generation at which the subscription was enabled. It is read when the
-	// delivery is made and when it is claimed.
+	Committed    int64    // commit time of its newest change, in UTC microseconds
+	SetAside     string   // why the delivery is never sent; empty: it is sent
+	// Since is the generation of subscriptions at which the subscription was enabled. It is read
+	// when the delivery is made, and again when it is claimed.
 	Since int64
 
-	since    int64  // time of the commit, or of the request to deliver again; UTC microseconds; column created_at
-	attempts int    // before this claim
-	unended  int    // earlier claims that did not end
-	after    string // id of the previous delivery of the asset, if that ended without success; otherwise empty
-	fresh    bool   // never sent before, so it may be merged with others
-	owner    string // of this claim only
+	since    int64  // column created_at: time of the commit, or of the request to deliver again; UTC microseconds
+	attempts int    // number of attempts before this claim
+	unended  int    // number of earlier claims that did not end
+	after    string // id of the previous delivery of the asset if that delivery ended without success; otherwise empty
+	fresh    bool   // true: never sent before, so it may be merged with others
+	owner    string // owner of this claim; no other claim has the same owner
 
 	// queues.mu guards these fields.
-	queue  *queue    // the queue that the delivery was added to
-	sent   bool      // popped to be sent; its result is not stored yet
-	leased time.Time // the lease began at this time or later, by the clock of this process
+	queue  *queue    // the queue to which the delivery was added
+	sent   bool      // true: popped to be sent, and its result is not stored yet
+	leased time.Time // the lease began at this time or later, on the clock of this process
 }
 
-// NewID returns the id of a delivery or receipt. Later ids sort after earlier ones.
+// NewID returns a new id of a delivery or receipt. Later ids sort after earlier ids.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Subscriptions disables subscriptions whose receivers fail.
 type Subscriptions interface {
 	// DeliveryFailed is called after the last attempt of a delivery has failed, or after the
-	// receiver has answered 410. The result is stored before the call. write is the id of
-	// the write of the delivery.
+	// receiver has answered 410. The result is already stored. write is the id of the write to
+	// which the delivery belongs.
 	DeliveryFailed(ctx context.Context, subscription, write string) error
 }
 
 // Config configures a Store. All fields except Metrics are required.
 type Config struct {
 	Subscriptions Subscriptions
-	Box           *secret.Box   // opens authorization headers and signing secrets
-	Retention     time.Duration // how long an ended delivery is stored and can be sent again
+	Box           *secret.Box   // decrypts authorization headers and signing secrets
+	Retention     time.Duration // how long an ended delivery is stored; until then it can be sent again
 	Log           *slog.Logger
 	Metrics       Registerer // nil: the metrics are not registered
 }
@@ -97,7 +97,7 @@ func (s *Store) DropWaiting(ctx context.Context, tx *db.Tx, subscription string)
 	return err
 }
 
-// Now returns the current time of the database. Units: UTC microseconds.
+// Now returns the current time of the database in UTC microseconds.
 func (s *Store) Now(ctx context.Context, q db.Querier) (now int64, err error) {
 	err = q.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now)
 	return now, err

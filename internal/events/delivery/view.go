@@ -11,15 +11,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// States are the names of the states of deliveries, by the number of the state.
+// States are the names of the states of deliveries. The index is the number of the state.
 var States = []string{waiting: "waiting", delivered: "delivered", exhausted: "exhausted", dropped: "dropped", setAside: "setAside"}
 
 // View is a delivery as clients read it.
 type View struct {
 	ID          string `json:"id"`
-	State       string `json:"state"`         // one of States
-	Why         string `json:"why,omitempty"` // why the delivery waits, see block.reason; only while it waits
-	Due         string `json:"due,omitempty"` // time of the next attempt; only while the delivery waits
+	State       string `json:"state"`         // one of the names in States
+	Why         string `json:"why,omitempty"` // why the delivery waits, see block.reason; empty: it does not wait
+	Due         string `json:"due,omitempty"` // time of the next attempt; empty: not waiting, or no known time
 	Test        bool   `json:"test,omitempty"`
 	Events      int    `json:"events"`
 	First       int64  `json:"firstSequenceId"`
@@ -38,7 +38,7 @@ type Sent struct {
 	Request json.RawMessage `json:"request"`
 }
 
-// deliveryRow has the columns of webhook_delivery that a View shows.
+// deliveryRow contains the columns of webhook_delivery that a View shows.
 type deliveryRow struct {
 	ID          string
 	Kind        bool // true: a test
@@ -55,16 +55,17 @@ type deliveryRow struct {
 	SettledAt   int64 // 0: the delivery waits
 }
 
-// TableName returns the table of deliveries.
+// TableName returns the name of the table of deliveries.
 func (deliveryRow) TableName() string { return "webhook_delivery" }
 
 func ofSubscription(id string) func(*gorm.DB) *gorm.DB {
 	return func(g *gorm.DB) *gorm.DB { return g.Where("subscription_id = ?", id) }
 }
 
-// List returns a page of the deliveries of a subscription in one state, and the total number
-// of these deliveries. Waiting deliveries are in the order in which they are due, others have
-// the newest first. The page has at most size deliveries and begins at the zero-based start.
+// List returns a page of the deliveries of a subscription in one state, and the total number of
+// these deliveries. Waiting deliveries are in the order of their due times. For other states, the
+// newest deliveries come first. The page has at most size deliveries, and begins at the zero-based
+// index start.
 func (s *Store) List(ctx context.Context, tx *db.Tx, subscription string, state, size, start int) (views []View, total int64, err error) {
 	b, err := s.blockOf(ctx, tx, subscription)
 	if err != nil {
@@ -90,8 +91,8 @@ func (s *Store) List(ctx context.Context, tx *db.Tx, subscription string, state,
 	return views, total, err
 }
 
-// Find returns a delivery of any subscription with its payload. It reserves memory for the
-// payload (memory.From). Errors: fault.NotFound if the delivery does not exist.
+// Find returns a delivery of any subscription, with its payload. It reserves memory for the payload
+// from the context. The error has the kind fault.NotFound if the delivery does not exist.
 func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err error) {
 	var row deliveryRow
 	var subscription string
@@ -118,11 +119,11 @@ func (s *Store) Find(ctx context.Context, tx *db.Tx, id string) (found Sent, err
 	return found, err
 }
 
-// block holds the columns of a subscription that make all its deliveries wait. Units: UTC
-// microseconds on the database's clock.
+// block contains the columns of a subscription that can make all its deliveries wait. Times are in
+// UTC microseconds on the clock of the database.
 type block struct {
 	paused bool
-	until  int64 // the end of the backoff; in the past if there is none
+	until  int64 // end of the backoff; a time in the past if there is no backoff
 	now    int64
 }
 
@@ -147,7 +148,7 @@ func (b block) view(r *deliveryRow, state string) View {
 	return v
 }
 
-// reason returns why a delivery waits, the first of these reasons that applies:
+// reason returns why a delivery waits. It returns the first of these reasons that applies:
 //
 //   - paused: the subscription is paused.
 //   - sending: a sender has claimed the delivery.
@@ -172,7 +173,7 @@ func (b block) reason(r *deliveryRow) string {
 	}
 }
 
-// Receipt is an attempt as clients read it.
+// Receipt describes one attempt, as clients read it.
 // Spec: interface 2.7.
 type Receipt struct {
 	ID               string            `json:"id"`
@@ -182,12 +183,12 @@ type Receipt struct {
 	URL              string            `json:"url"`
 	Response         string            `json:"response,omitempty"`
 	Headers          map[string]string `json:"headers"`
-	Status           int               `json:"status"` // 0: no answer
+	Status           int               `json:"status"` // status of the answer; 0: no answer
 	TimeStamp        string            `json:"timeStamp"`
-	RetryCount       int               `json:"retryCount"`  // attempts before this attempt
-	WasReceived      bool              `json:"wasReceived"` // there was an answer
-	// AfterGivenUp is the id of the previous delivery of the same asset, if that ended without
-	// success. Only ordered subscriptions have it.
+	RetryCount       int               `json:"retryCount"`  // number of attempts before this attempt
+	WasReceived      bool              `json:"wasReceived"` // true: there was an answer
+	// AfterGivenUp is the id of the previous delivery of the same asset if that delivery ended
+	// without success. It is set only for ordered subscriptions.
 	AfterGivenUp string `json:"afterGivenUp,omitempty"`
 }
 
@@ -202,10 +203,10 @@ type receiptRow struct {
 	GivenUp                        string
 }
 
-// TableName returns the table of receipts.
+// TableName returns the name of the table of receipts.
 func (receiptRow) TableName() string { return "webhook_receipt" }
 
-// Receipts returns the newest receipts of a subscription, newest first.
+// Receipts returns the last maxReceipts receipts of a subscription, newest first.
 func (*Store) Receipts(tx *db.Tx, subscription string) ([]Receipt, error) {
 	var rows []receiptRow
 	err := tx.Gorm().Scopes(ofSubscription(subscription)).Order("at DESC, id DESC").Limit(maxReceipts).Find(&rows).Error

@@ -17,7 +17,7 @@ type Definition struct {
 	Select      []string          `json:"select,omitempty"`
 }
 
-// Type is the type of an event, as the interface spells it.
+// Type is the type of an event, in the spelling of the interface.
 type Type string
 
 // The types that a definition can have.
@@ -26,12 +26,11 @@ const (
 	AssetChanged Type = "AssetChanged"
 )
 
-// Test is the type of test events. A definition cannot have it.
+// Test is the type of test events. A definition cannot have this type.
 const Test Type = "Test"
 
-// Values are the values of a variable. A filter uses them as a list of values.
-//
-// Shape: in JSON, a string for a single value without commas, otherwise a list of strings.
+// Values are the values of a variable, which a filter uses as a list of values. In JSON, a single
+// value without commas is a string; otherwise the values are a list of strings.
 type Values []string
 
 // MarshalJSON writes a single value without commas as a string.
@@ -42,7 +41,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(v))
 }
 
-// UnmarshalJSON reads the output of MarshalJSON.
+// UnmarshalJSON reads a text that MarshalJSON has written.
 func (v *Values) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		*v = Values{""}
@@ -51,7 +50,7 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(v))
 }
 
-// Variables returns With in the type that Finder uses.
+// Variables returns With, converted to the type that Finder uses.
 func (d *Definition) Variables() map[string][]string {
 	with := make(map[string][]string, len(d.With))
 	for name, values := range d.With {

@@ -14,24 +14,25 @@ import (
 
 // Finder reads assets as they were at a moment.
 type Finder interface {
-	// Matching reports for each asset, as of its moment, whether the actor sees it and all filters
-	// match it. The assets are of the type typ.
+	// Matching reports for each asset in at whether the actor sees the asset and all filters match
+	// it. It uses the data of the asset at its moment. All assets are of type typ.
 	Matching(ctx context.Context, q db.Querier, who auth.Actor, typ string, filters []string,
 		with map[string][]string, at []oid.OID) ([]bool, error)
-	// Snapshot returns one row per asset, as of its moment. A row is nil if the actor does not see
-	// the asset.
+	// Snapshot returns one row per asset, with the data at its moment. A row is nil if the actor
+	// does not see the asset.
 	Snapshot(ctx context.Context, q db.Querier, who auth.Actor, typ string, sel []string,
 		at []oid.OID) ([]json.RawMessage, error)
-	// CheckDefinition returns an error for the first token that is not valid in the model.
+	// CheckDefinition returns an error for the first token of a definition that is not valid in the
+	// model.
 	CheckDefinition(typ string, filters []string, with map[string][]string, sel, attributes []string) error
 }
 
-// Actors reads the rights of the members of userContexts.
+// Actors reads the rights of the members in userContexts.
 type Actors interface {
-	// ActorAt returns a member as an actor with its rights at a moment. Errors: fault.NotFound if the
-	// member did not exist at the moment.
+	// ActorAt returns a member as an actor, with the rights that the member had at a moment. The
+	// error has the kind fault.NotFound if the member did not exist at that moment.
 	ActorAt(ctx context.Context, member, moment int64) (auth.Actor, error)
-	// Steady reports whether the rights of a member were the same at all moments from one to another.
+	// Steady reports whether a member had the same rights at all moments in a range.
 	Steady(ctx context.Context, member, from, to int64) (bool, error)
 }
 
@@ -47,7 +48,7 @@ type Engine struct {
 	members *members
 }
 
-// New returns an engine that reads from d. public is the public base URL.
+// New returns an engine that reads from d. public is the public base URL of alds.
 func New(d db.Querier, m *meta.Model, f Finder, public string) *Engine {
 	differ := change.NewDiffer(m)
 	return &Engine{Model: m, Differ: differ, Loader: change.NewLoader(differ), Find: f, db: d, public: strings.TrimSuffix(public, "/"), members: &members{}}
@@ -60,5 +61,5 @@ func (e *Engine) in(tx db.Querier) *Engine {
 	return &other
 }
 
-// With returns an engine of another model on the same database. f reads the assets of that model.
+// With returns an engine for another model of the same database. f reads the assets of that model.
 func (e *Engine) With(m *meta.Model, f Finder) *Engine { return New(e.db, m, f, e.public) }

@@ -7,46 +7,47 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Audit has the data of a write that its events need.
+// Audit contains the data of a write that its events need.
 type Audit struct {
 	ID         int64
 	Request    string // id of the write, a UUID
-	Trace      string // traceparent of the write; empty if the write is not traced, or if the caller does not need it
-	Actor      int64  // stored id
-	At         int64  // when the write began; UTC microseconds
-	Generation int64  // generation of the subscriptions when the write was committed
+	Trace      string // traceparent of the write; empty: the write is not traced, or the caller does not need it
+	Actor      int64  // stored id of the member who made the write
+	At         int64  // when the write began, in UTC microseconds
+	Generation int64  // generation of subscriptions when the write was committed
 }
 
-// Event is one change and the rules that match it.
+// Event is one change, with the rules that match the change.
 type Event struct {
 	Step    change.Step
 	Changes []change.Change
 	Audit   *Audit
-	Rules   []*Rule // the rules that match
-	open    []*Rule // rules whose filter or userContext is still to be evaluated
+	Rules   []*Rule // rules that match
+	open    []*Rule // rules whose filter or userContext was not evaluated yet
 
-	// gone has rules whose member may have seen the asset before the change, and may not see it any
-	// more. After Matcher.look it has only rules for which both are true; Rules has them, too.
+	// gone contains rules for the case that the change hides the asset from the member of the rule.
+	// At first it contains rules for which this is possible. After Matcher.look it contains only
+	// rules for which it is true; these rules are also in Rules.
 	gone []*Rule
 
-	views           map[int64]*view // by stored id of a userContext's member: what the member sees
-	hidesInstigator bool            // the instigator is printed as null
+	views           map[int64]*view // key: stored id of the member of a userContext; value: what this member sees
+	hidesInstigator bool            // true: the instigator is printed as null
 }
 
-// OID returns the Oid of the asset with the moment of the change.
+// OID returns the Oid of the asset, with the moment of the change.
 func (e *Event) OID() oid.OID {
 	t := e.Step.Now.Type
 	return oid.OID{Type: t.Name, ID: t.Shown(e.Step.Now.ID), Moment: e.Step.Now.Moment}
 }
 
-// Reconsider is called after the caller has removed changes. It removes the rules that are for none
-// of the remaining changes.
+// Reconsider must be called after the caller has removed changes. It removes the rules that are not
+// for any of the remaining changes.
 func (e *Event) Reconsider() {
 	e.Rules = slices.DeleteFunc(e.Rules, func(r *Rule) bool { return len(e.Changes) == 0 || !r.isFor(e.Changes) })
 }
 
-// Targets returns the targets of the matching rules, each once, in the order of the rules. The
-// order of a rule is its position in its target.
+// Targets returns the targets of the matching rules, each target once, in the order of the rules.
+// The order of a rule is its position in its target.
 func (e *Event) Targets() []*Target {
 	slices.SortStableFunc(e.Rules, func(a, b *Rule) int { return a.order - b.order })
 	var all []*Target
@@ -58,9 +59,9 @@ func (e *Event) Targets() []*Target {
 	return all
 }
 
-// Print appends an event in the form for a target. It leaves out values that no member of the
-// target's userContexts sees. head is the head of the target, or a placeholder for it. Print
-// appends nothing in the same cases as Text.
+// Print appends an event in the form for a target. It omits values that no member in the target's
+// userContexts sees. head is the head of the target, or a placeholder for the head. Print appends
+// nothing in the same cases in which Text returns nothing.
 func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, form Form) ([]byte, error) {
 	common, err := p.common(e.as(t), form)
 	if err != nil {
@@ -69,15 +70,16 @@ func (m *Matcher) Print(b []byte, p *Printer, t *Target, head []byte, e *Event, 
 	return m.text(b, t, head, e, common, form)
 }
 
-// Text returns an event in the form for a target. The event begins with head, the head of the
-// target or a placeholder for it. After head comes common, the output of Printer.Common. The event
-// ends with one snapshot row for each distinct selection of the target's rules.
+// Text returns an event in the form for a target. The event begins with head: the head of the
+// target, or a placeholder for the head. Then comes common, the result of Printer.Common. The event
+// ends with the snapshot. The snapshot has one row for each distinct selection of the target's
+// rules.
 //
-// A rule has no row if the member of its userContext does not see the asset. Text returns nothing
-// if no rule of the target has a row, unless a member saw the asset before the change. Then the
-// event has an empty snapshot.
+// If the member in the userContext of a rule does not see the asset, the rule has no row. If no
+// rule of the target has a row, Text returns nothing. There is one exception: if a member saw the
+// asset before the change, the event has an empty snapshot.
 func (m *Matcher) Text(t *Target, head []byte, e *Event, common []byte) []byte {
-	b, _ := m.text(nil, t, head, e, common, Whole) // only the other forms can return errors
+	b, _ := m.text(nil, t, head, e, common, Whole) // with the form Whole, text never returns an error
 	return b
 }
 

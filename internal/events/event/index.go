@@ -11,19 +11,19 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Index holds rules by the types of the assets that they can match. Add must not be called after
-// the first use of the Index.
+// Index contains rules by the types of the assets that the rules can match. Add must not be called
+// after the first use of the Index.
 type Index struct {
 	*Engine
 	created   map[*meta.Type][]*Rule // rules for AssetCreated, by concrete type
 	changed   map[*meta.Type][]*Rule // rules for AssetChanged, by concrete type
-	relations memfilter.Relations    // the relations that filters in memory follow
+	relations memfilter.Relations    // relations that must be loaded to evaluate filters in memory
 
-	// scope is the position of scope_id in meta.Model.Columns; -1 if there is no such column. The
-	// project in this column decides who sees an asset.
+	// scope is the index of scope_id in meta.Model.Columns, or -1 if there is no such column. The
+	// column contains the project that decides who sees an asset.
 	scope int
-	// sights evaluates whether an actor sees an asset, by concrete type. It is nil if no rule has a
-	// userContext.
+	// sights has, by concrete type, a filter that evaluates whether an actor sees an asset. It is
+	// nil if no rule has a userContext.
 	sights map[*meta.Type]*memfilter.Filter
 }
 
@@ -34,15 +34,16 @@ func (e *Engine) NewIndex() *Index {
 	return x
 }
 
-// In returns an index with the same rules that reads in a transaction.
+// In returns an index with the same rules. It reads in the transaction tx.
 func (x *Index) In(tx db.Querier) *Index {
 	other := *x
 	other.Engine = x.in(tx)
 	return &other
 }
 
-// Add adds the rule of an event definition. order is the position of the definition in its target.
-// Errors: fault.Invalid for a type or token that the model does not have.
+// Add adds a rule for an event definition. order is the position of the definition in its target.
+// The error has the kind fault.Invalid if the model does not have a type or token of the
+// definition.
 func (x *Index) Add(t *Target, order int, d *Definition) error {
 	from, ok := x.Model.Type(d.From)
 	if !ok {
@@ -81,8 +82,8 @@ func sightsOf(m *meta.Model) map[*meta.Type]*memfilter.Filter {
 	return all
 }
 
-// Types returns the concrete types of the assets that at least one rule can match, in the order of
-// their codes.
+// Types returns the concrete types of assets that at least one rule can match, ordered by their
+// codes.
 func (x *Index) Types() []*meta.Type {
 	all := map[*meta.Type]bool{}
 	for _, rules := range []map[*meta.Type][]*Rule{x.created, x.changed} {
@@ -93,8 +94,8 @@ func (x *Index) Types() []*meta.Type {
 	return slices.SortedFunc(maps.Keys(all), func(a, b *meta.Type) int { return a.Code - b.Code })
 }
 
-// of returns the rules for the type of a version. They are the rules for creations if the version is
-// the first one of its asset, otherwise the rules for changes.
+// of returns the rules for the type of a version. If the version is the first version of its asset,
+// these are the rules for creations. Otherwise these are the rules for changes.
 func (x *Index) of(v *change.Version) []*Rule {
 	if v.Created == v.Moment {
 		return x.created[v.Type]

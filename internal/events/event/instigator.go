@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Printer returns a printer for events. It reads the instigators, and the types of the assets that
-// changed relations refer to.
+// Printer returns a printer for events. It reads the instigators (the members who made the
+// changes), and the types of the assets to which changed relations refer.
 func (x *Engine) Printer(ctx context.Context, events []*Event) (*Printer, error) {
 	p := &Printer{public: x.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{}}
 	var others, actors []int64
@@ -44,8 +44,9 @@ func (x *Engine) Printer(ctx context.Context, events []*Event) (*Printer, error)
 	return p, x.instigators(ctx, p, actors)
 }
 
-// addTypes adds the types of the assets that a changed relation refers to. If the relation allows
-// several types, it appends the ids of the assets to others, and their types must be read.
+// addTypes adds the types of the assets to which a changed relation refers. If the relation allows
+// only one type, no read is needed. Otherwise addTypes appends the ids of the assets to others, and
+// the caller must read their types.
 func (p *Printer) addTypes(c *change.Change, others []int64) []int64 {
 	if c.Attr.Kind != meta.Relation {
 		return others
@@ -68,7 +69,8 @@ func (p *Printer) addTypes(c *change.Change, others []int64) []int64 {
 	return others
 }
 
-// PrinterFor returns a printer for events of one instigator. member is a stored id.
+// PrinterFor returns a printer for events of one instigator. member is the stored id of the
+// instigator.
 func (x *Engine) PrinterFor(ctx context.Context, member int64) (*Printer, error) {
 	p := &Printer{public: x.public, types: map[int64]*meta.Type{}, members: map[int64][]byte{member: []byte("null")}}
 	t, ok := x.Model.Type("Member")
@@ -78,14 +80,14 @@ func (x *Engine) PrinterFor(ctx context.Context, member int64) (*Printer, error)
 	return p, x.instigatorsOf(ctx, p, t, []int64{member})
 }
 
-// memberTTL is how long cached members are used.
+// memberTTL is how long members in the cache are used.
 const memberTTL = time.Second
 
-// members is a cache of instigators. It is useful because a few members make most of the changes.
+// members is a cache of instigators. It is useful because a few members make most changes.
 type members struct {
 	mu    sync.Mutex
 	since time.Time
-	known map[int64][]byte // members as JSON, by stored id
+	known map[int64][]byte // by stored id: the member as JSON
 }
 
 // get returns the cached members. The caller must not change the map.
@@ -110,9 +112,8 @@ func (m *members) put(found map[int64][]byte) {
 }
 
 // instigators adds members to a printer. It reads a member from the database only if the member is
-// not cached.
-//
-// Shape: {_oid, href, name, nickName, email, role, avatar}
+// not in the cache. A member is a JSON object with the keys _oid, href, name, nickName, email, role
+// and avatar.
 // Spec: interface 6.2.3.
 func (x *Engine) instigators(ctx context.Context, p *Printer, ids []int64) error {
 	t, ok := x.Model.Type("Member")

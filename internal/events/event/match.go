@@ -11,29 +11,29 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Matcher matches the changes of one chunk. Each chunk needs a new Matcher.
+// Matcher matches the changes of one chunk. Each chunk of changes needs a new Matcher.
 type Matcher struct {
 	index   *Index
 	actors  Actors
-	decided func(by string, n int) // called with the number of evaluated filters; by is memory or sql
+	decided func(by string, n int) // called with the number of evaluated filters; by is "memory" or "sql"
 	related memfilter.Related
-	rows    map[string]map[*Event]json.RawMessage // snapshot rows, by Rule.rowKey
-	size    int64                                 // bytes of rows
+	rows    map[string]map[*Event]json.RawMessage // snapshot rows by Rule.rowKey
+	size    int64                                 // total size of rows in bytes
 
-	// MaxSize is the maximum size of all snapshots, in bytes. 0 means no limit.
+	// MaxSize is the maximum size of all snapshots together, in bytes; 0: no limit.
 	MaxSize int64
-	// Bare makes Snapshots read nothing. Each snapshot row then has only the Oid.
+	// Bare makes Snapshots read nothing. Each row of a snapshot then contains only the Oid.
 	Bare bool
 }
 
 // NewMatcher returns a matcher for the rules of x. It calls decided with the number of filters that
-// it has evaluated; by is "memory" or "sql".
+// it has evaluated. by is "memory" or "sql".
 func (x *Index) NewMatcher(actors Actors, decided func(by string, n int)) *Matcher {
 	return &Matcher{index: x, actors: actors, decided: decided, rows: map[string]map[*Event]json.RawMessage{}}
 }
 
 // Match returns an event for each version that at least one rule matches, in the order of the
-// versions. The events have these rules. audits has the write of each version, by id.
+// versions. Event.Rules has the matching rules. audits contains the write of each version, by id.
 func (m *Matcher) Match(ctx context.Context, audits map[int64]*Audit, versions []change.Version) ([]*Event, error) {
 	events, err := m.events(ctx, audits, versions)
 	if err != nil || len(events) == 0 {
@@ -51,14 +51,14 @@ func (m *Matcher) Match(ctx context.Context, audits map[int64]*Audit, versions [
 // candidates are the rules that may match a version.
 type candidates struct {
 	matched []*Rule // rules whose filter matches, or that have no filter
-	open    []*Rule // rules whose filter or userContext is still to be evaluated
-	gone    []*Rule // rules whose member may have seen the asset before the change only
+	open    []*Rule // rules whose filter or userContext was not evaluated yet
+	gone    []*Rule // rules whose member may have seen the asset before the change, but not after it
 }
 
 func (c *candidates) any() bool { return len(c.matched)+len(c.open)+len(c.gone) > 0 }
 
 // events returns an event for each version that a rule may match. It computes the differences of a
-// version only if there are candidates for it.
+// version only if there are candidates for the version.
 func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []change.Version) ([]*Event, error) {
 	x := m.index
 	var err error
@@ -99,9 +99,9 @@ func (m *Matcher) events(ctx context.Context, audits map[int64]*Audit, all []cha
 	return events, nil
 }
 
-// candidatesOf returns the rules that may match a version, by its type and by the filters that can
-// be evaluated in memory. generation is the generation of the subscriptions at the write of the
-// version. candidatesOf adds the results of filters in memory to count.
+// candidatesOf returns the rules that may match a version. It checks the type, and the filters that
+// can be evaluated in memory. generation is the generation of subscriptions at the write of the
+// version. candidatesOf adds the results of the filters to count.
 func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfilter.True + 1]int) (c candidates) {
 	for _, r := range x.of(in.Version) {
 		if generation < r.Target.Since {
@@ -133,15 +133,15 @@ func (x *Index) candidatesOf(in memfilter.Input, generation int64, count *[memfi
 	return c
 }
 
-// predicate is a filter or a selection that several rules share, with the events for which it must
-// be evaluated.
+// predicate is a filter or a selection that several rules share. It has the events for which it
+// must be evaluated.
 type predicate struct {
-	rule   *Rule // any of these rules
+	rule   *Rule // any rule with this filter or selection
 	events []*Event
 }
 
-// predicates groups events by a key of their rules. An event is in the group of each key that its
-// rules have.
+// predicates groups events by a key of their rules. If the rules of an event have several keys, the
+// event is in the group of each key.
 func predicates(events []*Event, rules func(*Event) []*Rule, key func(*Rule) string) map[string]*predicate {
 	byKey := map[string]*predicate{}
 	for _, e := range events {
@@ -160,8 +160,8 @@ func predicates(events []*Event, rules func(*Event) []*Rule, key func(*Rule) str
 	return byKey
 }
 
-// filter evaluates the filters and userContexts of the open rules. It adds the matching rules to the
-// rules of the event.
+// filter evaluates the filters and userContexts of the open rules. It adds the rules that match to
+// the rules of the event.
 func (m *Matcher) filter(ctx context.Context, events []*Event) error {
 	matched := map[string]map[*Event]bool{}
 	open := func(e *Event) []*Rule { return e.open }
@@ -186,13 +186,14 @@ func (m *Matcher) filter(ctx context.Context, events []*Event) error {
 	return nil
 }
 
-// evaluate sets matched for each event: whether the filter of the rule matches the data that the
-// actor sees. One statement evaluates all events whose result in memory is Unknown.
+// evaluate sets matched for each event. The value is true if the filter of the rule matches the
+// data that the actor sees. For all events with the result Unknown in memory, one SQL statement
+// decides.
 func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events []*Event, matched map[*Event]bool) error {
 	var unknown []*Event
 	for _, e := range events {
 		got := memfilter.Unknown
-		if r.memory != nil && r.hasContext { // without a userContext, candidatesOf has done this
+		if r.memory != nil && r.hasContext { // without a userContext, candidatesOf has already evaluated the filter
 			got = r.memory.Evaluate(memfilter.Input{Version: &e.Step.Now, Related: m.related, Actor: &who})
 		}
 		if matched[e] = got == memfilter.True; got == memfilter.Unknown {
@@ -211,9 +212,9 @@ func (m *Matcher) evaluate(ctx context.Context, r *Rule, who auth.Actor, events 
 	return err
 }
 
-// Snapshots reads the rows that the rules of the events select. It reads no row for a rule whose
-// member saw the asset only before the change.
-// Errors: change.ErrTooLarge for more than MaxSize bytes; those of the memory.Hold in ctx.
+// Snapshots reads the snapshot rows that the rules of the events select. If the member of a rule
+// saw the asset only before the change, it reads no row for the rule. It returns change.ErrTooLarge
+// if the rows are larger than MaxSize bytes, or an error of the memory.Hold in ctx.
 func (m *Matcher) Snapshots(ctx context.Context, events []*Event) error {
 	all := func(e *Event) []*Rule {
 		if len(e.gone) == 0 {

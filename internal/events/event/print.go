@@ -16,31 +16,30 @@ type Form uint8
 // The forms.
 const (
 	Whole   Form = iota // everything
-	Reduced             // without long values
-	Bare                // without changes, and with only Oids in the snapshot
+	Reduced             // long values are replaced
+	Bare                // without changes, and with only the Oid in each row of the snapshot
 )
 
 // Printer appends events as JSON. It is not safe for concurrent use.
 type Printer struct {
 	public  string
-	types   map[int64]*meta.Type // types of the assets that relations refer to, by stored id
-	members map[int64][]byte     // instigators as JSON, by stored id
+	types   map[int64]*meta.Type // by stored id: type of an asset to which a relation refers
+	members map[int64][]byte     // by stored id: an instigator as JSON
 
-	last *Event // the event whose common part is in text, in the form Whole; nil if there is none
+	last *Event // the event whose common part is in text, in the form Whole; nil: there is no such event
 	text []byte
 }
 
-// HideInstigator makes the printer print null in place of an instigator. member is the stored id of
+// HideInstigator makes the printer write null in place of an instigator. member is the stored id of
 // that instigator.
 func (p *Printer) HideInstigator(member int64) { p.members[member] = []byte("null") }
 
-// Common appends the part of an event that is the same for all subscriptions.
-//
-// Shape: "sequenceId":12,"eventType":"AssetChanged",...,"changes":[...]
+// Common appends the part of an event that is the same for all subscriptions. Example:
+// "sequenceId":12,"eventType":"AssetChanged",...,"changes":[...]
 // Spec: interface 6.2.3.
 func (p *Printer) Common(b []byte, e *Event) ([]byte, error) { return p.appendCommon(b, e, Whole) }
 
-// common returns the common part of an event. The next call overwrites the result.
+// common returns the common part of an event. The next call of common overwrites the result.
 func (p *Printer) common(e *Event, form Form) (text []byte, err error) {
 	if p.last == e && form == Whole {
 		return p.text, nil
@@ -77,8 +76,8 @@ func (p *Printer) appendCommon(b []byte, e *Event, form Form) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// Test appends a test event. The member is its target asset and its instigator. stored is the stored
-// id of the member, and at is the time of the event in UTC microseconds.
+// Test appends a test event. The member is both the target asset and the instigator of the event.
+// stored is the stored id of the member, and at is the time of the event in UTC microseconds.
 func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at int64) []byte {
 	b = append(b, `{"webhookId":`...)
 	b = append(value.AppendString(b, webhookID), ',')
@@ -86,7 +85,7 @@ func (p *Printer) Test(b []byte, webhookID string, member oid.OID, stored, at in
 }
 
 // head appends the part of an event before its changes. by is the instigator as JSON. request is
-// empty if no write made the event.
+// the id of the write, or empty if no write made the event.
 func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte, request string, target oid.OID) []byte {
 	b = append(b, `"sequenceId":`...)
 	b = strconv.AppendInt(b, sequence, 10)
@@ -109,7 +108,7 @@ func (p *Printer) head(b []byte, sequence int64, kind Type, at int64, by []byte,
 	return append(b, `},"changes":[`...)
 }
 
-// href appends the URL of an asset's page as a JSON string.
+// href appends the URL of the page of an asset, as a JSON string.
 func (p *Printer) href(b []byte, o oid.OID) []byte {
 	return value.AppendString(b, p.public+"/assetdetail.v1?oid="+o.String())
 }
@@ -141,7 +140,7 @@ func (p *Printer) change(b []byte, c *change.Change, form Form) ([]byte, error) 
 	return append(b, '}'), nil
 }
 
-// value appends a value in the form that it has in query rows. A relation without an asset is
+// value appends a value in the form that query rows use. A relation without an asset is
 // {"_oid":"NULL"}.
 // Spec: interface 2.5.2, 6.2.3.
 func (p *Printer) value(b []byte, a *meta.Attr, v any) ([]byte, error) {

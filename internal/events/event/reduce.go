@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// maxKept is the maximum size of a value in a reduced event, in bytes.
+// maxKept is the maximum size in bytes of a value that a reduced event still contains.
 const maxKept = 1024
 
 // reference returns the text that replaces a long value: sha256:<64 hexadecimal digits>:<bytes>.
@@ -20,8 +20,8 @@ func reference(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:]) + ":" + strconv.Itoa(len(text))
 }
 
-// reduced returns a value of a change, or the reference that replaces it in a form. The second result
-// reports whether it is a reference.
+// reduced returns a value of a change, or a reference if the form replaces the value. The second
+// result is true for a reference.
 func reduced(v any, form Form) (any, bool) {
 	if text, ok := v.(string); ok && form == Reduced && len(text) > maxKept {
 		return reference([]byte(text)), true
@@ -29,9 +29,9 @@ func reduced(v any, form Form) (any, bool) {
 	return v, false
 }
 
-// appendReduced appends a row of a snapshot. References replace its long values. The reference of a
-// text is made from its characters, and the reference of another value from its JSON. In the form
-// Bare, the row has only the Oid.
+// appendReduced appends a row of a snapshot, with references in place of long values. The reference
+// of a text is computed from its characters, and the reference of any other value from its JSON. In
+// the form Bare, the row contains only the Oid.
 func appendReduced(b []byte, row json.RawMessage, form Form) ([]byte, error) {
 	members := json.NewDecoder(bytes.NewReader(row))
 	_, err := members.Token() // the opening brace
@@ -58,7 +58,7 @@ func appendReduced(b []byte, row json.RawMessage, form Form) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// appendShort appends a value of a row, or a reference if the value is long.
+// appendShort appends a value of a row, or a reference to the value if it is long.
 func appendShort(b []byte, v json.RawMessage) []byte {
 	if len(v) <= maxKept {
 		return append(b, v...)

@@ -10,10 +10,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// Target is a receiver of events. Its rules refer to it.
+// Target is a receiver of events. Each rule refers to its target.
 type Target struct {
-	Head  []byte // first JSON members of each of its events, with a comma after each
-	Since int64  // its rules do not match writes of an earlier generation
+	Head  []byte // first JSON members of each event for this target, with a comma after each
+	Since int64  // rules of this target do not match writes of an earlier generation
 }
 
 // Rule is one compiled event definition.
@@ -21,18 +21,18 @@ type Rule struct {
 	Target     *Target
 	order      int // position of the definition in its target
 	from       string
-	attributes map[string]bool // changed attributes that the rule is for; nil: all
+	attributes map[string]bool // names of the changed attributes that the rule is for; nil: all attributes
 	filter     []string
 	with       map[string][]string
-	member     int64 // stored id of the userContext's member
-	hasContext bool  // there is a userContext: the rule uses only data that member sees
+	member     int64 // stored id of the member in the userContext
+	hasContext bool  // true: there is a userContext, and the rule uses only data that its member sees
 	sel        []string
-	memory     *memfilter.Filter // the filter and userContext in memory; nil if every result is Unknown
-	filterKey  string            // rules with the same key match the same assets; empty: all assets match
+	memory     *memfilter.Filter // evaluates the filter and the userContext in memory; nil: this is not possible
+	filterKey  string            // rules with the same key match the same assets; empty: the rule matches all assets
 	rowKey     string            // rules with the same key have the same snapshots
 }
 
-// newRule compiles an event definition. from is the type that the definition names.
+// newRule compiles an event definition. from is the type in the definition.
 func newRule(m *meta.Model, from *meta.Type, t *Target, order int, d *Definition) (*Rule, error) {
 	r := &Rule{Target: t, order: order, from: d.From, filter: d.Filter, with: d.Variables(), sel: d.Select}
 	if d.UserContext != "" {
@@ -61,7 +61,7 @@ func newRule(m *meta.Model, from *meta.Type, t *Target, order int, d *Definition
 	return r, nil
 }
 
-// isFor reports whether a rule is for at least one of the changes. It ignores filters.
+// isFor reports whether a rule is for at least one of the changes. It does not evaluate filters.
 func (r *Rule) isFor(changes []change.Change) bool {
 	if r.attributes == nil {
 		return true
@@ -74,8 +74,8 @@ func (r *Rule) isFor(changes []change.Change) bool {
 	return false
 }
 
-// keyOf returns a key for some values of definitions and rules. It panics if they cannot be written
-// as JSON, which does not happen.
+// keyOf returns a key for values of definitions and rules. It panics if the values cannot be
+// written as JSON, which does not happen with these values.
 func keyOf(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil {

@@ -14,21 +14,22 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// view shows which parts of an event the member of a userContext sees, with the member's rights at
-// the moment of the change. These rights also apply to the data before the change.
+// view describes which parts of an event the member in a userContext sees. It uses the rights of
+// the member at the moment of the change, also for the data before the change.
 type view struct {
-	before, after bool   // the asset is seen before the change, and after it
-	instigator    bool   // the member who made the change is seen
-	old, new      []bool // for each change: its old value is seen, and its new value
+	before, after bool   // before: the member sees the asset before the change; after: the same after the change
+	instigator    bool   // true: the member sees the member who made the change
+	old, new      []bool // by index of the change: whether the member sees its old value, and its new value
 }
 
-// shows reports whether the old or the new value of a change is seen. i is the index of the change.
+// shows reports whether the member sees the old or the new value of a change. i is the index of the
+// change.
 func (v *view) shows(c *change.Change, i int) bool {
 	return c.Old != nil && v.old[i] || c.New != nil && v.new[i]
 }
 
-// isFor reports whether a rule is for at least one change of which a value is seen. It ignores
-// filters.
+// isFor reports whether a rule is for at least one change of which the member sees a value. It does
+// not evaluate filters.
 func (v *view) isFor(r *Rule, changes []change.Change) bool {
 	for i := range changes {
 		if v.shows(&changes[i], i) && (r.attributes == nil || r.attributes[changes[i].Attr.Name]) {
@@ -38,8 +39,9 @@ func (v *view) isFor(r *Rule, changes []change.Change) bool {
 	return false
 }
 
-// as returns an event in the form for a target. If a rule of the target has no userContext, this is
-// e itself. Otherwise it lacks the values that no member of the userContexts sees.
+// as returns an event in the form for a target. If a rule of the target has no userContext, as
+// returns e itself. Otherwise it returns a copy without the values that no member in the
+// userContexts sees.
 func (e *Event) as(t *Target) *Event {
 	var all []*view
 	for _, r := range e.Rules {
@@ -73,9 +75,9 @@ func (x *Index) mayLeave(s *change.Step) bool {
 	return s.Before != nil && (!s.Now.Type.Seen.IsZero() || x.scope >= 0 && s.Before.Columns[x.scope] != s.Now.Columns[x.scope])
 }
 
-// look finds what the members of userContexts see of events. It removes rules whose member sees no
-// change that the rule is for. It adds rules that matched before the change, if the change hides the
-// asset from their member.
+// look finds out what the members in userContexts see of events. It removes a rule if its member
+// does not see any change that the rule is for. If a change hides the asset from the member of a
+// rule, it adds the rule if the rule matched before the change.
 func (m *Matcher) look(ctx context.Context, events []*Event) error {
 	if m.index.sights == nil { // no rule has a userContext
 		return nil
@@ -101,7 +103,7 @@ func (m *Matcher) look(ctx context.Context, events []*Event) error {
 	return m.leave(ctx, events)
 }
 
-// inContext returns the rules with a userContext that match the event or are in gone.
+// inContext returns the rules that have a userContext, and that match the event or are in gone.
 func (e *Event) inContext() []*Rule {
 	var all []*Rule
 	for _, r := range slices.Concat(e.Rules, e.gone) {
@@ -112,8 +114,8 @@ func (e *Event) inContext() []*Rule {
 	return all
 }
 
-// leave adds the rules of gone whose filter matched before the change. It removes the other rules
-// from gone.
+// leave checks the rules in gone. If the filter of a rule matched before the change, leave adds the
+// rule to the matching rules. Otherwise it removes the rule from gone.
 func (m *Matcher) leave(ctx context.Context, events []*Event) error {
 	left := func(e *Event) []*Rule { return e.gone }
 	for _, p := range predicates(events, left, func(r *Rule) string { return r.filterKey }) {
@@ -150,13 +152,14 @@ func versionOID(v *change.Version) oid.OID {
 	return oid.OID{Type: v.Type.Name, ID: v.Type.Shown(v.ID), Moment: v.Moment}
 }
 
-// sight is a version of which it is still unknown whether an actor sees it.
+// sight is a version, for which it is not known yet whether an actor sees it.
 type sight struct {
 	v  *change.Version
-	to []*bool // set to the result
+	to []*bool // variables to which the result is written
 }
 
-// lookAs sets the views that a member of userContexts has of events. who is this member as an actor.
+// lookAs sets the view of one member of a userContext for each event. who is the same member as an
+// actor.
 func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, events []*Event) error {
 	others, err := m.others(ctx, who, events)
 	if err != nil {
@@ -199,7 +202,7 @@ func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, even
 	if err := m.answer(ctx, who, open); err != nil {
 		return err
 	}
-	for _, e := range events { // if the asset is not seen, its values are not seen either
+	for _, e := range events { // a member who does not see the asset does not see its values either
 		v := e.views[member]
 		v.instigator = v.instigator || who.All
 		for i := range e.Changes {
@@ -209,7 +212,8 @@ func (m *Matcher) lookAs(ctx context.Context, who auth.Actor, member int64, even
 	return nil
 }
 
-// answer finds in the database whether an actor sees the versions of open, and sets the results.
+// answer finds out, with SQL, whether an actor sees the versions in open. It stores the results in
+// sight.to.
 func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Type][]sight) error {
 	for t, list := range open {
 		at := make([]oid.OID, len(list))
@@ -229,8 +233,8 @@ func (m *Matcher) answer(ctx context.Context, who auth.Actor, open map[*meta.Typ
 	return nil
 }
 
-// sees reports whether an actor sees a version. The result is Unknown if only the database can decide
-// this.
+// sees reports whether an actor sees a version. The result is Unknown if this can only be decided
+// with SQL.
 func (x *Index) sees(who *auth.Actor, v *change.Version) memfilter.Truth {
 	f := x.sights[v.Type]
 	if f == nil {
@@ -244,11 +248,11 @@ func isHideable(a *meta.Attr) bool {
 	return a.Kind == meta.Relation && query.Restricted(a.Related.Concrete)
 }
 
-// versions are versions of the assets that events refer to, by stored id.
+// versions contains versions of the assets to which events refer, by stored id of the asset.
 type versions map[int64][]change.Version
 
-// at returns the version of an asset as of a moment; nil if the asset did not exist or was not read.
-// id is a stored id, or a value of a change.
+// at returns the version of an asset at a moment. It returns nil if the asset did not exist or its
+// versions were not read. id is a stored id, or a value of a change.
 func (all versions) at(id any, moment int64) *change.Version {
 	stored, _ := id.(int64)
 	of := all[stored]
@@ -260,9 +264,9 @@ func (all versions) at(id any, moment int64) *change.Version {
 	return nil
 }
 
-// others reads the instigators of events, and the assets that their changes refer to and that may be
-// hidden. It reads nothing for an actor who sees everything.
-// Errors: change.ErrTooLarge.
+// others reads versions of two kinds of assets: the instigators of events, and assets to which
+// their changes refer and that may be hidden. It reads nothing for an actor who sees everything. It
+// returns change.ErrTooLarge if there are more than maxOthers versions.
 func (m *Matcher) others(ctx context.Context, who auth.Actor, events []*Event) (versions, error) {
 	found := versions{}
 	if who.All {

@@ -8,9 +8,10 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// perActor calls fn with the events of a predicate and the actor of its userContext. It calls fn once
-// for each sequence of events at which the actor had the same rights. It leaves out events at which
-// the member did not exist. Without a userContext it calls fn once, with auth.System.
+// perActor calls fn with the events of a predicate, and with the actor of its userContext. The
+// events are split into sequences in which the actor had the same rights; fn is called once for
+// each. Events at which the member did not exist are skipped. Without a userContext, fn is called
+// once, with auth.System.
 func (m *Matcher) perActor(ctx context.Context, p *predicate, fn func(auth.Actor, []*Event) error) error {
 	if !p.rule.hasContext {
 		return fn(auth.System, p.events)
@@ -35,8 +36,9 @@ func (m *Matcher) perActor(ctx context.Context, p *predicate, fn func(auth.Actor
 	return nil
 }
 
-// sameRights returns the actor at the first event, and the number of events, from the first on, at
-// which its rights were the same. If steady is true, they were the same at all events.
+// sameRights returns the actor with its rights at the first event, and the number of events, from
+// the first on, at which the rights were the same. If steady is true, the rights were the same at
+// all events.
 func (m *Matcher) sameRights(ctx context.Context, member int64, events []*Event, steady bool) (who *auth.Actor, n int, err error) {
 	if who, err = m.actor(ctx, member, events[0]); err != nil || steady {
 		return who, len(events), err
@@ -53,8 +55,8 @@ func (m *Matcher) sameRights(ctx context.Context, member int64, events []*Event,
 	return who, n, nil
 }
 
-// actor returns a member as an actor with its rights at the moment of an event. It is nil if the
-// member did not exist.
+// actor returns a member as an actor, with its rights at the moment of an event. It returns nil if
+// the member did not exist.
 func (m *Matcher) actor(ctx context.Context, member int64, e *Event) (*auth.Actor, error) {
 	who, err := m.actors.ActorAt(ctx, member, e.Step.Now.Moment)
 	if fault.KindOf(err) == fault.NotFound {

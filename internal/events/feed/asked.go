@@ -6,23 +6,23 @@ import (
 	"github.com/alds-dev/alds/internal/events/event"
 )
 
-// maxAsked is the largest number of compiled definitions in the cache.
+// maxAsked is the maximum number of compiled definitions in the cache.
 const maxAsked = 256
 
-// asked is the definition of the events that a reader requests. Compiling one for all types
-// takes longer than checking for new changes.
+// asked is the key of the cache: the definition of the events that a reader requests. The cache is
+// useful because compiling a definition for all types takes longer than checking for new changes.
 type asked struct {
 	kind, from, attributes, filter, with, sel string
 
-	all    bool  // the reader sees everything
-	member int64 // stored id, if the reader does not see everything
+	all    bool  // true: the reader sees everything
+	member int64 // stored id of the reader; 0: the reader sees everything
 }
 
 // rules is a compiled definition. It is read-only.
 type rules struct {
 	index  *event.Index
 	target *event.Target
-	codes  []int // of the types of assets that may match
+	codes  []int // codes of the types of assets that may match
 }
 
 // compiled caches the rules of a Service. It is safe for concurrent use.

@@ -37,8 +37,8 @@ func TestWhatIsNoCursorIsRefused(t *testing.T) {
 	}
 }
 
-// TestASequenceIDIsAPlace checks that the sequenceId of a change without a position gives its write
-// a position. A sequenceId that is unknown or not in the feed is refused.
+// TestASequenceIDIsAPlace requests the changes after a sequenceId whose write has no position yet.
+// The write must get a position. A sequenceId that is unknown or not in the feed must be refused.
 func TestASequenceIDIsAPlace(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -67,7 +67,7 @@ func TestASequenceIDIsAPlace(t *testing.T) {
 	})
 }
 
-// TestACursorOfAnotherDatabaseIsRefused sends a cursor after the last change.
+// TestACursorOfAnotherDatabaseIsRefused sends a cursor that is after the last change.
 func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -97,8 +97,8 @@ func TestACursorOfAnotherDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// TestAnotherModelIsNotReadBy checks that a service with another model than the current one returns
-// an error.
+// TestAnotherModelIsNotReadBy checks that a service returns an error if its model is not the
+// current model.
 func TestAnotherModelIsNotReadBy(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var present int64

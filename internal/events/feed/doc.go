@@ -2,19 +2,19 @@
 // webhooks.
 //
 // Changes are in the order of the positions of their writes. A write gets its position when a
-// client reads, not when it is committed. A Log then assigns positions, under a lock, to the
-// committed writes that have none. So a write that is committed late comes after every cursor that
-// clients have. While no client reads, no positions are assigned.
+// client reads, not when the write is committed. When a client reads, a Log assigns positions,
+// under a lock, to the committed writes that have no position. So a write that is committed late
+// comes after every cursor that clients have. While no client reads, no positions are assigned.
 //
 //	audit 71, last moment 1260 -> position 1260
 //	audit 73, last moment 1271 -> position 1271
 //	audit 72, last moment 1265 -> position 1272: committed after 73 had its position
 //
-// Writes of one asset stay in order. The second one gets its moments after the first is
-// committed, so its last moment is greater. It is never visible without the first.
+// The writes of one asset stay in order. The second write gets its moments after the first write is
+// committed, so its last moment is greater. The second write is never visible without the first.
 //
-// A Service reads pages with one model. A process has one Log, which polls for new changes for
-// all waiting requests.
+// A Service reads pages of the feed with one model of assets. A process has one Log, which polls
+// for new changes for all waiting requests.
 //
 // Spec: interface 4.12.
 package feed

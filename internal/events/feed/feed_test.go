@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Judged(m) }
 
-// others are the members besides the caller.
+// others contains the members other than the caller, by id.
 type others map[int64]auth.Actor
 
 // ActorOf returns one of the other members.
@@ -37,7 +37,8 @@ func newService(d *db.DB) *Service {
 	})
 }
 
-// commit writes the audit of a write with some moments, without a position.
+// commit inserts the audit of a write with the given first and last moment. The audit has no
+// position.
 func commit(t *testing.T, d *db.DB, id, first, last int64) {
 	t.Helper()
 	_, err := d.Exec(context.Background(), `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation, fan_state)
@@ -47,7 +48,8 @@ func commit(t *testing.T, d *db.DB, id, first, last int64) {
 	}
 }
 
-// positions returns the positions of the audits by id. The position is 0 if an audit has none.
+// positions returns the position of each audit, by id. The value 0 means that the audit has no
+// position.
 func positions(t *testing.T, d *db.DB) map[int64]int64 {
 	t.Helper()
 	all := map[int64]int64{}

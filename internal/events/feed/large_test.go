@@ -17,8 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/seed"
 )
 
-// writeLarge writes stories and returns the moments of their versions. sizes are the sizes of
-// their descriptions in bytes.
+// writeLarge writes one story for each element of sizes, and returns the moments of their versions.
+// A size is the size of the description in bytes.
 func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	t.Helper()
 	model := meta.Default()
@@ -41,8 +41,8 @@ func writeLarge(t *testing.T, d *db.DB, sizes []int) (moments []int64) {
 	return moments
 }
 
-// pages reads all stories page by page, each with its own memory budget. It returns the moments of
-// the events, and the largest numbers of bytes and events of a page.
+// pages reads all stories page by page. Each page has its own memory budget. It returns the moments
+// of the events, and the maximum number of bytes and of events of a page.
 func pages(t *testing.T, s *Service, share int64) (moments []int64, bytes int64, events int) {
 	t.Helper()
 	for after, more := "0", true; more; {
@@ -65,7 +65,7 @@ func pages(t *testing.T, s *Service, share int64) (moments []int64, bytes int64,
 }
 
 // TestAPageOfLargeChangesEnds checks that a page ends when it has enough bytes, even if each batch
-// adds only one change. Every change is on exactly one page.
+// adds only one change. Every change must be on exactly one page.
 func TestAPageOfLargeChangesEnds(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const size = 500_000 // so large that each change is a separate batch
@@ -80,8 +80,8 @@ func TestAPageOfLargeChangesEnds(t *testing.T) {
 	})
 }
 
-// TestAPageEndsWhereTheMemoryDoes checks that a page ends before a change that does not fit into
-// memory, and that the next page continues there.
+// TestAPageEndsWhereTheMemoryDoes checks that a page ends before a change for which there is too
+// little memory. The next page must begin with this change.
 func TestAPageEndsWhereTheMemoryDoes(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		want := writeLarge(t, d, []int{10, 200_000, 100_000, 500_000, 10, 300_000, 500_000, 400_000, 10, 20})

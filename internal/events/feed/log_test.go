@@ -16,8 +16,8 @@ import (
 
 func newLog(d *db.DB) *Log { return NewLog(d, slog.New(slog.DiscardHandler)) }
 
-// TestWhatIsCommittedLateComesBehind checks that a late write gets a position after all positions
-// assigned so far.
+// TestWhatIsCommittedLateComesBehind checks that a write that is committed late gets a position
+// after all positions that were assigned before.
 func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -48,8 +48,9 @@ func TestWhatIsCommittedLateComesBehind(t *testing.T) {
 	})
 }
 
-// TestTheHistoryIsGivenItsPositionsInSlices checks that each slice is committed separately. So
-// finished slices remain, and no write waits until all slices are finished.
+// TestTheHistoryIsGivenItsPositionsInSlices checks that each slice of writes is committed
+// separately. So committed slices keep their positions, and no write has to wait until all slices
+// are finished.
 func TestTheHistoryIsGivenItsPositionsInSlices(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const n = 2*slice + 1
@@ -95,8 +96,8 @@ func TestTheHistoryIsGivenItsPositionsInSlices(t *testing.T) {
 	})
 }
 
-// TestSeveralLogsGiveEachWriteOnePosition runs several logs during writes. A reader that continues
-// after the last write that it has read gets every write once.
+// TestSeveralLogsGiveEachWriteOnePosition runs several logs while writes are committed. A reader
+// that always continues after the last write that it has read must get every write once.
 func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, logs, each = 4, 4, 40
@@ -135,7 +136,7 @@ func TestSeveralLogsGiveEachWriteOnePosition(t *testing.T) {
 	})
 }
 
-// readAll reads all writes with a separate log. It reads again and again until over is closed, and
+// readAll reads all writes with its own log. It reads again and again until over is closed, and
 // then once more.
 func readAll(t *testing.T, d *db.DB, over <-chan struct{}) (ids []int64) {
 	l := newLog(d)

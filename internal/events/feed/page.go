@@ -10,23 +10,23 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// Bounds of one page.
+// Limits of one page.
 const (
-	maxBytes    = 1 << 20 // of the events of a page; a single event may be larger
-	maxExamined = 10000   // changes that are examined
+	maxBytes    = 1 << 20 // size in bytes of the events of a page; a single event may be larger
+	maxExamined = 10000   // number of changes that are examined
 )
 
 // Page is a part of the feed.
 type Page struct {
 	Events []Event
 	Next   Cursor // the place after the page
-	More   bool   // there may be more changes after the page already
+	More   bool   // true: there may already be more changes after the page
 	Head   int64  // if More is false: the last position at that time
-	Bytes  int64  // of the events, counted as memory of the request
+	Bytes  int64  // size of the events, which counts as memory of the request
 }
 
-// Event is one change as JSON.
-// Shape: {"sequenceId":12,"eventType":"AssetChanged",…,"changes":[…],"snapshot":[…]}
+// Event is one change as JSON. Example:
+// {"sequenceId":12,"eventType":"AssetChanged",…,"changes":[…],"snapshot":[…]}
 // Spec: interface 6.2.2.
 type Event struct {
 	Text []byte
@@ -51,9 +51,10 @@ func (p *Page) Body() []byte {
 	return append(b, `","more":false}`...)
 }
 
-// Page returns the changes after the place r.After that match a request and that who sees now.
-// Errors: fault.Invalid; fault.Denied; asset.ErrModelChanged if the model is not the current
-// one.
+// Page returns changes after the place r.After. They match the request, and the member who sees
+// them now. The error has the kind fault.Invalid for an invalid request, and fault.Denied if the
+// caller may not read as the requested member. It is asset.ErrModelChanged if the model of s is not
+// the current model.
 func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, error) {
 	q, err := s.read(ctx, who, &r)
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 		return Page{}, err
 	}
 	if head, more, err := s.log.look(ctx); err != nil || !more && at.Position == head+1 {
-		// The usual result for a client that follows the feed.
+		// Clients that have read everything so far usually get this result.
 		return Page{Next: at, Head: head}, err
 	}
 	p := Page{Next: at}
@@ -82,8 +83,8 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 			p.More = true
 			return p, err
 		}
-		// Here all changes that have a position have been read. Newer writes may not have
-		// one yet; Advance assigns it.
+		// Now all changes that have a position were read. Newer writes may not have a position yet.
+		// Advance assigns a position to them.
 		if p.Head, err = s.log.Advance(ctx); err != nil {
 			return Page{}, err
 		}
@@ -96,8 +97,8 @@ func (s *Service) Page(ctx context.Context, who auth.Actor, r Request) (Page, er
 	}
 }
 
-// checkModel refuses to read changes that may have been written with another model.
-// Errors: asset.ErrModelChanged.
+// checkModel returns asset.ErrModelChanged if the current model is not the model of s. Changes may
+// then have been written with the other model.
 func (s *Service) checkModel(ctx context.Context, q db.Querier) error {
 	if s.generation == 0 {
 		return nil

@@ -16,14 +16,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of one read.
+// Limits of one read.
 const (
 	maxAudits  = 200
-	maxMoments = change.ChunkSize // moments of the writes of a group
-	maxSpan    = 2 * maxMoments   // from the first to the last moment of a group
-	maxBatch   = 200              // changes that are matched together
+	maxMoments = change.ChunkSize // sum of the moments of the writes in a group
+	maxSpan    = 2 * maxMoments   // range from the first to the last moment of a group
+	maxBatch   = 200              // maximum number of changes that are matched together
 	minBatch   = 50
-	batchBytes = 8 << 20 // of the versions of a batch, unless it has only one change
+	batchBytes = 8 << 20 // size in bytes of the versions of a batch, unless the batch has only one change
 )
 
 // reader reads the page of one request in one snapshot.
@@ -35,11 +35,11 @@ type reader struct {
 
 	page     Page
 	examined int
-	full     bool // the page ends before the end of the feed
-	short    bool // there was too little memory for the current batch
+	full     bool // true: the page ends before the end of the feed
+	short    bool // true: there was too little memory for the current batch
 }
 
-// audit is a write, and the range of its moments to read.
+// audit is a write. Its moments from first to last must be read.
 type audit struct {
 	event.Audit
 	position    int64
@@ -55,15 +55,15 @@ type place struct {
 // cursor returns the cursor after the version.
 func (p *place) cursor() Cursor { return Cursor{p.audit.position, p.Moment} }
 
-// begin starts to read a page that already has the part p. It is called again if the database
-// restarts the transaction.
+// begin starts to read a page. p contains what was already read before. begin is called again if
+// the database restarts the transaction.
 func (x *reader) begin(tx *db.Tx, p Page, examined int) {
-	x.hold.Give(x.page.Bytes - p.Bytes) // reserved before the transaction was restarted
+	x.hold.Give(x.page.Bytes - p.Bytes) // gives back what was reserved before the restart of the transaction
 	x.tx, x.page, x.examined, x.full = tx, p, examined, false
 	x.page.Events = slices.Clip(p.Events)
 }
 
-// readAll reads until the page is full, or all changes with a position are read.
+// readAll reads until the page is full, or until all changes that have a position were read.
 func (x *reader) readAll(ctx context.Context) error {
 	if err := x.checkModel(ctx, x.tx); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (x *reader) readAll(ctx context.Context) error {
 	return nil
 }
 
-// audits reads the next writes of the page.
+// audits reads the next writes after the place where the page ends so far.
 func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 	at := x.page.Next
 	return db.Collect(ctx, x.tx, `SELECT id, request_id, actor_id, at, first_moment, last_moment, generation, feed FROM audit WHERE feed >= ? ORDER BY feed LIMIT ?`,
@@ -108,8 +108,8 @@ func (x *reader) audits(ctx context.Context) ([]*audit, error) {
 		})
 }
 
-// group returns how many writes are read together, and up to which moment. A group is several small
-// writes with close moments, or a part of a large write.
+// group returns how many writes are read together, and up to which moment. A group consists of
+// several small writes whose moments are close together, or of a part of a large write.
 func group(audits []*audit) (n int, upTo int64) {
 	first, sum := audits[0].first, int64(0)
 	for i, a := range audits {
@@ -125,7 +125,7 @@ func group(audits []*audit) (n int, upTo int64) {
 	return len(audits), upTo
 }
 
-// group reads the versions of some writes and adds the matching changes to the page.
+// group reads the versions of the writes in a group, and adds the changes that match to the page.
 func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	places, err := x.places(ctx, audits, upTo)
 	if err != nil {
@@ -154,7 +154,8 @@ func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	return nil
 }
 
-// places finds the versions of writes that some rule may match, in order.
+// places returns the places of the versions of writes that a rule may match, in the order of the
+// feed.
 func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]place, error) {
 	byID, first := make(map[int64]*audit, len(audits)), audits[0].first
 	ids := make([]int64, len(audits))
@@ -179,7 +180,8 @@ func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]pla
 	return places, err
 }
 
-// typeCodes lists the types that some rule may match. They come from the model.
+// typeCodes returns the codes of the types that a rule may match, as a comma-separated list for
+// SQL. The codes come from the model, not from input.
 func (x *reader) typeCodes() string {
 	all := make([]string, len(x.codes))
 	for i, code := range x.codes {
@@ -191,11 +193,11 @@ func (x *reader) typeCodes() string {
 // errSmaller means that a batch needs too much memory.
 var errSmaller = errors.New("the versions of a batch are too large")
 
-// batch adds the changes at some places to the page, and returns how many of the places are done.
-// If the versions are too large, it does only the first places.
+// batch adds the changes at places to the page, and returns how many places it has processed. If
+// the versions are too large, it processes only the first places.
 func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 	for n := len(places); ; n = max(n/8, 1) {
-		x.full, x.short = false, false // a try with more places may have set them
+		x.full, x.short = false, false // an attempt with more places may have set them
 		taken, err := x.match(ctx, places[:n])
 		x.hold.Give(taken)
 		smaller := errors.Is(err, errSmaller) || x.short && len(x.page.Events) == 0
@@ -205,8 +207,8 @@ func (x *reader) batch(ctx context.Context, places []place) (int, error) {
 	}
 }
 
-// endBefore ends the page before a place for which there is too little memory. It returns err
-// if the page is empty, or if changes of one moment would be separated.
+// endBefore ends the page before a place for which there is too little memory. It returns err if
+// the page is empty, or if the page would end between changes of one moment.
 func (x *reader) endBefore(at Cursor, err error) error {
 	if len(x.page.Events) == 0 || x.page.Next == at {
 		return err
@@ -215,14 +217,14 @@ func (x *reader) endBefore(at Cursor, err error) error {
 	return nil
 }
 
-// load reads the versions at places. It returns the memory it reserved.
+// load reads the versions at places. taken is the number of bytes of memory that it has reserved.
 func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (versions []change.Version, taken int64, err error) {
 	at := make([]change.At, len(places))
 	for i, p := range places {
 		at[i] = p.At
 	}
 	versions, err = l.VersionsAt(ctx, x.tx, at, func(bytes int64) error {
-		bytes *= 3 // the version, the previous version, and the data made from both
+		bytes *= 3 // for the version, the previous version, and the data made from both
 		if taken+bytes > batchBytes && len(places) > 1 {
 			return errSmaller
 		}
@@ -239,7 +241,8 @@ func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (ve
 	return versions, taken, err
 }
 
-// match adds the changes at places to the page. It returns the memory it reserved.
+// match adds the changes at places to the page. taken is the number of bytes of memory that it has
+// reserved.
 func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
 	audits := map[int64]*event.Audit{}
 	positions := map[int64]int64{}
@@ -267,7 +270,7 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 	end := last.cursor()
 	if room := x.size - len(x.page.Events); len(events) >= room && room > 0 {
 		for room < len(events) && events[room].Step.Now.Moment == events[room-1].Step.Now.Moment {
-			room++ // a cursor cannot separate changes of one moment
+			room++ // a cursor cannot be between changes of one moment
 		}
 		events, x.full = events[:room], true
 		now := events[room-1].Step.Now
@@ -280,8 +283,8 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 	return taken, x.print(ctx, index, m, events, positions, hidden, end)
 }
 
-// print adds events to the page until it is full. If all events are added, the next page begins at
-// end.
+// print adds events to the page until the page is full. If it adds all events, the next page begins
+// at end.
 func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64, end Cursor) error {
 	if err := m.Snapshots(ctx, events); err != nil {
 		return err
@@ -319,7 +322,7 @@ func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher
 	return nil
 }
 
-// present is an event.Actors that returns the reader's current rights for every moment.
+// present implements event.Actors. It returns the current rights of the reader for every moment.
 type present struct{ who auth.Actor }
 
 // ActorAt returns the actor.

@@ -14,16 +14,16 @@ import (
 	"github.com/alds-dev/alds/internal/query"
 )
 
-// Bounds of a page.
+// The default and the maximum number of changes of a page.
 const (
 	defaultPage = 100
 	maxPage     = 1000
 )
 
-// Request is a request for changes, as text.
+// Request is a request for changes, with the parameters as text.
 // Spec: interface 4.12.1.
 type Request struct {
-	After string // a cursor, or the sequenceId of a change; empty: from now on
+	After string // a cursor, or the sequenceId of a change; empty: the current end of the feed
 	Page  string // maximum number of changes; empty: 100
 
 	Type        string // type of the events; empty: AssetCreated and AssetChanged
@@ -42,8 +42,8 @@ type question struct {
 	size int
 }
 
-// read checks a request.
-// Errors: fault.Invalid; fault.Denied.
+// read checks a request. The error has the kind fault.Invalid for an invalid parameter, and
+// fault.Denied if the caller may not read as the requested member.
 func (s *Service) read(ctx context.Context, caller auth.Actor, r *Request) (*question, error) {
 	q := &question{size: defaultPage}
 	var err error
@@ -69,8 +69,8 @@ func (s *Service) read(ctx context.Context, caller auth.Actor, r *Request) (*que
 	return q, nil
 }
 
-// compile makes the rules of a request.
-// Errors: fault.Invalid.
+// compile creates the rules of a request. The error has the kind fault.Invalid if the definition is
+// invalid.
 func (s *Service) compile(who auth.Actor, r *Request) (*rules, error) {
 	made := &rules{index: s.events.NewIndex(), target: &event.Target{}}
 	definition, err := r.definition()
@@ -109,9 +109,9 @@ func (s *Service) compile(who auth.Actor, r *Request) (*rules, error) {
 	return made, nil
 }
 
-// as returns the actor with whose current rights the changes are read.
-// Errors: fault.Denied for a caller who is not an administrator and names another member;
-// fault.Invalid if member is not the Oid of a member.
+// as returns the actor with whose current rights the changes are read. The error has the kind
+// fault.Denied if the caller is not an administrator and requests the view of another member. It
+// has the kind fault.Invalid if member is not the Oid of a member.
 func (s *Service) as(ctx context.Context, caller auth.Actor, member string) (auth.Actor, error) {
 	if member == "" {
 		return caller, nil
@@ -135,7 +135,7 @@ func (s *Service) as(ctx context.Context, caller auth.Actor, member string) (aut
 	return who, err
 }
 
-// definition reads the parameters that webhooks and the data path have in common.
+// definition reads the parameters that requests for changes share with webhooks and with queries.
 func (r *Request) definition() (event.Definition, error) {
 	d := event.Definition{}
 	for _, p := range [][2]string{{"attributes", r.Attributes}, {"filter", r.Filter}, {"select", r.Select}} {
@@ -163,8 +163,8 @@ func (r *Request) definition() (event.Definition, error) {
 	return d, nil
 }
 
-// kinds returns the types of the events. If the request has attributes and no type, the type is
-// AssetChanged.
+// kinds returns the requested types of events. If the request has attributes but no type, the only
+// type is AssetChanged.
 func (r *Request) kinds() ([]event.Type, error) {
 	switch t := event.Type(r.Type); t {
 	case "":
@@ -178,7 +178,7 @@ func (r *Request) kinds() ([]event.Type, error) {
 	return nil, errType(r.Type)
 }
 
-// roots returns the types that the rules are about.
+// roots returns the asset types for which rules are created.
 func (s *Service) roots(from string) []string {
 	if from != "" {
 		return []string{from}
@@ -191,7 +191,7 @@ func (s *Service) isUnknown(from string) bool {
 	return !ok || len(t.Concrete) == 0
 }
 
-// rootsOf lists the types without a parent type.
+// rootsOf returns the names of the types that have no parent type.
 func rootsOf(m *meta.Model) []string {
 	var all []string
 	for _, t := range m.Types {
@@ -202,7 +202,7 @@ func rootsOf(m *meta.Model) []string {
 	return all
 }
 
-// split splits names at commas.
+// split returns the names in a comma-separated list.
 func split(list string) []string {
 	var names []string
 	for part := range strings.SplitSeq(list, ",") {

@@ -83,8 +83,8 @@ func TestWhatARequestAsksFor(t *testing.T) {
 	}
 }
 
-// TestADefinitionIsCompiledOnce checks that a definition is compiled once for each member who
-// does not see everything.
+// TestADefinitionIsCompiledOnce checks how often a definition is compiled: once for all members who
+// see everything, and once for each other member.
 func TestADefinitionIsCompiledOnce(t *testing.T) {
 	s := newService(testdb.SQLite(t))
 	read := func(as auth.Actor, r Request) *rules {

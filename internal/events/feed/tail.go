@@ -7,17 +7,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// The times of the poller while a request waits. It polls after pollEvery, or sooner after a
-// write of this process, but not more often than pollPause.
+// The times of the poller while a request waits. The poller polls every pollEvery, or sooner if
+// this process has committed a write. The pause between two polls is at least pollPause.
 const (
 	pollEvery   = 250 * time.Millisecond
 	pollPause   = 50 * time.Millisecond
 	pollTimeout = 30 * time.Second
 )
 
-// Wait returns when there is a position above head. It holds no connection: one poller serves
-// all waiting requests.
-// Errors: when ctx ends.
+// Wait returns when there is a position above head. It uses no database connection, because one
+// poller serves all waiting requests. It returns an error when ctx ends.
 func (l *Log) Wait(ctx context.Context, head int64) error {
 	l.enter()
 	defer l.leave()
@@ -36,7 +35,7 @@ func (l *Log) Wait(ctx context.Context, head int64) error {
 	}
 }
 
-// Committed is called after this process has committed changes.
+// Committed must be called after this process has committed changes.
 func (l *Log) Committed() {
 	l.mu.Lock()
 	waiting := l.waiting
@@ -50,7 +49,7 @@ func (l *Log) Committed() {
 	}
 }
 
-// enter counts a waiting request and starts the poller for the first one.
+// enter counts a waiting request. If the poller does not run, it starts the poller.
 func (l *Log) enter() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,8 +66,8 @@ func (l *Log) leave() {
 	l.waiting--
 }
 
-// poll reads new changes at least once, and then until no request waits. If l.head is above the
-// last position in the database, the first poll corrects it.
+// poll looks for new changes once, and then again and again until no request waits. If l.head is
+// above the last position in the database, the first poll corrects l.head.
 func (l *Log) poll() {
 	for failing, on := false, true; on; on = l.isWaitedFor() {
 		ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
@@ -88,7 +87,7 @@ func (l *Log) poll() {
 	}
 }
 
-// isWaitedFor reports whether the poller continues.
+// isWaitedFor reports whether requests wait, so that the poller must continue.
 func (l *Log) isWaitedFor() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +95,8 @@ func (l *Log) isWaitedFor() bool {
 	return l.polling
 }
 
-// move wakes the requests that wait for a position up to head. The head decreases if the
-// database has lost its last writes.
+// move sets the last position, and wakes all waiting requests if it has changed. The position
+// decreases if the database has lost its last writes.
 func (l *Log) move(head int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// waiting waits until want requests wait.
+// waiting waits until exactly want requests wait for changes.
 func waiting(t *testing.T, l *Log, want int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -29,8 +29,8 @@ func waiting(t *testing.T, l *Log, want int) {
 	}
 }
 
-// TestWhoWaitsIsWokenByAWrite checks that a write of this or another process wakes a waiting
-// request, and nothing else does.
+// TestWhoWaitsIsWokenByAWrite checks that a write of this process or of another process wakes a
+// waiting request. Nothing else may wake the request.
 func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -66,7 +66,7 @@ func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 				}
 			}
 			waiting(t, l, 0)
-			if err := l.Wait(t.Context(), head); err != nil { // there is a position above head already
+			if err := l.Wait(t.Context(), head); err != nil { // there is already a position above head
 				t.Error(err)
 			}
 			head += 5
@@ -75,7 +75,7 @@ func TestWhoWaitsIsWokenByAWrite(t *testing.T) {
 }
 
 // TestWhoWaitsAfterALossOfWrites checks a request after the database has lost its last writes. The
-// request waits for the next write, although the log has seen a later position.
+// log has seen a later position before. The request must still wait for the next write.
 func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -107,8 +107,8 @@ func TestWhoWaitsAfterALossOfWrites(t *testing.T) {
 	})
 }
 
-// TestWhoGoesWaitsNoMore checks that a request that ends leaves the others waiting, and that
-// polling stops when all have ended.
+// TestWhoGoesWaitsNoMore checks that other requests continue to wait when one request ends. Polling
+// must stop when all requests have ended.
 func TestWhoGoesWaitsNoMore(t *testing.T) {
 	d := testdb.SQLite(t)
 	l := newLog(d)
@@ -134,8 +134,8 @@ func TestWhoGoesWaitsNoMore(t *testing.T) {
 	}
 }
 
-// TestAFailureIsToldOnce checks that requests continue to wait while the database cannot be read,
-// and that the failure is logged once.
+// TestAFailureIsToldOnce checks that requests continue to wait while the database cannot be read.
+// The failure must be logged only once.
 func TestAFailureIsToldOnce(t *testing.T) {
 	d, err := db.Open(t.Context(), testdb.URL(t, "sqlite"), db.Options{MaxConns: 1})
 	if err != nil {

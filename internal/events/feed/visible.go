@@ -14,9 +14,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// visible removes the events that the reader may not see. The reader must see the asset both
-// now and at the time of the event. Values that the reader does not see are removed. visible
-// also returns the hidden instigators.
+// visible removes the events that the reader may not see. The reader must see the asset now, and
+// must have seen it at the time of the event. From the other events, visible removes the values
+// that the reader does not see. It returns the stored ids of the instigators that must be hidden,
+// and the remaining events.
 func (x *reader) visible(ctx context.Context, events []*event.Event) (hidden []int64, left []*event.Event, err error) {
 	if x.who.All || len(events) == 0 {
 		return nil, events, nil
@@ -40,7 +41,8 @@ func (x *reader) visible(ctx context.Context, events []*event.Event) (hidden []i
 	return hidden, slices.DeleteFunc(events, func(e *event.Event) bool { return len(e.Rules) == 0 }), nil
 }
 
-// shown returns the changes without hidden values. If old is false, it removes the previous values.
+// shown returns the changes without the values that the reader does not see. If old is false, it
+// also removes all previous values.
 func shown(changes []change.Change, old bool, sees map[int64]bool) []change.Change {
 	all := make([]change.Change, 0, len(changes))
 	for _, c := range changes {
@@ -64,7 +66,8 @@ func ifSeen(v any, sees map[int64]bool) any {
 	return nil
 }
 
-// seesNow returns which assets named by events the reader sees now.
+// seesNow finds out which assets the reader sees now. It checks the assets of events, their
+// instigators, and the assets to which their changes refer.
 func (x *reader) seesNow(ctx context.Context, events []*event.Event) (map[int64]bool, error) {
 	wanted := map[int64]bool{}
 	for _, e := range events {
@@ -117,8 +120,8 @@ func (x *reader) seesNow(ctx context.Context, events []*event.Event) (map[int64]
 	return wanted, err
 }
 
-// sees reports whether the reader sees a version. The result is Unknown if only the database can
-// decide this.
+// sees reports whether the reader sees a version. The result is Unknown if this can only be decided
+// with SQL.
 func (x *reader) sees(v *change.Version) memfilter.Truth {
 	f := x.sights[v.Type]
 	if f == nil {
@@ -127,8 +130,9 @@ func (x *reader) sees(v *change.Version) memfilter.Truth {
 	return f.Evaluate(memfilter.Input{Version: v, Actor: &x.who})
 }
 
-// sawBefore returns the events for which an as-of read shows the asset before the event. It
-// excludes an asset that was moved out of a project that the reader does not see.
+// sawBefore returns the events before which the reader could see the asset, according to an as-of
+// read. If an asset was moved out of a project that the reader does not see, its event is not in
+// the result.
 func (x *reader) sawBefore(ctx context.Context, events []*event.Event) (map[*event.Event]bool, error) {
 	saw, open := map[*event.Event]bool{}, map[*meta.Type][]*event.Event{}
 	for _, e := range events {

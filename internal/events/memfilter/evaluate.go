@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/collation"
 )
 
-// Truth is the result of a filter. Unknown means that the database must evaluate the filter.
+// Truth is the result of a filter. If it is Unknown, the filter must be evaluated with SQL.
 type Truth uint8
 
 // The truth values.
@@ -40,11 +40,11 @@ func (a Truth) not() Truth {
 	}
 }
 
-// Input holds the data on which a filter is evaluated.
+// Input contains the data for the evaluation of a filter.
 type Input struct {
-	Version *change.Version // with all its columns
-	Related Related         // the assets that Version refers to
-	Actor   *auth.Actor     // nil: the rights are not loaded yet
+	Version *change.Version // the version, with all its columns
+	Related Related         // the assets to which Version refers
+	Actor   *auth.Actor     // the member whose rights are used; nil: the rights are not loaded yet
 }
 
 // Evaluate reports whether the actor may see the asset and the filter matches.
@@ -59,7 +59,7 @@ func (f *Filter) Evaluate(in Input) Truth {
 	return visible
 }
 
-// visible reports whether an actor may see v, a version of the related asset.
+// visible reports whether the actor may see v. v is a version of an asset to which the link refers.
 func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
 	switch {
 	case !l.secured:
@@ -78,8 +78,8 @@ func (l *link) visible(who *auth.Actor, v *change.Version) Truth {
 	return truthOf(who.Reads(id))
 }
 
-// ruled reports whether an actor may see a version whose type has a rule (meta.Type.Seen). Only
-// the rule for members can be evaluated in memory.
+// ruled reports whether an actor may see a version whose type has a rule in meta.Type.Seen. Only
+// the rule for members can be evaluated in memory. For other rules the result is Unknown.
 func ruled(who *auth.Actor, v *change.Version) Truth {
 	if !v.Type.Seen.Shared {
 		return Unknown
@@ -91,7 +91,7 @@ func ruled(who *auth.Actor, v *change.Version) Truth {
 	return truthOf(sees)
 }
 
-// evaluate returns the result of a condition.
+// evaluate returns the result of the condition n.
 func (n *node) evaluate(in Input) Truth {
 	switch {
 	case n.op == token.And:
@@ -114,8 +114,8 @@ func (n *node) evaluate(in Input) Truth {
 	return got
 }
 
-// join evaluates conditions joined by And or Or. end is the result of one condition that
-// decides the whole: False for And, True for Or.
+// join evaluates conditions that are joined by And or Or. If one condition has the result end, the
+// whole result is end. end is False for And, and True for Or.
 func join(kids []node, in Input, end Truth) Truth {
 	got := end.not()
 	for i := range kids {
@@ -129,7 +129,7 @@ func join(kids []node, in Input, end Truth) Truth {
 	return got
 }
 
-// evaluate returns the result of the term without its negation.
+// evaluate returns the result of the term, ignoring its negation.
 func (f *leaf) evaluate(in Input) Truth {
 	row := in.Version
 	if f.hop != nil {
@@ -148,7 +148,7 @@ func (f *leaf) evaluate(in Input) Truth {
 	}
 	var to *meta.Type
 	if f.to != nil && value != nil && (f.needsType || f.to.secured && (in.Actor == nil || !in.Actor.All)) {
-		if f.hop != nil { // assets behind a second relation are not loaded
+		if f.hop != nil { // assets that are reached by a second relation are not loaded
 			return Unknown
 		}
 		related, known := f.to.follow(row, in)
@@ -164,9 +164,9 @@ func (f *leaf) evaluate(in Input) Truth {
 	return f.compare(value, to)
 }
 
-// follow returns the asset that a relation refers to, as of the moment of in.Version. to is nil
-// if there is none, or if the actor may not see the asset. known is false if the asset is not
-// loaded, or if memory cannot decide whether the actor sees it.
+// follow returns the asset to which a relation refers, at the moment of in.Version. to is nil if
+// the relation is empty, or if the actor may not see the asset. known is false if the asset is not
+// loaded, or if its visibility cannot be decided in memory.
 func (l *link) follow(from *change.Version, in Input) (to *change.Version, known bool) {
 	id, ok := from.Columns[l.slot].(int64)
 	if !ok {
@@ -191,8 +191,8 @@ func (l *link) follow(from *change.Version, in Input) (to *change.Version, known
 
 func isNothing(v query.Value) bool { return v.Kind == query.NoValue }
 
-// compare reports whether one of the term's values matches the stored value. to is the type of
-// the asset that value refers to, or nil if the type is not known.
+// compare reports whether one of the values in the term matches the stored value. to is the type of
+// the asset to which the stored value refers, or nil if this type is not known.
 func (f *leaf) compare(value any, to *meta.Type) Truth {
 	switch f.test {
 	case token.Has:
@@ -215,7 +215,7 @@ func (f *leaf) compare(value any, to *meta.Type) Truth {
 	return got
 }
 
-// present reports whether there is a value. Empty text counts as no value.
+// present reports whether there is a value. An empty text counts as no value.
 func present(value any) Truth {
 	if text, ok := value.(string); ok {
 		return truthOf(text != "")
@@ -246,8 +246,8 @@ func (f *leaf) matches(value any, to *meta.Type, want *query.Value) Truth {
 	return Unknown
 }
 
-// matchesText compares text as the databases do. The text of want is already folded if the
-// comparison ignores case.
+// matchesText compares texts in the same way as SQL does. If the comparison ignores case, the text
+// of want is already in its folded form (without differences in case).
 func (f *leaf) matchesText(have string, want *query.Value) Truth {
 	switch {
 	case want.Kind != query.TextOf:

@@ -11,7 +11,8 @@ import (
 
 var model = meta.Default()
 
-// made returns a version of an asset. values has the values of its columns by attribute.
+// made returns a version of an asset. values maps names of attributes to the values of their
+// columns.
 func made(t *testing.T, typ string, id, moment, until int64, values map[string]any) change.Version {
 	t.Helper()
 	found, ok := model.Type(typ)
@@ -29,8 +30,8 @@ func made(t *testing.T, typ string, id, moment, until int64, values map[string]a
 	return v
 }
 
-// Filters that are evaluated in memory, and filters whose result is Unknown. The property test
-// of package webhook compares the results with those of the database.
+// TestEvaluate checks filters that are evaluated in memory, and filters whose result is Unknown.
+// The property test in package webhook compares the results with the results of the database.
 func TestEvaluate(t *testing.T) {
 	story := made(t, "Story", 2000, 20, db.Forever, map[string]any{"Name": "In Work", "Scope": int64(0), "Super": int64(1500), "Estimate": 3.0})
 	related := Related{versions: map[int64][]change.Version{
@@ -82,8 +83,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Whether an actor sees a member depends on the members in Actor.Members. The rules of other
-// types are not evaluated in memory.
+// TestWhatIsSeenByRules checks who sees a member. This depends on the members in Actor.Members. The
+// rules of other types are not evaluated in memory.
 func TestWhatIsSeenByRules(t *testing.T) {
 	member := made(t, "Member", 77, 20, db.Forever, map[string]any{"Name": "x"})
 	message := made(t, "Message", 78, 20, db.Forever, map[string]any{"Name": "x"})

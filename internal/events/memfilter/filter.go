@@ -10,44 +10,44 @@ import (
 
 // Filter is the compiled filter of an event definition.
 type Filter struct {
-	root      *node // nil: no filter
-	self      link  // only the visibility of the asset itself; slot and types are not used
-	relations []int // slots of the relations whose assets Evaluate uses
+	root      *node // nil: the definition has no filter
+	self      link  // decides whether the asset itself is visible; its fields slot and types are not used
+	relations []int // slots of the relations whose assets are needed by Evaluate
 }
 
-// node is a condition: a single term, or other conditions joined by And or Or.
+// node is a condition. It is a single term, or several conditions joined by And or Or.
 type node struct {
 	op   token.Op
-	kids []node // the joined conditions; none if op is Leaf
-	leaf *leaf  // the term if op is Leaf; nil: its result is Unknown
+	kids []node // the joined conditions; empty if op is Leaf
+	leaf *leaf  // the term if op is Leaf; nil: the result of the term is Unknown
 }
 
 // leaf is a term that compares a column of the asset or of a related asset.
 type leaf struct {
 	term      *query.Term
-	test      token.Test   // never a negated test
-	negated   bool         // the result is the opposite of test
-	types     []*meta.Type // types with the attribute; nil: all types
+	test      token.Test   // the test of the term; if the term negates it, this is the test without the negation
+	negated   bool         // true: the result is the opposite of test
+	types     []*meta.Type // types that have the attribute; nil: all types
 	hop       *link        // relation to the asset whose column is compared; nil: the asset itself
-	slot      int          // of the compared column; -1: the state
-	boolean   bool         // the column is a Boolean
-	to        *link        // relation that the column stores; nil: the column is no relation
-	needsType bool         // the result depends on the type of the asset that to refers to
+	slot      int          // slot (index) of the compared column; -1: the state is compared
+	boolean   bool         // true: the column is a Boolean
+	to        *link        // the relation that is stored in the column; nil: the column is not a relation
+	needsType bool         // true: the result depends on the type of the asset to which the relation refers
 }
 
-// link is a relation to at most one asset. It also says who may see that asset.
+// link is a relation to at most one asset. It also describes who may see that asset.
 type link struct {
-	slot    int          // of the column with the id of the related asset
-	types   []*meta.Type // the related asset counts only if it has one of these types; nil: all types
-	scope   int          // slot of the column scope_id, which decides about visibility
-	secured bool         // some members do not see every asset of the types
-	strict  bool         // an asset without a scope is hidden, too
-	ruled   bool         // some types have a rule about who sees their assets (meta.Type.Seen)
+	slot    int          // slot of the column with the id of the related asset
+	types   []*meta.Type // an asset of another type is treated as no asset; nil: all types are allowed
+	scope   int          // slot of the column scope_id, which determines who sees the asset
+	secured bool         // true: some members do not see every asset of these types
+	strict  bool         // true: an asset without a scope is also hidden
+	ruled   bool         // true: meta.Type.Seen of some types has a rule about who sees their assets
 }
 
 // New compiles the filters and variables of an event definition for assets of the type from.
-// context is true if the definition has a userContext. New returns nil if every result would
-// be Unknown, or if there is neither a filter nor a userContext.
+// context means that the definition has a userContext. New returns nil if every result would be
+// Unknown, or if the definition has no filter and no userContext.
 func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]string, context bool) *Filter {
 	r := query.Request{From: query.Text{Text: from.Name}, With: with}
 	for _, f := range filters {
@@ -71,8 +71,8 @@ func New(m *meta.Model, from *meta.Type, filters []string, with map[string][]str
 	return compiled
 }
 
-// compile compiles a condition c into n. It reports whether at least one term can be evaluated
-// in memory.
+// compile compiles the condition c into n. It reports whether at least one term of c can be
+// evaluated in memory.
 func (f *Filter) compile(m *meta.Model, n *node, c *query.Cond, context bool) (known bool) {
 	n.op = c.Op
 	if c.Op == token.Leaf {
@@ -92,11 +92,11 @@ func (f *Filter) compile(m *meta.Model, n *node, c *query.Cond, context bool) (k
 	return known
 }
 
-// maxValues is the largest number of values of a term that is evaluated in memory. The values
-// are compared one after the other, so the database is faster for more values.
+// maxValues is the maximum number of values of a term that is evaluated in memory. The values are
+// compared one after the other, so for more values the database is faster.
 const maxValues = 500
 
-// newLeaf compiles a term. It returns nil if the result would be Unknown.
+// newLeaf compiles a term. It returns nil if the result of the term would be Unknown.
 func newLeaf(m *meta.Model, t *query.Term) *leaf {
 	f := &leaf{term: t, types: t.Path.Only}
 	f.test, f.negated = t.Test.Positive()
@@ -152,7 +152,8 @@ func linkOf(m *meta.Model, to []*meta.Type) link {
 	return l
 }
 
-// relation returns the slot of the relation whose assets the term needs, or -1 for none.
+// relation returns the slot of the relation whose assets are needed to evaluate the term. It
+// returns -1 if no assets are needed.
 func (f *leaf) relation(context bool) int {
 	switch {
 	case f.hop != nil:

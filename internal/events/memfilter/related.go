@@ -12,14 +12,14 @@ import (
 // maxRelated is the maximum number of versions in a Related.
 const maxRelated = 4000
 
-// Related is a cache of the assets to which some versions refer, as of the moments of these
-// versions. The zero value is empty.
+// Related is a cache. It contains the assets to which some versions refer, with their data at the
+// moments of these versions. The zero value is an empty cache.
 type Related struct {
-	versions map[int64][]change.Version // by stored id; an empty list if the asset did not exist
+	versions map[int64][]change.Version // by stored id of an asset; an empty list if the asset did not exist
 }
 
-// at returns an asset as of a moment, or nil if the asset did not exist then. known is false
-// if the asset is not in the cache.
+// at returns the version of an asset at a moment, or nil if the asset did not exist then. known is
+// false if the asset is not in the cache.
 func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 	all, known := n.versions[id]
 	for i := range all {
@@ -30,11 +30,11 @@ func (n Related) at(id, moment int64) (v *change.Version, known bool) {
 	return nil, known
 }
 
-// Relations lists the relations that filters use, by concrete type. A relation is the slot of
-// its column.
+// Relations lists the relations whose assets are needed by filters, by concrete type. A relation is
+// the slot of its column.
 type Relations map[*meta.Type][]int
 
-// Add adds the relations that a filter of assets of the type from uses.
+// Add adds the relations that a filter needs. The filter is for assets of the type from.
 func (h Relations) Add(from *meta.Type, f *Filter) {
 	for _, t := range from.Concrete {
 		for _, s := range f.relations {
@@ -45,8 +45,9 @@ func (h Relations) Add(from *meta.Type, f *Filter) {
 	}
 }
 
-// Load reads the assets to which versions refer by relations, with one statement per db.MaxIn
-// assets. It returns an empty cache if these assets have more than maxRelated versions.
+// Load reads the assets to which the versions refer by the given relations. It runs one statement
+// per db.MaxIn assets. If these assets have more than maxRelated versions, it returns an empty
+// cache.
 func Load(ctx context.Context, q db.Querier, l *change.Loader, relations Relations, versions []change.Version) (Related, error) {
 	n := Related{}
 	if len(relations) == 0 || len(versions) == 0 {

@@ -10,15 +10,16 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// Limits of a fan-out. Units: bytes, except maxEvents.
+// Limits of a fan-out. All except maxEvents are sizes in bytes.
 const (
-	maxEvents = delivery.MaxEvents // in one delivery
+	maxEvents = delivery.MaxEvents // number of events in one delivery
 	maxBytes  = delivery.MaxBytes  // payload of one delivery; a single event may be larger
 	maxEvent  = 48 << 20           // one event, if the database can store values of this size
-	maxMade   = 64 << 20           // snapshots of one chunk, and separately its payloads
+	maxMade   = 64 << 20           // snapshots of one chunk; also, separately, payloads of one chunk
 )
 
-// measure sets w.largest. The maximum size of a value is a setting of the database server.
+// measure sets w.largest if it is not set yet. The maximum size of a value is a setting of the
+// database server.
 func (w *Worker) measure(ctx context.Context) error {
 	if w.largest.Load() > 0 {
 		return nil
@@ -30,9 +31,9 @@ func (w *Worker) measure(ctx context.Context) error {
 	return err
 }
 
-// match finds the rules that the changes of a chunk match, and sets c.deliveries. If the event of
-// the chunk is stored in parts, it sets c.parts instead.
-// Errors: after some errors a smaller chunk may succeed, see isTooLarge.
+// match finds the rules that match the changes of a chunk, and sets c.deliveries. If the event of
+// the chunk must be stored in parts, it sets c.parts instead. After an error, a smaller chunk may
+// succeed; see isTooLarge.
 func (w *Worker) match(ctx context.Context, idx *index, c *chunk) error {
 	hold := w.memory.Hold(nil)
 	defer hold.Release()
@@ -66,9 +67,9 @@ func (w *Worker) matcher(idx *index) *event.Matcher {
 	return idx.NewMatcher(w.actors, func(by string, n int) { w.metrics.decided.WithLabelValues(by).Add(float64(n)) })
 }
 
-// deliveries makes the deliveries of matched events. most is the maximum size of their snapshots,
-// and also of their payloads, in bytes.
-// Errors: change.ErrTooLarge; also those of reading the snapshots.
+// deliveries creates the deliveries of matched events. most is the maximum size of their snapshots,
+// and also of their payloads, in bytes. deliveries returns change.ErrTooLarge if this size is
+// exceeded, and errors of reading the snapshots.
 func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	m.MaxSize = int64(most)
 	if err := m.Snapshots(ctx, events); err != nil {
@@ -77,20 +78,20 @@ func (w *Worker) deliveries(ctx context.Context, idx *index, m *event.Matcher, p
 	return w.batch(idx, m, p, events, most)
 }
 
-// batch is a delivery that all of its targets get. If it has several targets, its payload has
-// delivery.HeadMark in place of the head of each event.
+// batch is a delivery that is created once for each of its targets. If it has several targets, its
+// payload contains delivery.HeadMark in place of the head of each event.
 type batch struct {
-	delivery.Delivery // without a subscription
+	delivery.Delivery // the delivery, without a subscription
 	targets           []*target
 }
 
-// batch puts the events of each subscription into deliveries, in the order of their moments. A
-// subscription gets one event per change, with one snapshot row per distinct selection of its
-// rules. Errors: change.ErrTooLarge if the payloads together have more than most bytes.
+// batch puts the events for each subscription into deliveries, in the order of their moments. A
+// subscription gets one event per change, with one snapshot row for each distinct selection of its
+// rules. batch returns change.ErrTooLarge if all payloads together are larger than most bytes.
 func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []*event.Event, most int) ([]*delivery.Delivery, error) {
 	var all []*batch
 	size := 0
-	open := map[any]*batch{} // the latest batch, by target.key
+	open := map[any]*batch{} // by target.key: the last batch
 	var text []byte
 	for i, e := range events {
 		for _, targets := range idx.alike(e.Targets()) {
@@ -132,9 +133,9 @@ func (w *Worker) batch(idx *index, m *event.Matcher, p *event.Printer, events []
 	return made, nil
 }
 
-// text returns an event as all of the targets get it. The result uses the memory of b. If the event
-// is too large to be stored, text leaves out long values. If it is still too large, text leaves out
-// all changes. The result is empty if the targets do not see the asset.
+// text returns an event in the form for the targets. The result uses the memory of b. If the event
+// is too large to be stored, text omits long values. If the event is still too large, text omits
+// all changes. The result is empty if no target may get the event.
 func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*target, e *event.Event) (text []byte, err error) {
 	head := targets[0].Head
 	if len(targets) > 1 {
@@ -153,8 +154,8 @@ func (w *Worker) text(b []byte, m *event.Matcher, p *event.Printer, targets []*t
 	return text, err
 }
 
-// fits reports whether an event of size bytes can be added to the batch. The size of a shared
-// payload includes the longest head for each event.
+// fits reports whether an event of size bytes can be added to the batch. If the payload is shared,
+// fits adds the size of the longest head for each event.
 func (b *batch) fits(size int) bool {
 	t := b.targets[0]
 	if len(b.targets) > 1 {
@@ -163,7 +164,8 @@ func (b *batch) fits(size int) bool {
 	return b.Events < t.maxEvents && len(b.Payload)+size <= maxBytes
 }
 
-// deliveries appends one delivery for each target. Several targets share one payload.
+// deliveries appends one delivery for each target of the batch to all. Several targets share one
+// payload.
 func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	if len(b.targets) > 1 {
 		b.Shared, b.Payload = &delivery.Payload{ID: delivery.NewID(), Body: b.Payload}, nil
@@ -179,7 +181,8 @@ func (b *batch) deliveries(all []*delivery.Delivery) []*delivery.Delivery {
 	return all
 }
 
-// payload returns an empty payload with capacity for a number of events of about size bytes each.
+// payload returns an empty payload. Its capacity is for a number of events of about size bytes
+// each.
 func payload(size, events int) []byte {
 	return make([]byte, 0, min((size+size/32+1)*events, maxBytes)+32)
 }

@@ -11,32 +11,31 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// chunk has the versions that are matched and stored together. They are all versions of several
-// small audits, or some versions of a large audit.
+// chunk contains versions that are matched and stored together. These are all versions of several
+// small audits (writes), or some versions of one large audit.
 type chunk struct {
 	audits     []*audit
 	versions   []change.Version
-	upTo       int64        // moment up to which this chunk fans out its audit; 0 if last
-	last       bool         // the fan-out of the audits ends with this chunk
-	match      func() error // waits until deliveries is set; nil if deliveries is set already
+	upTo       int64        // moment up to which the audit is fanned out after this chunk; 0 if last is true
+	last       bool         // true: the fan-out of the audits ends with this chunk
+	match      func() error // waits until deliveries is set; nil: deliveries is already set
 	deliveries []*delivery.Delivery
-	apart      bool   // the chunk has one version, and its event is stored in parts
-	parts      *parts // the event, if apart; nil if it matches no rule
-	failed     error  // why the version is left out; nil if it is not
-	err        error  // of loading or matching
+	apart      bool   // true: the chunk has one version, and its event is stored in parts
+	parts      *parts // the event, if apart is true; nil: no rule matches the event
+	failed     error  // why the version is left out; nil: it is not left out
+	err        error  // error of loading or matching the chunk
 }
 
-// mayFail reports whether the chunk is left out if it fails. This is so for a single version in the
-// last claim of its audit.
+// mayFail reports whether the chunk is left out if it fails. This is true for a chunk with a single
+// version in the last claim of its audit.
 func (c *chunk) mayFail() bool { return c.apart && c.audits[0].isLast() }
 
-// runPipeline fans out several audits that fit into one chunk, or one larger audit in several
-// chunks. While one chunk is stored, the next one is matched, and a third one is read. Chunks are
-// stored in order, each under the lease of the audits. After a failure the later chunks are
-// dropped.
+// runPipeline fans out several audits in one chunk, or one larger audit in several chunks. While
+// one chunk is stored, the next chunk is matched, and the chunk after that is read. Chunks are
+// stored in order, each while the audits are leased. After a failure, the later chunks are dropped.
 //
-// size is the maximum number of versions in a chunk. If it is apart, a chunk has one version.
-// Errors: after some errors smaller chunks may succeed, see isTooLarge.
+// size is the maximum number of versions in a chunk. If size is apart, each chunk has one version.
+// After an error, smaller chunks may succeed; see isTooLarge.
 func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, size int) (err error) {
 	ctx, spans := startFanOut(ctx, group)
 	defer func() { spans.end(err) }()
@@ -63,12 +62,12 @@ func (w *Worker) runPipeline(ctx context.Context, idx *index, group []*audit, si
 	return ctx.Err()
 }
 
-// fanOutSpans are the tracing spans of the fan-out of a group. Each traced write of the group has
-// one span, in the trace of that write.
+// fanOutSpans are the tracing spans of the fan-out of a group of writes. Each traced write has one
+// span, in the trace of that write.
 type fanOutSpans []tracing.Span
 
-// startFanOut begins the spans of a group. The context within belongs to the first span, which
-// records the work for the whole group. The other spans are linked to the first span.
+// startFanOut begins the spans of a group. within is the context of the first span, which records
+// the work for the whole group. The other spans are linked to the first span.
 func startFanOut(ctx context.Context, group []*audit) (within context.Context, all fanOutSpans) {
 	within, lead := ctx, ""
 	for _, a := range group {
@@ -92,8 +91,8 @@ func (f fanOutSpans) end(err error) {
 	}
 }
 
-// load sends the chunks of a group in order. After an error it sends one more chunk, which has only
-// the error.
+// load reads the chunks of a group and sends them in order. After an error it sends one more chunk,
+// which contains only the error.
 func (w *Worker) load(ctx context.Context, idx *index, group []*audit, size int, to chan<- *chunk) {
 	defer close(to)
 	done := group[0].done
@@ -110,8 +109,8 @@ func (w *Worker) load(ctx context.Context, idx *index, group []*audit, size int,
 	}
 }
 
-// matchAll matches chunks in order. If a chunk fails and can be left out, matchAll stores the error in
-// chunk.failed, and the fan-out continues.
+// matchAll matches chunks in order. If a chunk fails but can be left out, matchAll stores the error
+// in chunk.failed, and the fan-out continues with the next chunk.
 func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, to chan<- *chunk) {
 	defer close(to)
 	for c := range from {
@@ -125,11 +124,11 @@ func (w *Worker) matchAll(ctx context.Context, idx *index, from <-chan *chunk, t
 			break
 		}
 	}
-	for range from { // load closes the channel when it ends
+	for range from { // load closes the channel from when it ends
 	}
 }
 
-// send reports whether the chunk was sent. It returns false after the pipeline was stopped.
+// send sends a chunk and returns true. It returns false if the pipeline was stopped first.
 func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	select {
 	case to <- c:
@@ -139,8 +138,9 @@ func send(ctx context.Context, to chan<- *chunk, c *chunk) bool {
 	}
 }
 
-// loadChunk reads the next versions of the audits. done is the moment up to which a single audit
-// is fanned out. Errors: change.ErrTooLarge if several audits do not fit into one chunk.
+// loadChunk reads the next versions of the audits. done is the moment up to which a single audit is
+// already fanned out. loadChunk returns change.ErrTooLarge if several audits do not fit into one
+// chunk.
 func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done int64, size int) (*chunk, error) {
 	c := &chunk{audits: group, last: true, apart: size == apart}
 	var parts []change.Audit
@@ -154,7 +154,7 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 	}
 	limit := max(size, 1) + 1
 	if len(group) > 1 {
-		limit = 100 * change.ChunkSize // groupSize has limited the number of moments already
+		limit = 100 * change.ChunkSize // groupSize has already limited the number of moments
 	}
 	var more bool
 	var err error
@@ -164,8 +164,8 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 	case len(group) > 1:
 		return nil, change.ErrTooLarge
 	}
-	// There may be more versions at the last moment, so all versions of that moment go into the
-	// next chunk.
+	// The limit may have cut off more versions of the last moment. So all versions of this moment
+	// go into the next chunk.
 	c.last = false
 	cut := c.versions[len(c.versions)-1].Moment
 	for len(c.versions) > 0 && c.versions[len(c.versions)-1].Moment == cut {
@@ -178,9 +178,9 @@ func (w *Worker) loadChunk(ctx context.Context, idx *index, group []*audit, done
 	return c, nil
 }
 
-// store writes a chunk in one transaction. It marks the audits first, which fails if their lease
-// is lost, and then writes the deliveries. An event in parts is stored before, in several
-// transactions.
+// store writes a chunk in one transaction. First it marks the audits, which fails if their lease is
+// lost. Then it writes the deliveries. If the event of the chunk is in parts, the parts are stored
+// before, in several transactions.
 func (w *Worker) store(ctx context.Context, c *chunk) error {
 	if c.failed != nil {
 		w.leaveOut(c)
@@ -217,15 +217,16 @@ func (w *Worker) store(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// leaveOut stores the error of a chunk in its audit and logs it. No subscription gets the event of
-// the version. The fan-out of the audit continues with the next chunk.
+// leaveOut records and logs that the version of a chunk is left out. It stores the error in the
+// audit. No subscription gets the event of this version. The fan-out of the audit continues with
+// the next chunk.
 func (w *Worker) leaveOut(c *chunk) {
 	a := c.audits[0]
 	a.failed = c.failed
 	w.log.Error("version left out", "audit", a.ID, "write", a.Request, "moment", c.versions[0].Moment, "err", c.failed)
 }
 
-// logDone logs, at debug, that the fan-out of the writes of a chunk has ended.
+// logDone logs at level debug that the fan-out of the writes in a chunk has ended.
 func (w *Worker) logDone(ctx context.Context, c *chunk) {
 	if !w.log.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -235,7 +236,7 @@ func (w *Worker) logDone(ctx context.Context, c *chunk) {
 	}
 }
 
-// outcome returns the outcome of the fan-out of the audits, for metrics.
+// outcome returns the outcome of the fan-out of the audits, as a label of metrics.
 func (c *chunk) outcome() string {
 	if c.audits[0].failed != nil {
 		return "set_aside"
@@ -243,9 +244,9 @@ func (c *chunk) outcome() string {
 	return "done"
 }
 
-// mark stores how far the audits of a chunk are fanned out. With the last chunk they are done, or
-// set aside if a version was left out. Audits without an owner are marked only if nobody has
-// claimed them. Errors: lease.ErrLost.
+// mark stores how far the audits of a chunk are fanned out. After the last chunk they are done, or
+// set aside if a version was left out. Audits without an owner are marked only if no worker has
+// claimed them. mark returns lease.ErrLost if the lease of the audits is lost.
 func (w *Worker) mark(ctx context.Context, tx *db.Tx, c *chunk) error {
 	set, args := "fan_state = 1, fan_moment = last_moment, fan_claims = 0, fan_error = NULL", []any(nil)
 	switch failed := c.audits[0].failed; {

@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestTwoWorkersDeliverEverythingOnce checks that two workers that fan out at the same time send each
-// event once. The events may come out of order, see interface 6.2.9.
+// TestTwoWorkersDeliverEverythingOnce checks that two workers that fan out at the same time send
+// each event once. The events may arrive out of order, see interface 6.2.9.
 func TestTwoWorkersDeliverEverythingOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -43,8 +43,8 @@ func TestTwoWorkersDeliverEverythingOnce(t *testing.T) {
 	})
 }
 
-// TestTwoWorkersNeedNoSweep checks that all events arrive if two workers fan out in turn and nothing
-// sweeps.
+// TestTwoWorkersNeedNoSweep checks that all events arrive when two workers take turns with the
+// fan-out and no worker sweeps.
 func TestTwoWorkersNeedNoSweep(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -56,7 +56,7 @@ func TestTwoWorkersNeedNoSweep(t *testing.T) {
 		for i := range 100 {
 			f.rename(id, fmt.Sprint(i))
 			f.fanOut(workers[i%2])
-			if i%3 == 0 { // in other rounds the next worker begins while this one may still store results
+			if i%3 == 0 { // in the other rounds the next worker begins while this worker may still store results
 				f.eventually(nil, "the event without a sweep", func() bool { return len(s.sequence()) == i+1 })
 			}
 		}
@@ -88,9 +88,9 @@ func TestALargeWriteIsFannedOutInChunks(t *testing.T) {
 	})
 }
 
-// TestLongTextsAreFannedOutInParts fans out a write that sets long texts, and a write that clears
-// them. In the second write only the previous versions are large. Both writes are too large to be
-// read at once.
+// TestLongTextsAreFannedOutInParts fans out a write that sets long texts, and then a write that
+// clears them. In the second write only the previous versions are large. Each of the two writes is
+// too large to be read at once.
 func TestLongTextsAreFannedOutInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -178,8 +178,9 @@ func TestAFanOutThatLostItsClaimWritesNothing(t *testing.T) {
 	})
 }
 
-// TestFreshWritesAreFannedOutWithoutAClaim checks that a claim of another worker comes first, and
-// that writes which are older, or were claimed before, need a claim.
+// TestFreshWritesAreFannedOutWithoutAClaim checks that new writes need no claim, but that a claim
+// of another worker has priority. Older writes, and writes that were claimed before, must be
+// claimed.
 func TestFreshWritesAreFannedOutWithoutAClaim(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -246,14 +247,14 @@ func TestAnAuditThatFailsIsSetAside(t *testing.T) {
 	})
 }
 
-// expire ends all leases of writes.
+// expire ends the leases of all writes.
 func (f *fixture) expire() {
 	f.Helper()
 	f.exec("UPDATE audit SET fan_lease = 0")
 }
 
-// TestWaitingWritesComeOldestFirst has writes that were never claimed, writes whose claim has
-// expired, and writes that do not wait or have a valid claim.
+// TestWaitingWritesComeOldestFirst uses writes that were never claimed, and writes whose claim has
+// expired. Other writes do not wait, or have a valid claim, and must not be in the result.
 func TestWaitingWritesComeOldestFirst(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

@@ -16,17 +16,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Limits of a subscription. Units: characters of a text, or entries of a list.
+// Limits of a subscription: characters of a text, or entries of a list.
 const (
 	maxURL         = 2000
 	maxHeader      = 4000
 	maxDescription = 4000
 	maxWebhookID   = 255
 	maxDefinitions = 100
-	maxTokens      = 200 // in one list
+	maxTokens      = 200 // tokens in one list
 )
 
-// parseBody parses a request body, which must be one object.
+// parseBody parses the body of a request, which must be one object.
 func parseBody(body []byte) (*document.Node, error) {
 	nodes, err := document.Parse(body, false)
 	if err != nil {
@@ -38,11 +38,11 @@ func parseBody(body []byte) (*document.Node, error) {
 	return &nodes[0], nil
 }
 
-// readOnly are the keys that only the service sets. A client may send back a subscription that it
-// has read, so a request may contain them. They are ignored.
+// readOnly has the keys that only the service sets. A request may contain these keys, because a
+// client may send back a subscription that it has read. The service ignores their values.
 var readOnly = []string{"id", "lastResponseAt", "retryCount", "createdAt", "updatedAt", "createdBy", "hasSecret", "disabledReason", "health", "_type"}
 
-// apply sets the keys that the body contains. null clears a value.
+// apply sets the fields of r for the keys in the body. null clears a value.
 // Spec: interface 4.4.2.
 func (s *Service) apply(r *subscriptionRow, n *document.Node) error {
 	for i, key := range n.Keys {
@@ -159,8 +159,8 @@ func (s *Service) setDefinitions(r *subscriptionRow, v *document.Node) error {
 	return nil
 }
 
-// definition reads and checks one event definition. path is its position in the body, for
-// example eventTypes[0]; messages contain it.
+// definition reads and checks one event definition. path is the position of the definition in the
+// body, for example eventTypes[0]. Error messages contain path.
 func (s *Service) definition(n *document.Node, path string) (Definition, error) {
 	var d Definition
 	if n.Kind != document.Map {
@@ -229,8 +229,8 @@ func (*Service) userContext(d *Definition, v *document.Node) error {
 	return nil
 }
 
-// checkMembers returns an error if the member of a userContext does not exist or is deleted. A
-// definition with this userContext would match nothing.
+// checkMembers returns an error if the member in a userContext does not exist or is deleted. A
+// definition with such a userContext would never match.
 func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *document.Node) error {
 	definitions, ok := n.Get("eventTypes")
 	if !ok {
@@ -261,8 +261,8 @@ func (s *Service) checkMembers(ctx context.Context, q db.Querier, n *document.No
 	return nil
 }
 
-// checkTokens checks each token separately, so that an error has the position of the token. It
-// also refuses a definition whose attributes never appear in changes.
+// checkTokens checks each token separately, so that an error contains the position of the token. It
+// also returns an error for a definition whose attributes never appear in changes.
 func (s *Service) checkTokens(d *Definition, n *document.Node) error {
 	with := d.Variables()
 	for _, key := range []string{"attributes", "filter", "select"} {
@@ -292,16 +292,16 @@ func (s *Service) checkTokens(d *Definition, n *document.Node) error {
 	return nil
 }
 
-// mayChange returns a function that reports whether a change of an asset of the type from can
-// name an attribute.
+// mayChange returns a function. The function reports whether a change of an asset of the type from
+// can name an attribute.
 func (s *Service) mayChange(from string) func(attribute string) bool {
-	t, _ := s.model.Type(from) // from was checked
+	t, _ := s.model.Type(from) // the type from was checked before
 	return func(attribute string) bool {
 		return slices.ContainsFunc(t.Concrete, func(leaf *meta.Type) bool { return s.events.Differ.Reports(leaf, attribute) })
 	}
 }
 
-// at converts the position in an error: from a position in a token to a position in the body.
+// at converts the position in an error from a position in a token into a position in the body.
 // offset is the position of the token in the body.
 func at(offset int, err error) error {
 	if fault.KindOf(err) != fault.Invalid {
@@ -310,8 +310,8 @@ func at(offset int, err error) error {
 	return fault.Invalidf(offset+max(0, fault.Place(err)), "%s", fault.Public(err))
 }
 
-// items returns the items of a list. A scalar counts as a list with one item, and null as an
-// empty list.
+// items returns the items of a list. Null counts as an empty list. Any other value counts as a list
+// with one item.
 func items(v *document.Node) []document.Node {
 	switch v.Kind {
 	case document.List:

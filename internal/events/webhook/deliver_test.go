@@ -25,7 +25,7 @@ func TestAChangeArrivesAsAnEvent(t *testing.T) {
 			},
 		})
 		f.rename(id, "after <b>")
-		f.write(20, edit{asset: id, set: map[string]any{"estimate": 3.0}}) // not one of the attributes
+		f.write(20, edit{asset: id, set: map[string]any{"estimate": 3.0}}) // not an attribute in the definition
 		created := f.story("born")
 		f.fanOut(w)
 		f.eventually(nil, "two events", func() bool { return len(s.sequence()) == 2 })

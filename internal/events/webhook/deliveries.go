@@ -16,8 +16,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Status returns the newest receipts of a subscription, newest first.
-// Errors: fault.Denied, fault.NotFound.
+// Status returns the newest receipts of a subscription, newest first. The error has the kind
+// fault.Denied if who is not an administrator, and fault.NotFound if the subscription does not
+// exist.
 // Spec: interface 2.7, 4.4.
 func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receipts []Receipt, err error) {
 	if !who.Admin {
@@ -33,10 +34,11 @@ func (s *Service) Status(ctx context.Context, who auth.Actor, id string) (receip
 	return receipts, err
 }
 
-// Test queues a test event for a subscription. The target asset of the event is the member who calls.
-// The delivery is handled like any other: it waits while the subscription is paused, and it has a
-// receipt.
-// Errors: fault.Denied, fault.NotFound; fault.Invalid for a disabled subscription.
+// Test queues a test event for a subscription. The target asset of the event is the member who
+// calls Test. The delivery is treated like any other delivery: it waits while the subscription is
+// paused, and it gets a receipt. The error has the kind fault.Denied if who is not an
+// administrator, fault.NotFound if the subscription does not exist, and fault.Invalid if it is
+// disabled.
 func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, error) {
 	if !who.Admin {
 		return Queued{}, errNotAdmin()
@@ -47,12 +49,12 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	}
 	d := &delivery.Delivery{ID: delivery.NewID(), Subscription: id, Events: 1}
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		r, err := findEnabled(tx.Gorm(), id) // also checks the form of the id before the lock
+		r, err := findEnabled(tx.Gorm(), id) // this read also checks the form of the id before the lock
 		if err == nil {
 			_, err = tx.Lock(ctx, "webhook_subscription", "id = ?", id)
 		}
 		if err == nil {
-			r, err = findEnabled(tx.Gorm(), id) // read again, because it could change before the lock
+			r, err = findEnabled(tx.Gorm(), id) // read again, because the row could change before the lock
 		}
 		if err != nil {
 			return err
@@ -74,7 +76,8 @@ func (s *Service) Test(ctx context.Context, who auth.Actor, id string) (Queued, 
 	return Queued{Deliveries: 1, DeliveryID: d.ID}, nil
 }
 
-// findEnabled reads a subscription. Errors: fault.NotFound; fault.Invalid if it is disabled.
+// findEnabled reads a subscription. The error has the kind fault.NotFound if the subscription does
+// not exist, and fault.Invalid if it is disabled.
 func findEnabled(g *gorm.DB, id string) (subscriptionRow, error) {
 	r, err := findRow(g, id)
 	if err == nil && !r.Enabled {
@@ -83,11 +86,13 @@ func findEnabled(g *gorm.DB, id string) (subscriptionRow, error) {
 	return r, err
 }
 
-// Redeliver queues deliveries again. The body selects one delivery, by its id or by the id of a
-// receipt, or all deliveries of a time range.
+// Redeliver queues deliveries again. The body selects one delivery by its id, one delivery by the
+// id of a receipt, or all deliveries of a time range. The body is an object with the key delivery,
+// with the key receipt, or with the keys since and until. until is optional.
 //
-// Shape: {delivery} or {receipt} or {since, until}; until is optional.
-// Errors: fault.Denied, fault.NotFound, fault.Invalid.
+// The error has the kind fault.Denied if who is not an administrator. It has the kind
+// fault.NotFound if the subscription, the delivery or the receipt does not exist. It has the kind
+// fault.Invalid for an invalid body or a disabled subscription.
 // Spec: interface 4.4.
 func (s *Service) Redeliver(ctx context.Context, who auth.Actor, id string, body []byte) (Queued, error) {
 	if !who.Admin {
@@ -164,8 +169,9 @@ func instantOf(v *document.Node, key string, to *int64) error {
 	return nil
 }
 
-// Deliveries returns one page of a subscription's deliveries in one state.
-// Errors: fault.Denied, fault.NotFound, fault.Invalid.
+// Deliveries returns one page of the deliveries of a subscription in one state. The error has the
+// kind fault.Denied if who is not an administrator, fault.NotFound if the subscription does not
+// exist, and fault.Invalid for an invalid query.
 func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q DeliveryQuery) (DeliveryList, error) {
 	l := DeliveryList{Type: "WebhookDelivery"}
 	if !who.Admin {
@@ -192,9 +198,9 @@ func (s *Service) Deliveries(ctx context.Context, who auth.Actor, id string, q D
 	return l, err
 }
 
-// Delivery returns one delivery with the body of its request. Deliveries of a deleted
-// subscription are not found.
-// Errors: fault.Denied, fault.NotFound.
+// Delivery returns one delivery with the body of its request. The error has the kind fault.Denied
+// if who is not an administrator, and fault.NotFound if the delivery does not exist or its
+// subscription is deleted.
 // Spec: interface 4.4.5.
 func (s *Service) Delivery(ctx context.Context, who auth.Actor, id string) (found delivery.Sent, err error) {
 	if !who.Admin {

@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Prune deletes old receipts, old deliveries, and previous secrets that are not valid any more. It
-// disables subscriptions that failed too often, and subscriptions whose receiver is gone. It is
-// idempotent.
+// Prune deletes old receipts, old deliveries, and previous secrets that are no longer valid. It
+// disables subscriptions that have failed too often, and subscriptions whose receiver is gone. It
+// is idempotent.
 func (s *Service) Prune(ctx context.Context) error {
 	if err := s.deliveries.Prune(ctx); err != nil {
 		return err
@@ -34,9 +34,9 @@ func (s *Service) Prune(ctx context.Context) error {
 	return nil
 }
 
-// DeliveryFailed disables a subscription if its row shows that the receiver is gone or has failed
-// too often. It stores the reason. write is the id of the write whose delivery failed; empty if
-// it is not known.
+// DeliveryFailed checks the row of a subscription. If its receiver is gone or has failed too often,
+// DeliveryFailed disables the subscription and stores the reason. write is the id of the write
+// whose delivery failed, or empty if it is not known.
 func (s *Service) DeliveryFailed(ctx context.Context, id, write string) error {
 	var failed int
 	var gone bool

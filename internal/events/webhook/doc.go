@@ -2,18 +2,18 @@
 //
 //	audit (waiting) --FanOut--> webhook_delivery (final payload) --delivery--> POST --> webhook_receipt
 //
-// An audit is the row of one write, with all its changes. A subscription is a target with rules,
-// one rule for each event definition. Package event matches the rules with changes, evaluates
-// their filters and prints the events.
+// An audit is the row of one write, with all changes of the write. A subscription is a target with
+// rules: one rule for each event definition. Package event matches the rules with changes,
+// evaluates their filters and prints the events.
 //
-// The queue is the table audit. A worker claims waiting audits with leases (package lease). It
-// fans out audits of the last second without a claim, and marks them as done only if nobody has
-// claimed them. If a wake-up is lost, its audits wait until the next sweep. All work is
+// The queue is the table audit. A worker claims waiting audits with leases (see package lease). It
+// fans out audits of the last second without a claim, and marks them as done only if no other
+// worker has claimed them. If a wake-up is lost, its audits wait until the next sweep. All work is
 // idempotent and may run in several processes.
 //
-// Locks are taken in this order: generation, audit, subscription, delivery.
+// Locks are acquired in this order: generation, audit, subscription, delivery.
 //
-// The package contains neither an HTTP server nor a task queue.
+// The package contains no HTTP server and no task queue.
 //
 // Spec: interface 2.6, 2.7, 4.4, 6.2.
 package webhook

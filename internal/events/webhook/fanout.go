@@ -25,27 +25,27 @@ const (
 // audit is a write that waits for its fan-out, or that this worker fans out.
 type audit struct {
 	event.Audit
-	first, last int64  // moments of its versions
-	done        int64  // moment up to which it is fanned out, included
-	age         int64  // time since the write began; microseconds
-	claims      int    // earlier unsuccessful claims
-	owner       string // name of this claim; empty if there is no claim
-	failed      error  // why some of its versions were left out; nil if none was
+	first, last int64  // first and last moment of its versions
+	done        int64  // moment up to which the write is fanned out, included
+	age         int64  // time since the write began, in microseconds
+	claims      int    // number of earlier unsuccessful claims
+	owner       string // owner of this claim; empty: the write is not claimed
+	failed      error  // why some of its versions were left out; nil: no version was left out
 }
 
-// isLast reports whether this claim of the audit is the last one that is allowed.
+// isLast reports whether no further claim of the audit is allowed after this claim.
 func (a *audit) isLast() bool { return a.claims == lease.MaxClaims-1 }
 
 // FanOut turns all waiting writes into deliveries. If another call is running, FanOut returns at
-// once, and the running call reads the waiting writes once more.
-// Errors: those that concern all writes, for example fault.Transient if the database is
-// unreachable. Errors of a single audit are logged.
+// once, and the running call reads the waiting writes again. FanOut returns only errors that
+// concern all writes, for example fault.Transient if the database is unreachable. It logs errors of
+// a single write.
 func (w *Worker) FanOut(ctx context.Context) error {
 	if !w.running.enter() {
 		return nil
 	}
 	entered := true
-	defer func() { // after a panic, which the caller recovers, later calls must be able to run
+	defer func() { // if the caller recovers from a panic, later calls must still be able to run
 		if entered {
 			w.running.leave(true)
 		}
@@ -82,10 +82,10 @@ func (w *Worker) fanAll(ctx context.Context) error {
 }
 
 // waiting returns up to claimSize writes that wait and have no valid claim, oldest first. gen is
-// the generation of the subscriptions. It is read in the same snapshot, so none of these writes has a
+// the generation of subscriptions. It is read in the same snapshot, so no returned write has a
 // higher generation.
 //
-// One subquery reads the writes that were never claimed, and one reads the writes whose claim has
+// One subquery reads the writes that were never claimed. The other reads the writes whose claim has
 // expired. Both use the key audit_fan, so the query is fast even if many writes wait or are done.
 func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err error) {
 	const columns = "SELECT id, request_id, traceparent, actor_id, at, first_moment, last_moment, generation, fan_moment, fan_claims FROM audit WHERE fan_state = 0 AND "
@@ -104,8 +104,8 @@ func (w *Worker) waiting(ctx context.Context) (all []*audit, gen int64, err erro
 	return all, gen, err
 }
 
-// claim claims writes and returns the claimed ones. A write with an unsuccessful claim is claimed
-// alone, and is set aside after lease.MaxClaims claims.
+// claim claims writes and returns the claimed writes. A write with an unsuccessful claim is claimed
+// alone. After lease.MaxClaims claims it is set aside.
 func (w *Worker) claim(ctx context.Context, waiting []*audit) ([]*audit, error) {
 	waiting = withoutSuspects(waiting)
 	if waiting[0].claims >= lease.MaxClaims {
@@ -123,8 +123,8 @@ func (w *Worker) claim(ctx context.Context, waiting []*audit) ([]*audit, error) 
 	return waiting, nil
 }
 
-// withoutSuspects returns the audits before the first audit with an unsuccessful claim. If the
-// very first audit has one, it returns this audit alone.
+// withoutSuspects returns the audits before the first audit that has an unsuccessful claim. If the
+// first audit of the list has one, it returns only this audit.
 func withoutSuspects(waiting []*audit) []*audit {
 	for i, a := range waiting {
 		if a.claims > 0 {
@@ -134,7 +134,7 @@ func withoutSuspects(waiting []*audit) []*audit {
 	return waiting
 }
 
-// fanOut fans out claimed audits. It fans out many small audits together, and a large audit in
+// fanOut fans out claimed audits. It processes many small audits together, and a large audit in
 // chunks. A failure delays only the audits that it concerns.
 func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 	idx, err := w.index(ctx, &w.cache, gen)
@@ -161,8 +161,8 @@ func (w *Worker) fanOut(ctx context.Context, audits []*audit, gen int64) error {
 	return nil
 }
 
-// fanOutGroup fans out a group. After a failure it fans out each audit of the group alone, to find
-// the audit that fails. It returns an error only if the error concerns all audits: the database is
+// fanOutGroup fans out a group of audits. After a failure it fans out each audit alone, to find the
+// audit that fails. It returns an error only if the error concerns all audits: the database is
 // unreachable, or the worker must stop.
 func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) error {
 	err := w.fanOutInChunks(ctx, idx, group)
@@ -184,17 +184,18 @@ func (w *Worker) fanOutGroup(ctx context.Context, idx *index, group []*audit) er
 	return ctx.Err()
 }
 
-// apart is used in place of a chunk size. The chunk then has one version, and the event of this
-// version is stored in parts.
+// apart is used in place of the size of chunks. Each chunk then has one version, and the event of
+// this version is stored in parts.
 const apart = 0
 
-// chunkSizes are the sizes of the chunks of a single audit, in versions. The first claim of the
-// audit begins with the first size, the second claim with the second size, and so on. If chunks
-// are too large, the same claim continues with the next size.
+// chunkSizes are the sizes of the chunks of a single audit, as numbers of versions. The first claim
+// of the audit begins with the first size, the second claim with the second size, and so on. If a
+// chunk is too large, the same claim continues with the next size.
 var chunkSizes = [lease.MaxClaims]int{change.ChunkSize, change.ChunkSize / 8, change.ChunkSize / 64, 1, apart}
 
-// fanOutInChunks fans out a group. If the chunks of a single audit are too large, it tries smaller
-// chunks. For several audits it does not: the caller fans out each of them alone.
+// fanOutInChunks fans out a group of audits. If the chunks of a single audit are too large, it
+// tries smaller chunks. For several audits it does not try smaller chunks, because the caller then
+// fans out each audit alone.
 func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit) (err error) {
 	sizes := chunkSizes[:1]
 	if len(group) == 1 {
@@ -208,16 +209,16 @@ func (w *Worker) fanOutInChunks(ctx context.Context, idx *index, group []*audit)
 	return err
 }
 
-// isTooLarge reports whether a smaller chunk may succeed after an error. The error is that the
-// versions, or the events made from them, exceed a limit, or that the database refuses their size.
+// isTooLarge reports whether a smaller chunk may succeed after an error. This is the case if the
+// versions, or the events made from them, exceed a limit, or if the database refuses their size.
 func isTooLarge(err error) bool {
 	return errors.Is(err, change.ErrTooLarge) || fault.KindOf(err) == fault.Invalid
 }
 
 func isUnreachable(err error) bool { return fault.KindOf(err) == fault.Transient }
 
-// groupSize returns how many audits, counted from the first, fit into one chunk. It counts the
-// moments of each audit, and returns at least 1.
+// groupSize returns how many of the first audits fit into one chunk. It counts the moments of each
+// audit, and returns at least 1.
 func groupSize(audits []*audit) int {
 	sum := int64(0)
 	for i, a := range audits {
@@ -246,9 +247,9 @@ func ignoreLost(err error) error {
 	return err
 }
 
-// failed returns audits to the queue after an error. Their claim counts as unsuccessful, unless
-// the database is unreachable or the worker has to stop. Audits whose lease is lost stay as they
-// are.
+// failed returns audits to the queue after an error. Their claim counts as unsuccessful, unless the
+// database is unreachable or the worker has to stop. If the lease of the audits is lost, failed
+// does not change them.
 func (w *Worker) failed(ctx context.Context, audits []*audit, cause error) {
 	if errors.Is(cause, lease.ErrLost) {
 		w.metrics.lost.Inc()
@@ -281,7 +282,7 @@ func (w *Worker) release(ctx context.Context, audits []*audit) {
 	}
 }
 
-// setAside removes an audit from the queue for good, because it was claimed too often.
+// setAside removes an audit from the queue permanently, because it was claimed too often.
 func (w *Worker) setAside(ctx context.Context, a *audit) error {
 	why := "claimed " + strconv.Itoa(a.claims) + " times without an end"
 	n, err := w.leases.GiveUp(ctx, w.db, []int64{a.ID}, "fan_state = 2, fan_error = COALESCE(fan_error, ?)", why)

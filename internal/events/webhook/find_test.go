@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestChangesShowValuesAsQueryRowsDo checks that a change and the snapshot of the same event have
-// equal values.
+// TestChangesShowValuesAsQueryRowsDo checks that a change and the snapshot in the same event
+// contain equal values.
 func TestChangesShowValuesAsQueryRowsDo(t *testing.T) {
 	attributes := map[string]any{
 		"Name": "<i>\"ü\u2028", "Description": "a\nb", "Estimate": 0.1, "Value": 1e22, "Order": int64(1) << 40,
@@ -68,7 +68,8 @@ func TestChangesShowValuesAsQueryRowsDo(t *testing.T) {
 	})
 }
 
-// TestDefinitionsAreCheckedByTheModel checks the messages for tokens that the model does not allow.
+// TestDefinitionsAreCheckedByTheModel checks the error messages for tokens that the model does not
+// allow.
 func TestDefinitionsAreCheckedByTheModel(t *testing.T) {
 	f := newFixture(t, testdb.SQLite(t))
 	f.s.events.Find = find.New(f.d, model)

@@ -50,7 +50,7 @@ const maxWait = time.Minute
 
 var model = meta.Default()
 
-// fixture is a service on a database, with assets to change.
+// fixture is a Service for tests, with its database. It can write assets and changes of assets.
 type fixture struct {
 	*testing.T
 	d      *db.DB
@@ -58,8 +58,8 @@ type fixture struct {
 	who    auth.Actor
 	moment int64
 	audit  int64
-	assets map[int64]map[string]any // columns as last written, by id
-	born   map[int64]int64          // first moment, by id
+	assets map[int64]map[string]any // by id of an asset: its columns as they were last written
+	born   map[int64]int64          // by id of an asset: its first moment
 }
 
 func newFixture(t *testing.T, d *db.DB) *fixture {
@@ -78,8 +78,8 @@ func newFixture(t *testing.T, d *db.DB) *fixture {
 	return f
 }
 
-// newFixtureOn returns a fixture on a database that an earlier case has used. It deletes the rows of
-// that case.
+// newFixtureOn returns a fixture for a database that an earlier test case has used. It deletes the
+// rows of that case.
 func newFixtureOn(t *testing.T, d *db.DB) *fixture {
 	t.Helper()
 	for _, table := range []string{
@@ -107,14 +107,14 @@ func (f *fixture) exec(query string, args ...any) {
 	testdb.Exec(f, f.d, query, args...)
 }
 
-// edit is one version for fixture.write.
+// edit describes one version that fixture.write writes.
 type edit struct {
 	asset int64
-	typ   string // type of a new asset; empty for an existing asset
+	typ   string // type of a new asset; empty: the asset exists already
 	set   map[string]any
 }
 
-// write writes one audit with a version per change, as the write engine does.
+// write writes one audit, with one version per change, in the same way as the write engine.
 func (f *fixture) write(actor int64, changes ...edit) {
 	f.Helper()
 	f.audit++
@@ -206,7 +206,7 @@ func (f *fixture) rename(id int64, name string) {
 	f.write(20, edit{asset: id, set: map[string]any{"name": name}})
 }
 
-// subscribe creates a subscription with the url. more replaces keys of the default body.
+// subscribe creates a subscription for the given url. more replaces keys of the default body.
 func (f *fixture) subscribe(url string, more map[string]any) Subscription {
 	f.Helper()
 	body := map[string]any{
@@ -241,7 +241,7 @@ func asJSON(t *testing.T, v any) []byte {
 	return text
 }
 
-// worker starts a worker that ends with the test.
+// worker starts a worker that stops at the end of the test.
 func (f *fixture) worker(o delivery.Options) *Worker {
 	f.Helper()
 	if o.Schedule == nil {
@@ -282,7 +282,7 @@ func (f *fixture) sweep(w *Worker) {
 	}
 }
 
-// eventually waits until ok returns true. If w is not nil, w sweeps before each further call of ok.
+// eventually waits until ok returns true. If w is not nil, w sweeps between the calls of ok.
 func (f *fixture) eventually(w *Worker, what string, ok func() bool) {
 	f.Helper()
 	until := time.Now().Add(maxWait)
@@ -302,20 +302,20 @@ func (f *fixture) count(query string, args ...any) int {
 	return testdb.Count(f, f.d, query, args...)
 }
 
-// settledAll reports whether no delivery and no audit waits.
+// settledAll reports whether no delivery and no audit is waiting.
 func (f *fixture) settledAll() bool {
 	return f.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0")+
 		f.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0") == 0
 }
 
-// sink is a receiver that stores its requests and answers with answer.
+// sink is a receiver that stores its requests. The function answer writes its answers.
 type sink struct {
 	*httptest.Server
 	mu      sync.Mutex
-	events  []map[string]any // of the requests that were answered with 200
+	events  []map[string]any // events of the requests that were answered with 200
 	headers []http.Header
 	bodies  []string
-	answer  func(n int, w http.ResponseWriter, r *http.Request) // nil: 200
+	answer  func(n int, w http.ResponseWriter, r *http.Request) // n: number of earlier requests; nil: answers 200
 }
 
 func newSink(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *sink {
@@ -371,7 +371,7 @@ func (s *sink) requests() int {
 	return len(s.bodies)
 }
 
-// sequence lists the sequenceIds in the order of their arrival.
+// sequence returns the sequenceIds of the received events, in the order of their arrival.
 func (s *sink) sequence() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,8 +383,8 @@ func (s *sink) sequence() []int64 {
 	return all
 }
 
-// fakeFinder evaluates only filters of the form Name='<value>'; every asset matches other filters.
-// A snapshot row has the asset's name for each selected attribute.
+// fakeFinder evaluates only filters of the form Name='<value>'. For other filters, every asset
+// matches. A snapshot row contains the name of the asset as the value of each selected attribute.
 type fakeFinder struct{}
 
 func (f fakeFinder) name(ctx context.Context, q db.Querier, o oid.OID) (string, error) {
@@ -453,9 +453,9 @@ func (fakeFinder) CheckDefinition(typ string, filters []string, with map[string]
 	return nil
 }
 
-// fakeActors returns rights for Member:20 to see everything, and for other members to see one
-// project. fakeFinder hides assets from them whose names begin with secret. Member:999 does not
-// exist.
+// fakeActors returns the rights of members. Member:20 sees everything. Member:999 does not exist.
+// Other members see one project, but fakeFinder hides assets from them whose names begin with
+// secret.
 type fakeActors struct{}
 
 func (fakeActors) Steady(context.Context, int64, int64, int64) (bool, error) { return true, nil }

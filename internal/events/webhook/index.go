@@ -9,28 +9,28 @@ import (
 	"github.com/alds-dev/alds/internal/events/event"
 )
 
-// target is an enabled subscription, as the fan-out uses it.
+// target is an enabled subscription, in the form that the fan-out uses.
 type target struct {
 	event.Target
 	id        string
 	maxEvents int    // maximum number of events that the fan-out puts into one delivery
-	ordered   bool   // the events of each asset are sent in order
-	group     *group // nil if no other subscription has the same definitions
+	ordered   bool   // true: the events of each asset are sent in order
+	group     *group // subscriptions with the same definitions; nil: there is no other such subscription
 }
 
-// group is a set of subscriptions with the same definitions and options. Their events differ only
-// in the heads.
-type group struct{ head int } // bytes of the longest head
+// group is a set of subscriptions with the same definitions and options. The events that they get
+// differ only in their heads.
+type group struct{ head int } // size of the longest head in bytes
 
-// index holds the rules of the enabled subscriptions. It is immutable.
+// index contains the rules of the enabled subscriptions. It is immutable.
 type index struct {
 	*event.Index
-	generation int64 // generation of the subscriptions; it is read before them
+	generation int64 // generation of subscriptions; it was read before the subscriptions
 	targets    map[*event.Target]*target
 }
 
-// newIndex compiles subscriptions. It calls skipped for each definition that names something that
-// the model does not have any more.
+// newIndex compiles subscriptions. It calls skipped for each definition that contains a name that
+// the model no longer has.
 func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow, skipped func(id string, err error)) *index {
 	x := &index{Index: e.NewIndex(), generation: generation, targets: map[*event.Target]*target{}}
 	for i := range subscriptions {
@@ -54,7 +54,7 @@ func newIndex(e *event.Engine, generation int64, subscriptions []subscriptionRow
 	return x
 }
 
-// key returns the key of the target's open batch in Worker.batch.
+// key returns the key of the target in the map of open batches in Worker.batch.
 func (t *target) key() any {
 	if t.group != nil {
 		return t.group
@@ -62,8 +62,8 @@ func (t *target) key() any {
 	return t
 }
 
-// alike divides targets into lists. The targets of a list get the same events, except for the
-// heads: they are the targets of one group, or a single target without a group.
+// alike divides targets into lists. The targets of one list get the same events, except for the
+// heads. A list contains the targets of one group, or a single target without a group.
 func (x *index) alike(all []*event.Target) [][]*target {
 	found := make([][]*target, 0, len(all))
 	groups := map[*group]int{}
@@ -106,26 +106,26 @@ func (x *index) findGroups(subscriptions []subscriptionRow) {
 	}
 }
 
-// cache holds the index of the newest generation that was read.
+// cache contains the index of the newest generation that was read.
 type cache struct {
 	mu  sync.Mutex
 	now *index
 }
 
-// index returns an index with all enabled subscriptions that were written at the generation gen or
-// earlier.
+// index returns an index of all enabled subscriptions. It includes at least all changes of
+// subscriptions up to the generation gen.
 func (s *Service) index(ctx context.Context, c *cache, gen int64) (*index, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && c.now.generation >= gen {
 		return c.now, nil
 	}
-	gen, err := generation(ctx, s.db) // read first: the subscriptions are then of this generation or of a later one
+	gen, err := generation(ctx, s.db) // read before the subscriptions, so that it is not newer than they are
 	if err != nil {
 		return nil, err
 	}
 	present := s
-	if s.present != nil { // read after gen: model changes raise the generation, so the model is not older
+	if s.present != nil { // read after gen: every change of the model raises the generation, so this model is not older
 		if present, err = s.present(ctx); err != nil {
 			return nil, err
 		}

@@ -11,16 +11,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ErrKey is the error of CheckKey if the secrets of the database are sealed with another key.
+// ErrKey means that the secrets in the database are sealed (encrypted) with another key.
 var ErrKey = errors.New("the secret key is not the key of this database")
 
-// checkText is the check value. It is stored sealed, so that the key can be recognized later.
+// checkText is the check value. It is stored sealed (encrypted), so that CheckKey can later
+// recognize the key.
 const checkText = "alds secret key check"
 
-// CheckKey checks that the key of a box opens the check value of the database. If there is no
-// check value yet, CheckKey stores one, unless the database has sealed secrets and the key opens
-// none of them.
-// Errors: ErrKey.
+// CheckKey checks that the key of a box opens the sealed check value in the database. If there is
+// no check value yet, CheckKey stores one. It returns ErrKey if the key does not open the check
+// value. Without a check value, it returns ErrKey if the database has sealed secrets and the key
+// opens none of them.
 func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
 	known, err := readKeyCheck(ctx, d)
 	if err != nil {
@@ -34,7 +35,7 @@ func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) 
 		if fault.KindOf(err) != fault.Conflict {
 			return err
 		}
-		if known, err = readKeyCheck(ctx, d); err != nil { // another process has stored a check value
+		if known, err = readKeyCheck(ctx, d); err != nil { // another process has stored a check value in the meantime
 			return err
 		}
 	}
@@ -44,7 +45,7 @@ func CheckKey(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) 
 	return nil
 }
 
-// readKeyCheck returns the sealed check value. It is empty if there is none.
+// readKeyCheck returns the sealed check value, or an empty text if there is no check value.
 func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
 	err = d.QueryRow(ctx, "SELECT sealed FROM secret_check WHERE id = 1").Scan(&sealed)
 	if fault.KindOf(err) == fault.NotFound {
@@ -56,9 +57,9 @@ func readKeyCheck(ctx context.Context, d *db.DB) (sealed string, err error) {
 	return sealed, nil
 }
 
-// opensSome checks that the key of a box opens at least one of the sealed secrets, if there are
-// any. If it does not open all of them, opensSome logs the number of the others.
-// Errors: ErrKey if it opens none.
+// opensSome checks that the key of a box opens at least one of the sealed secrets. It returns
+// ErrKey if there are secrets and the key opens none of them. If the key opens only some of them,
+// opensSome logs the number of the other secrets.
 func opensSome(ctx context.Context, d *db.DB, box *secret.Box, log *slog.Logger) error {
 	var rows []subscriptionRow
 	err := subscriptions(d.Gorm(ctx)).Select("authorization", "secret", "previous_secret").Find(&rows).Error

@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// someFilters returns random filters. Some use only columns of the asset and of related assets, and
-// some use other values.
+// someFilters returns random filters. Some filters use only columns of the asset and of related
+// assets. Others use other values.
 type someFilters struct{ *rand.Rand }
 
 func (g someFilters) one(of ...string) string { return of[g.IntN(len(of))] }
@@ -67,13 +67,15 @@ func (g someFilters) filter(depth int) string {
 	return "(" + strings.Join(parts, g.one(";", "|")) + ")"
 }
 
-// someActors see everything, one project, two projects, another project, or no project.
+// someActors are members with different rights. They see everything, one project, two projects,
+// another project, or no project.
 var someActors = []auth.Actor{
 	auth.System, auth.System, {Member: 21, Scopes: []int64{0}}, {Member: 21, Scopes: []int64{0, 1600}}, {Member: 22, Scopes: []int64{1600}}, {Member: 23},
 }
 
-// TestFiltersInMemoryAgreeWithSQL compares the results of random filters in memory with those of
-// SQL. The filters use assets and related assets as of a moment, as several actors see them.
+// TestFiltersInMemoryAgreeWithSQL compares the results of random filters in memory with the results
+// of SQL. The filters use assets and related assets with their data at a moment, and with the
+// rights of several actors.
 func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 	seed := testseed.New(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -152,8 +154,8 @@ func TestFiltersInMemoryAgreeWithSQL(t *testing.T) {
 }
 
 // someVersions writes stories and defects with random values, and changes their related assets in
-// the same write. It reads the versions as the fan-out does, and returns those of the stories and
-// defects.
+// the same write. It reads the versions in the same way as the fan-out, and returns the versions of
+// the stories and defects.
 func (f *fixture) someVersions(g someFilters) []change.Version {
 	f.Helper()
 	pick := func(of ...any) any { return of[g.IntN(len(of))] }

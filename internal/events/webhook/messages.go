@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// errNoSubscription has the same text as every 404, because clients compare this text.
+// errNoSubscription has the same text as every other 404, because clients compare this text.
 func errNoSubscription() error { return fault.NotFoundf("Not Found") }
 
 func errNotAdmin() error {

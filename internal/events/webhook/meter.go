@@ -13,31 +13,31 @@ import (
 
 // The times of a Meter.
 const (
-	meterEvery   = 2 * time.Second  // between two measurements
-	meterTimeout = 4 * time.Second  // of one measurement
-	meterKeeps   = 30 * time.Second // after this time without a new measurement the metrics are left out
+	meterEvery   = 2 * time.Second  // interval between two measurements
+	meterTimeout = 4 * time.Second  // time limit of one measurement
+	meterKeeps   = 30 * time.Second // after this time without a new measurement, the metrics are omitted
 )
 
-// Meter measures the backlog of the fan-out for the metrics. It does not depend on workers, so the
-// numbers are right while a fan-out takes minutes, while Redis is down, and while no worker runs.
-// It is safe for concurrent use.
+// Meter measures the backlog of the fan-out, for metrics. It does not depend on workers. So the
+// numbers are also right while a fan-out takes minutes, while Redis is down, and while no worker
+// runs. It is safe for concurrent use.
 type Meter struct {
 	db  *db.DB
 	log *slog.Logger
 
 	mu      sync.Mutex
 	last    measured
-	at      time.Time // when last was measured; zero: never
-	failing bool      // the latest measurement failed
+	at      time.Time // time of the measurement last; zero: there was no measurement yet
+	failing bool      // true: the latest measurement failed
 }
 
-// measured is the backlog at one instant.
+// measured is the backlog at one point in time.
 type measured struct {
-	audits int64         // writes that wait for their fan-out
-	age    time.Duration // since the oldest of them began; 0 if none waits
+	audits int64         // number of writes that wait for their fan-out
+	age    time.Duration // time since the oldest of these writes began; 0: no write waits
 }
 
-// NewMeter returns a meter without a measurement. It registers the meter with r, which may be nil.
+// NewMeter returns a meter without a measurement. If r is not nil, it registers the meter with r.
 // The meter uses the connections of db.DB.Lookup.
 func NewMeter(d *db.DB, log *slog.Logger, r Registerer) *Meter {
 	m := &Meter{db: d.Lookup(), log: log}
@@ -61,7 +61,8 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// measure measures once. Of several failures in a row, only the first is logged.
+// measure makes one measurement. If several measurements in a row fail, it logs only the first
+// failure.
 func (m *Meter) measure(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, meterTimeout)
 	defer cancel()
@@ -81,12 +82,13 @@ func (m *Meter) measure(ctx context.Context) {
 
 // measure reads the backlog in one statement, which uses the key audit_fan.
 //
-// Within the key, unclaimed writes are in the order of their ids. The statement counts at most
+// In the key, unclaimed writes are in the order of their ids. The statement counts at most
 // lease.MaxCounted+1 of them, and reads the first and the last id. If there are more than
-// lease.MaxCounted, the difference between these ids is used as an estimate of their number.
+// lease.MaxCounted unclaimed writes, the difference between these two ids is an estimate of their
+// number.
 //
-// All claimed writes can be counted, because there are few: those that workers have claimed, and
-// those that failed a short time ago.
+// The statement counts all claimed writes, because there are only a few: writes that workers have
+// claimed, and writes that failed a short time ago.
 func measure(ctx context.Context, d *db.DB) (m measured, err error) {
 	const open = " FROM audit WHERE fan_state = 0 AND fan_lease "
 	const first, last = " ORDER BY fan_state, fan_lease, id LIMIT ", " ORDER BY fan_state DESC, fan_lease DESC, id DESC LIMIT "

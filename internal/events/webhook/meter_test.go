@@ -28,7 +28,7 @@ func TestTheBacklogIsMeasured(t *testing.T) {
 			name   string
 			writes []write
 			audits int64
-			age    time.Duration // the result is from age to twice age
+			age    time.Duration // the measured age must be between age and twice age
 		}{
 			{"nothing", nil, 0, 0},
 			{"all is done or set aside", []write{{id: 1, at: -50 * second, state: 1}, {id: 2, at: -50 * second, state: 2}}, 0, 0},
@@ -63,8 +63,8 @@ func TestTheBacklogIsMeasured(t *testing.T) {
 	})
 }
 
-// TestAnOldMeasureIsNotTold checks that Collect sends nothing before the first measurement, and
-// nothing if the last measurement is old.
+// TestAnOldMeasureIsNotTold checks that Collect sends no metrics before the first measurement, and
+// no metrics if the last measurement is old.
 func TestAnOldMeasureIsNotTold(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		m := NewMeter(d, slog.New(slog.DiscardHandler), prometheus.NewPedanticRegistry())

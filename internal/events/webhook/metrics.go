@@ -7,11 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Registerer is where the metrics of this package are registered.
+// Registerer is the type of the registry for the metrics of this package.
 type Registerer = prometheus.Registerer
 
-// metrics are the metrics of this package, except those of Meter. Every process registers them, so
-// that one dashboard shows all processes.
+// metrics are the metrics of this package, except for the metrics of Meter. Every process registers
+// all of them, so that one dashboard works for all processes.
 type metrics struct {
 	audits     *prometheus.CounterVec
 	versions   prometheus.Counter
@@ -37,7 +37,7 @@ func newMetrics(r Registerer) *metrics {
 			"Subscriptions that the service disabled, because their receiver is gone or failed too often."),
 	}
 	for _, outcome := range []string{"done", "unwanted", "failed", "set_aside"} {
-		m.audits.WithLabelValues(outcome) // begins at 0, because rates do not count the first value of a series
+		m.audits.WithLabelValues(outcome) // begins at 0, because rates ignore the first value of a series
 	}
 	return m
 }
@@ -68,14 +68,14 @@ func histogram(r Registerer, name, help string) prometheus.Histogram {
 	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
 }
 
-// Describe sends the descriptions of the metrics. It is a method of prometheus.Collector.
+// Describe sends the descriptions of the metrics. It implements prometheus.Collector.
 func (*Meter) Describe(to chan<- *prometheus.Desc) {
 	to <- backlogAudits
 	to <- backlogAge
 }
 
-// Collect sends the last measurement, unless it is older than meterKeeps. It is a method of
-// prometheus.Collector.
+// Collect sends the last measurement, unless the measurement is older than meterKeeps. It
+// implements prometheus.Collector.
 func (m *Meter) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

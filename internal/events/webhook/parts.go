@@ -12,16 +12,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// partBytes is the maximum size of the payloads in one part. A larger payload is stored alone.
+// partBytes is the maximum size in bytes of the payloads in one part. A larger payload is stored
+// alone.
 const partBytes = 4 << 20
 
-// parts is an event whose deliveries are stored in parts, because they are too large together.
-// Each part has the deliveries of a few subscriptions, and is stored in a separate transaction. A
-// repeated attempt leaves out the deliveries that are stored already.
+// parts is an event whose deliveries are stored in parts, because all of them together are too
+// large. Each part contains the deliveries of a few subscriptions, and is stored in its own
+// transaction. If the event is tried again, deliveries that are already stored are skipped.
 //
-// If the event is too large for a subscription, the subscription gets it without long values, and
-// with only Oids in its snapshot. If the event cannot be made at all for a subscription, the
-// delivery is stored as set aside.
+// If the event is too large for a subscription, the subscription gets the event without long
+// values, and with only Oids in its snapshot. If the event cannot be created at all for a
+// subscription, its delivery is stored as set aside.
 type parts struct {
 	w     *Worker
 	idx   *index
@@ -29,7 +30,7 @@ type parts struct {
 	event *event.Event
 }
 
-// store makes the deliveries, and stores them under the lease of their audit.
+// store creates the deliveries and stores them while the audit a is leased.
 func (x *parts) store(ctx context.Context, a *audit) error {
 	var part []*delivery.Delivery
 	size := 0
@@ -65,8 +66,9 @@ func (x *parts) store(ctx context.Context, a *audit) error {
 	return flush()
 }
 
-// make makes the deliveries of targets that get the same event. If the whole event is too large,
-// it makes them with bare: the event then has no long values, and only Oids in its snapshot.
+// make creates the deliveries of targets that get the same event. If bare is true, the event has no
+// long values, and only Oids in its snapshot. If the whole event is too large, make calls itself
+// with bare.
 func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*delivery.Delivery, error) {
 	hold := x.w.memory.Hold(x)
 	defer hold.Release()
@@ -86,8 +88,9 @@ func (x *parts) make(ctx context.Context, targets []*target, bare bool) ([]*deli
 	return x.setAside(ctx, &only, targets, err)
 }
 
-// setAside makes deliveries that are stored as set aside, and not sent. Their event has no changes,
-// and its snapshot has only the Oid of the asset. why is the reason.
+// setAside creates deliveries that are stored as set aside, and that are never sent. Their event
+// has no changes, and its snapshot contains only the Oid of the asset. why is the reason, which is
+// stored and logged.
 func (x *parts) setAside(ctx context.Context, e *event.Event, targets []*target, why error) ([]*delivery.Delivery, error) {
 	m := x.w.matcher(x.idx)
 	m.Bare = true
@@ -110,8 +113,8 @@ func (x *parts) setAside(ctx context.Context, e *event.Event, targets []*target,
 	return made, nil
 }
 
-// insert stores deliveries, except those that are stored already. It stores them under the lease
-// of the audit, and then sends them.
+// insert stores the deliveries that are not stored yet, while the audit a is leased. Then it sends
+// them.
 func (x *parts) insert(ctx context.Context, a *audit, all []*delivery.Delivery) error {
 	if len(all) == 0 {
 		return nil
@@ -134,7 +137,8 @@ func (x *parts) insert(ctx context.Context, a *audit, all []*delivery.Delivery) 
 	return err
 }
 
-// notStored returns those deliveries of one event that are not stored yet.
+// notStored returns the deliveries that are not stored yet. All deliveries must be of the same
+// event.
 func notStored(ctx context.Context, tx *db.Tx, all []*delivery.Delivery) ([]*delivery.Delivery, error) {
 	ids := make([]string, len(all))
 	for i, d := range all {
@@ -154,7 +158,7 @@ func notStored(ctx context.Context, tx *db.Tx, all []*delivery.Delivery) ([]*del
 	return slices.DeleteFunc(slices.Clone(all), func(d *delivery.Delivery) bool { return stored[d.Subscription] }), nil
 }
 
-// bytesOf returns the total size of the payloads. A shared payload counts once.
+// bytesOf returns the total size of the payloads in bytes. A shared payload is counted once.
 func bytesOf(all []*delivery.Delivery) int {
 	n := 0
 	for i, d := range all {

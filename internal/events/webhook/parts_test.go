@@ -15,13 +15,13 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// selecting returns keys of a subscription to new stories. Subscriptions with different selections
-// share no payload.
+// selecting returns the definitions of a subscription to new stories, for the body of a request.
+// Subscriptions with different selections do not share payloads.
 func selecting(attributes ...string) map[string]any {
 	return map[string]any{"eventTypes": []any{map[string]any{"type": "AssetCreated", "from": "Story", "select": attributes}}}
 }
 
-// unlike creates n subscriptions that share no payload, and returns their receivers.
+// unlike creates n subscriptions that do not share payloads, and returns their receivers.
 func (f *fixture) unlike(n int) (all []*sink) {
 	for i := range n {
 		s := newSink(f.T, nil)
@@ -35,8 +35,9 @@ func long(asset int64, name string, size int) edit {
 	return edit{asset: asset, typ: "Story", set: map[string]any{"name": name, "description": strings.Repeat("x", size)}}
 }
 
-// TestEventsForManyAreMadeInParts checks the limit of memory for events. Chunks of several versions
-// and of one version exceed it, so that the deliveries of one event are made in parts.
+// TestEventsForManyAreMadeInParts checks the limit of memory for events. A chunk of several
+// versions, and even of one version, exceeds the limit. So the deliveries of one event must be
+// created in parts.
 func TestEventsForManyAreMadeInParts(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -57,7 +58,7 @@ func TestEventsForManyAreMadeInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for size, tooLarge := range map[int]bool{change.ChunkSize: true, 1: true, apart: false} {
-			c, err := w.loadChunk(t.Context(), idx, waiting, waiting[0].first, size) // without the story that is named short
+			c, err := w.loadChunk(t.Context(), idx, waiting, waiting[0].first, size) // without the story named short
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,8 +76,8 @@ func TestEventsForManyAreMadeInParts(t *testing.T) {
 	})
 }
 
-// TestPartsAreStoredOnce fans out an audit again after its parts were stored, but before it was
-// marked as done.
+// TestPartsAreStoredOnce fans out an audit whose parts are stored, but which is not marked as done.
+// Then it fans out the same audit again. The parts must not be stored twice.
 func TestPartsAreStoredOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -116,9 +117,9 @@ func TestPartsAreStoredOnce(t *testing.T) {
 	})
 }
 
-// TestAnEventIsSetAsideForOneSubscription checks an event that cannot be made for one of two
-// subscriptions. The other subscription gets it. Events that are too large are sent in a reduced
-// form.
+// TestAnEventIsSetAsideForOneSubscription uses two subscriptions and an event that cannot be
+// created for one of them. The other subscription must get the event. Events that are too large
+// must be sent in a reduced form.
 func TestAnEventIsSetAsideForOneSubscription(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -150,7 +151,8 @@ func TestAnEventIsSetAsideForOneSubscription(t *testing.T) {
 	})
 }
 
-// TestAVersionThatFailsIsLeftOutAlone checks that the other versions of the write are delivered.
+// TestAVersionThatFailsIsLeftOutAlone checks a write in which some versions fail. The other
+// versions of the write must be delivered.
 func TestAVersionThatFailsIsLeftOutAlone(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -171,8 +173,8 @@ func TestAVersionThatFailsIsLeftOutAlone(t *testing.T) {
 	})
 }
 
-// TestAnEventThatIsTooLargeIsReduced checks an event that is too large for the database. It has
-// hashes in place of long values, and the other event of the same write is not reduced.
+// TestAnEventThatIsTooLargeIsReduced checks an event that is too large for the database. It must
+// contain hashes in place of long values. The other event of the same write must not be reduced.
 func TestAnEventThatIsTooLargeIsReduced(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -185,7 +187,7 @@ func TestAnEventThatIsTooLargeIsReduced(t *testing.T) {
 		if err := w.measure(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.largest.Store(min(w.largest.Load(), 16<<20)) // the default of MariaDB
+		w.largest.Store(min(w.largest.Load(), 16<<20)) // 16 MiB is the default of MariaDB
 		f.eventually(w, "settled", f.settledAll)
 		if len(s.events) != 2 {
 			t.Fatalf("%d events came", len(s.events))

@@ -16,18 +16,18 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Limits of a preview. Units: changes.
+// Limits of a preview.
 const (
-	previewed    = 100 // in a preview
-	previewBatch = 25  // matched together
+	previewed    = 100 // number of changes in a preview
+	previewBatch = 25  // number of changes that are matched together
 )
 
 // Preview shows which of the latest changes match the definitions of a subscription.
 // Spec: interface 4.4.6.
 type Preview struct {
 	Matched int             `json:"matched"`         // number of matching changes
-	Changes []Previewed     `json:"changes"`         // newest first
-	Event   json.RawMessage `json:"event,omitempty"` // of the newest matching change, as it would be sent
+	Changes []Previewed     `json:"changes"`         // the changes of the preview, newest first
+	Event   json.RawMessage `json:"event,omitempty"` // event of the newest matching change, as it would be sent
 }
 
 // Previewed is one change in a preview.
@@ -35,19 +35,20 @@ type Previewed struct {
 	SequenceID int64      `json:"sequenceId"`
 	EventType  event.Type `json:"eventType"`
 	Timestamp  string     `json:"timestamp"`
-	Asset      string     `json:"asset"`          // Oid with the moment
-	Name       string     `json:"name,omitempty"` // at the moment of the change
+	Asset      string     `json:"asset"`          // Oid of the asset with the moment of the change
+	Name       string     `json:"name,omitempty"` // name of the asset at the moment of the change
 	Attributes []string   `json:"attributes"`     // names of the changed attributes
-	// Definitions has the positions of the matching definitions in eventTypes, zero-based.
+	// Definitions contains the zero-based positions of the matching definitions in eventTypes.
 	Definitions []int `json:"definitions"`
-	// Why is the reason why no definition matches: "type", "attributes" or "filter". It is empty if
-	// a definition matches.
+	// Why says why no definition matches: because of the "type", the "attributes" or the "filter".
+	// It is empty if a definition matches.
 	Why string `json:"why,omitempty"`
 }
 
-// Preview checks a subscription as Create does, except that the url is optional. It matches the
-// definitions with the latest changes, in the same way as the fan-out. It writes nothing.
-// Errors: fault.Invalid with the place in the body, fault.Denied.
+// Preview checks a subscription in the same way as Create, but the url is optional. It matches the
+// definitions with the latest changes, in the same way as the fan-out. It writes nothing. The error
+// has the kind fault.Invalid, with the place in the body, or fault.Denied if who is not an
+// administrator.
 // Spec: interface 4.4.6.
 func (s *Service) Preview(ctx context.Context, who auth.Actor, body []byte) (Preview, error) {
 	if !who.Admin {
@@ -74,15 +75,15 @@ func (s *Service) Preview(ctx context.Context, who auth.Actor, body []byte) (Pre
 	return x.Preview, err
 }
 
-// previewer matches changes with the definitions of a subscription. One more target matches every
-// change, so that the preview also shows changes that match no definition.
+// previewer matches changes with the definitions of a subscription. An additional target matches
+// every change, so that the preview also shows changes that no definition matches.
 type previewer struct {
 	Preview
 	s       *Service
 	r       *subscriptionRow
 	index   *event.Index
 	targets []event.Target // one for each definition
-	sent    event.Target   // the subscription with all definitions, for the event that would be sent
+	sent    event.Target   // the subscription with all its definitions; for the event that would be sent
 }
 
 func (s *Service) newPreviewer(r *subscriptionRow) (*previewer, error) {
@@ -115,14 +116,14 @@ type latest struct {
 	audit event.Audit
 }
 
-// run fills the preview with the changes that tx sees.
+// run fills the preview with the changes that are visible in tx.
 func (x *previewer) run(ctx context.Context, tx *db.Tx) error {
 	x.Preview = Preview{Changes: []Previewed{}}
 	all, err := x.latest(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for part := range slices.Chunk(all, previewBatch) { // the oldest first
+	for part := range slices.Chunk(all, previewBatch) { // the oldest changes first
 		if err := x.match(ctx, tx, part); err != nil {
 			return err
 		}
@@ -131,8 +132,8 @@ func (x *previewer) run(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// latest returns the latest changes, oldest first. It leaves out changes before the horizon of the
-// history, and changes of types that the model does not have.
+// latest returns the latest changes, oldest first. It skips changes before the horizon, where
+// history was removed, and changes of types that the model does not have.
 func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err error) {
 	kept, err := history.Of(ctx, tx)
 	if err != nil {
@@ -153,7 +154,7 @@ func (x *previewer) latest(ctx context.Context, tx *db.Tx) (all []latest, err er
 	return all, err
 }
 
-// match matches some changes and adds them to the preview.
+// match matches some changes with the definitions and adds them to the preview.
 func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 	index, hold, taken := x.index.In(tx), memory.From(ctx), int64(0)
 	defer func() { hold.Give(taken) }()
@@ -162,7 +163,7 @@ func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 		at[i], audits[part[i].audit.ID] = part[i].At, &part[i].audit
 	}
 	versions, err := index.Loader.VersionsAt(ctx, tx, at, func(bytes int64) error {
-		bytes *= 3 // the version, the previous version, and the event made from both
+		bytes *= 3 // for the version, the previous version, and the event made from both
 		if err := hold.Take(bytes); err != nil {
 			return err
 		}
@@ -183,8 +184,8 @@ func (x *previewer) match(ctx context.Context, tx *db.Tx, part []latest) error {
 	return x.add(ctx, index, m, events)
 }
 
-// add adds events to the preview. It sets x.Event to the last event that matches a definition, as
-// it would be sent.
+// add adds events to the preview. It sets x.Event to the last of these events that matches a
+// definition, in the form in which it would be sent.
 func (x *previewer) add(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event) error {
 	var last *event.Event
 	for _, e := range events {
@@ -205,7 +206,7 @@ func (x *previewer) add(ctx context.Context, index *event.Index, m *event.Matche
 	return err
 }
 
-// previewed returns an event as a preview shows it.
+// previewed returns an event in the form for a preview.
 func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	v := e.Step.Now
 	p := Previewed{
@@ -213,7 +214,7 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 		Attributes: []string{}, Definitions: []int{},
 	}
 	if a, ok := v.Type.Attr("Name"); ok {
-		name, _ := change.Value(&v, a) // the name is optional: clients can show the Oid
+		name, _ := change.Value(&v, a) // an error is ignored, because the name is optional and clients can show the Oid
 		p.Name, _ = name.(string)
 	}
 	for i := range e.Changes {
@@ -223,7 +224,8 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	}
 	matching := e.Targets()
 	for i := range x.targets {
-		// A subscription that matches is sent nothing if its members do not see the asset.
+		// Even if a definition matches, nothing is sent if the members in its userContexts do not
+		// see the asset.
 		if slices.Contains(matching, &x.targets[i]) && len(m.Text(&x.targets[i], nil, e, nil)) > 0 {
 			p.Definitions = append(p.Definitions, i)
 		}
@@ -234,8 +236,8 @@ func (x *previewer) previewed(m *event.Matcher, e *event.Event) Previewed {
 	return p
 }
 
-// why returns the reason why no definition matches a change. If the definitions have different
-// reasons, it returns the reason of the definition that is closest to a match.
+// why returns the reason why no definition matches a change. If definitions have different reasons,
+// it returns the reason of the definition that comes closest to a match.
 func (x *previewer) why(v *change.Version, p *Previewed) string {
 	why := "type"
 	for i := range x.r.EventTypes {
@@ -260,7 +262,7 @@ func kindOf(v *change.Version) event.Type {
 	return event.AssetChanged
 }
 
-// headOf returns the first member of each event of a subscription, with a comma at the end.
+// headOf returns the first JSON member of each event for a subscription, with a comma at the end.
 func headOf(webhookID string) []byte {
 	return append(value.AppendString([]byte(`"webhookId":`), webhookID), ',')
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestAPreviewMatchesWhatIsSent compares a preview with the events that a subscription with the same
-// definitions got.
+// TestAPreviewMatchesWhatIsSent compares a preview with the events that were sent to a subscription
+// with the same definitions.
 func TestAPreviewMatchesWhatIsSent(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestA410OfAFormerURLDisablesNothing changes the URL of a subscription during a request. The old
-// URL then answers 410. The subscription stays enabled, and the new URL gets the event.
+// TestA410OfAFormerURLDisablesNothing changes the URL of a subscription during a request. Then the
+// old URL answers 410. The subscription must stay enabled, and the new URL must get the event.
 func TestA410OfAFormerURLDisablesNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -42,8 +42,8 @@ func TestA410OfAFormerURLDisablesNothing(t *testing.T) {
 	})
 }
 
-// TestAReceiverThatIsGoneIsDisabledLater checks that Prune disables a subscription that was marked as
-// gone and was not disabled at once.
+// TestAReceiverThatIsGoneIsDisabledLater checks that Prune disables a subscription that was marked
+// as gone but was not disabled at once.
 func TestAReceiverThatIsGoneIsDisabledLater(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -68,7 +68,8 @@ func TestAReceiverThatIsGoneIsDisabledLater(t *testing.T) {
 	})
 }
 
-// TestAnotherURLBeginsWithoutFailures checks that only a different URL resets the counters.
+// TestAnotherURLBeginsWithoutFailures checks that an update resets the counters of failures only if
+// the URL is different.
 func TestAnotherURLBeginsWithoutFailures(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -86,8 +87,9 @@ func TestAnotherURLBeginsWithoutFailures(t *testing.T) {
 	})
 }
 
-// TestEnablingDropsWhatIsBeingFannedOut matches a change, and then disables the subscription and
-// enables it again with other definitions. The deliveries of the match are stored after that.
+// TestEnablingDropsWhatIsBeingFannedOut matches a change for a subscription. Then it disables the
+// subscription, and enables it again with other definitions. After that, the deliveries of the
+// match are stored. The deliveries for this subscription must be dropped.
 func TestEnablingDropsWhatIsBeingFannedOut(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -133,8 +135,8 @@ func TestEnablingDropsWhatIsBeingFannedOut(t *testing.T) {
 	})
 }
 
-// TestAFanOutThatPanicsIsTheLastOfItself checks that a fan-out runs again after the caller has
-// recovered from a panic in an earlier one.
+// TestAFanOutThatPanicsIsTheLastOfItself lets a fan-out panic. After the caller has recovered from
+// the panic, another fan-out must run.
 func TestAFanOutThatPanicsIsTheLastOfItself(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -159,8 +161,8 @@ func TestAFanOutThatPanicsIsTheLastOfItself(t *testing.T) {
 	})
 }
 
-// TestADeletedSubscriptionLeavesNothingThatWaits checks that a delivery which waits for its second
-// attempt is dropped.
+// TestADeletedSubscriptionLeavesNothingThatWaits deletes a subscription while a delivery waits for
+// its second attempt. The delivery must be dropped.
 func TestADeletedSubscriptionLeavesNothingThatWaits(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -180,7 +182,7 @@ func TestADeletedSubscriptionLeavesNothingThatWaits(t *testing.T) {
 	})
 }
 
-// slowFinder is a fakeFinder whose Matching waits for the test.
+// slowFinder is a fakeFinder. Its method Matching waits until the test closes goOn.
 type slowFinder struct {
 	fakeFinder
 	asked chan struct{} // closed when Matching begins
@@ -193,8 +195,8 @@ func (f slowFinder) Matching(ctx context.Context, q db.Querier, who auth.Actor, 
 	return f.fakeFinder.Matching(ctx, q, who, typ, filters, with, at)
 }
 
-// TestLongMatchingHoldsNoRows checks that the row of a write is not locked for long while matching
-// takes longer than matchWithin.
+// TestLongMatchingHoldsNoRows uses a match that takes longer than matchWithin. The row of the write
+// must not be locked during the whole match.
 func TestLongMatchingHoldsNoRows(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -210,7 +212,7 @@ func TestLongMatchingHoldsNoRows(t *testing.T) {
 		if err != nil || len(waiting) != 1 {
 			t.Fatal(len(waiting), err)
 		}
-		waiting[0].age = 0 // the test may be slower than fresh
+		waiting[0].age = 0 // the age could exceed fresh on a slow machine
 		ended := make(chan error, 1)
 		go func() {
 			_, err := w.fanOutFresh(context.Background(), waiting, gen)

@@ -131,8 +131,8 @@ func TestAnExhaustedDeliveryIsRedelivered(t *testing.T) {
 	})
 }
 
-// TestLatencyOfARedelivery checks that the latency of a redelivery counts from the request, and not
-// from the change, which may be days old.
+// TestLatencyOfARedelivery checks that the latency of a redelivery is measured from the request to
+// deliver again. It must not be measured from the change, which may be days old.
 func TestLatencyOfARedelivery(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

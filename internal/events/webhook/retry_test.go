@@ -67,7 +67,7 @@ func TestFailuresDisableASubscription(t *testing.T) {
 	tests := []struct {
 		name   string
 		status int
-		events int // changes made, one delivery each
+		events int // number of changes; each change has one delivery
 		reason string
 	}{
 		{"a receiver that is gone", http.StatusGone, 1, "410"},

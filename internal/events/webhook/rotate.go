@@ -9,14 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// sealedColumns are the columns of webhook_subscription with sealed texts.
+// sealedColumns are the columns of webhook_subscription with sealed (encrypted) texts.
 var sealedColumns = []string{"authorization", "secret", "previous_secret"}
 
-// RotateKey seals all stored secrets with the first key of a box. Texts that are already sealed with
-// this key do not change. RotateKey returns the number of changed texts, including the check value
-// of CheckKey. It may run while subscriptions change: it does not change a secret that is written
-// meanwhile.
-// Errors: a secret that no key of the box opens; RotateKey still seals all other secrets.
+// RotateKey seals (encrypts) all stored secrets with the first key of a box. It does not change
+// texts that are already sealed with this key. It returns the number of changed texts, including
+// the check value of CheckKey. It may run while subscriptions change: a secret that is written in
+// the meantime is not overwritten. RotateKey returns an error if a secret cannot be opened with any
+// key of the box, but still seals all other secrets.
 func RotateKey(ctx context.Context, d *db.DB, box *secret.Box) (renewed int, err error) {
 	type stored struct{ id, sealed string }
 	var failed error
@@ -37,16 +37,16 @@ func RotateKey(ctx context.Context, d *db.DB, box *secret.Box) (renewed int, err
 		}
 	}
 	known, err := readKeyCheck(ctx, d)
-	if err != nil || known == "" || failed != nil { // after a failure the check value keeps its key
+	if err != nil || known == "" || failed != nil { // after a failure the check value stays sealed with the old key
 		return renewed, errors.Join(failed, err)
 	}
 	changed, err := renew(ctx, d, box, known, "UPDATE secret_check SET sealed = ? WHERE id = ? AND sealed = ?", 1)
 	return renewed + changed, err
 }
 
-// renew seals a text with the first key of a box, if another key has sealed it. The statement
-// update stores the result only if the row still has the old text. renew returns the number of
-// changed rows.
+// renew seals a text with the first key of a box if the text is sealed with another key. The SQL
+// statement update stores the result only if the row still contains the old text. renew returns the
+// number of changed rows.
 func renew(ctx context.Context, d *db.DB, box *secret.Box, sealed, update string, id any) (int, error) {
 	again, changed, err := box.Renew(sealed)
 	if err != nil || !changed {

@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// verifies reports whether the library of Standard Webhooks accepts the signature of request n.
+// verifies reports whether the Standard Webhooks library accepts the signature of request n.
 func (s *sink) verifies(t *testing.T, n int, secret string) bool {
 	t.Helper()
 	hook, err := standardwebhooks.NewWebhook(secret)
@@ -87,8 +87,8 @@ func TestPreviousSecretValidForIsChecked(t *testing.T) {
 	}
 }
 
-// TestPausedDeliveriesWaitAndDisabledOnesAreDropped checks waiting deliveries and new changes, for a
-// paused and for a disabled subscription.
+// TestPausedDeliveriesWaitAndDisabledOnesAreDropped checks what happens to waiting deliveries and
+// to new changes when a subscription is paused, and when it is disabled.
 func TestPausedDeliveriesWaitAndDisabledOnesAreDropped(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

@@ -10,21 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/events/delivery"
 )
 
-// How long deliveries are also signed with the previous secret. Units: seconds.
+// Number of seconds during which deliveries are also signed with the previous secret.
 const (
-	overlap    = 24 * 60 * 60 // by default
+	overlap    = 24 * 60 * 60 // the default
 	maxOverlap = 30 * overlap
 )
 
-// rotation is the change that a request makes to the signing secrets.
+// rotation is the change of the signing secrets that one request makes.
 type rotation struct {
-	replaced bool     // the secret was replaced or removed
-	before   optional // the replaced secret, sealed; empty if there was none
-	validFor *int64   // validity of the replaced secret in seconds; nil if the request does not contain it
+	replaced bool     // true: the request replaced or removed the secret
+	before   optional // the replaced secret, sealed; empty: there was no secret
+	validFor *int64   // validity of the replaced secret in seconds; nil: the request does not set it
 }
 
-// setSecret replaces the signing secret; null removes it. If the request contains the current
-// secret, nothing changes.
+// setSecret replaces the signing secret, or removes it for null. If the request contains the
+// current secret, setSecret changes nothing.
 func (s *Service) setSecret(r *subscriptionRow, v *document.Node) error {
 	var secret string
 	if err := text(v, "secret", 200, &secret); err != nil {
@@ -36,7 +36,7 @@ func (s *Service) setSecret(r *subscriptionRow, v *document.Node) error {
 	}
 	if secret == "generate" {
 		var key [32]byte
-		_, _ = rand.Read(key[:]) // never fails
+		_, _ = rand.Read(key[:]) // Read never returns an error
 		secret = delivery.SecretPrefix + base64.StdEncoding.EncodeToString(key[:])
 		r.newSecret = secret
 	}
@@ -51,7 +51,8 @@ func (s *Service) setSecret(r *subscriptionRow, v *document.Node) error {
 	return nil
 }
 
-// setPreviousValid reads how long the previous secret stays valid; null ends its validity.
+// setPreviousValid reads how long the previous secret stays valid. For null, the validity ends at
+// once.
 func (*Service) setPreviousValid(r *subscriptionRow, v *document.Node) error {
 	if v.Kind == document.Null {
 		r.rotation.validFor = new(int64)
@@ -65,8 +66,9 @@ func (*Service) setPreviousValid(r *subscriptionRow, v *document.Node) error {
 	return nil
 }
 
-// rotate applies the rotation of this request. Validity begins at r.UpdatedAt. If the secret was
-// not replaced, rotate only changes how long the previous secret is valid.
+// rotate applies the rotation of this request. The validity of the previous secret begins at
+// r.UpdatedAt. If the secret was not replaced, rotate only changes how long the previous secret is
+// valid.
 func (r *subscriptionRow) rotate() {
 	c := r.rotation
 	if c.replaced {
@@ -81,7 +83,7 @@ func (r *subscriptionRow) rotate() {
 	}
 }
 
-// previousValid returns how much longer the previous secret is valid. Units: seconds, rounded up.
+// previousValid returns for how many more seconds the previous secret is valid, rounded up.
 func (r *subscriptionRow) previousValid() int64 {
 	return max(0, (r.PreviousUntil-time.Now().UnixMicro()+999_999)/1_000_000)
 }

@@ -24,23 +24,23 @@ import (
 // Options are the options of New.
 type Options struct {
 	Find event.Finder
-	// Present returns a service of the current model, made by With. Workers call it when they read
-	// the subscriptions. It is nil if the model does not change.
+	// Present returns a service of the current model, which was created by With. Workers call it
+	// when they read the subscriptions. It is nil if the model never changes.
 	Present    func(context.Context) (*Service, error)
 	Actors     event.Actors
-	Box        *secret.Box // seals authorization headers and signing secrets
-	Public     string      // public base URL, without a slash at the end
+	Box        *secret.Box // seals (encrypts) authorization headers and signing secrets
+	Public     string      // public base URL of alds, without a slash at the end
 	MaxEnabled int         // maximum number of enabled subscriptions; 0: no limit
-	// DisableAfter is the number of exhausted deliveries in a row that disables a subscription.
-	// 0 means 5.
+	// DisableAfter is a number of deliveries in a row for which all attempts failed. After that
+	// many, a subscription is disabled. 0 means 5.
 	DisableAfter int
-	// Retention is how long a settled delivery can be sent again. 0 means 72 hours.
+	// Retention is how long an ended delivery can be sent again. 0 means 72 hours.
 	Retention time.Duration
 	Log       *slog.Logger
-	Metrics   Registerer // may be nil
+	Metrics   Registerer // nil: the metrics are not registered
 }
 
-// Service manages subscriptions and makes workers.
+// Service manages subscriptions and creates workers.
 type Service struct {
 	db         *db.DB
 	model      *meta.Model
@@ -49,13 +49,13 @@ type Service struct {
 	actors     event.Actors
 	box        *secret.Box
 	maxEnabled int
-	failures   int // number of exhausted deliveries in a row that disables a subscription
+	failures   int // the option DisableAfter
 	deliveries *delivery.Store
 	log        *slog.Logger
 	metrics    *metrics
 }
 
-// New returns a service on the database d with the model m.
+// New returns a service for the database d and the model m.
 func New(d *db.DB, m *meta.Model, o Options) *Service {
 	log := o.Log
 	if log == nil {
@@ -69,17 +69,17 @@ func New(d *db.DB, m *meta.Model, o Options) *Service {
 	return s
 }
 
-// With returns a service that uses another model, and f to read its assets. It shares everything
-// else with s.
+// With returns a service that uses another model. It reads the assets of this model with f. It
+// shares everything else with s.
 func (s *Service) With(m *meta.Model, f event.Finder) *Service {
 	other := *s
 	other.model, other.events = m, s.events.With(m, f)
 	return &other
 }
 
-// Create creates a subscription. The subscription matches only changes that are committed after
-// the transaction of Create.
-// Errors: fault.Invalid with the place in the body, fault.Denied.
+// Create creates a subscription. The subscription matches only changes that are committed after the
+// transaction of Create. The error has the kind fault.Invalid, with the place in the body, or
+// fault.Denied if who is not an administrator.
 // Spec: interface 4.4, 6.2.8.
 func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subscription, error) {
 	if !who.Admin {
@@ -116,8 +116,8 @@ func (s *Service) Create(ctx context.Context, who auth.Actor, body []byte) (Subs
 	return s.view(&r), err
 }
 
-// begin sets the keys of a new subscription. Errors: fault.Invalid, also if the body lacks a
-// required key.
+// begin sets the fields of a new subscription from the body. The error has the kind fault.Invalid
+// if the body is invalid or a required key is missing.
 func (s *Service) begin(r *subscriptionRow, n *document.Node, required ...string) error {
 	for _, key := range required {
 		if v, ok := n.Get(key); !ok || v.Kind == document.Null {
@@ -127,7 +127,7 @@ func (s *Service) begin(r *subscriptionRow, n *document.Node, required ...string
 	return s.apply(r, n)
 }
 
-// stamp raises the generation for a write of r. It sets r.Generation, and sets r.UpdatedAt to the
+// stamp raises the generation, and stores the new value in r.Generation. It sets r.UpdatedAt to the
 // time of the database.
 func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err error) {
 	if r.Generation, err = bumpGeneration(ctx, tx); err != nil {
@@ -137,8 +137,8 @@ func (s *Service) stamp(ctx context.Context, tx *db.Tx, r *subscriptionRow) (err
 	return err
 }
 
-// checkEnabled checks the limit of enabled subscriptions. The transaction has locked the
-// generation, so no other transaction can enable one meanwhile.
+// checkEnabled checks the maximum number of enabled subscriptions. The caller must have locked the
+// generation. So no other transaction can enable a subscription at the same time.
 func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 	if !r.Enabled || s.maxEnabled == 0 {
 		return nil
@@ -151,10 +151,10 @@ func (s *Service) checkEnabled(tx *db.Tx, r *subscriptionRow) error {
 	return err
 }
 
-// Update changes the keys that the body contains. null clears a value. Disabling a subscription
-// drops its waiting deliveries; pausing it does not. Enabling it and changing its URL reset its
-// counters of failures. Errors: fault.Invalid with the place in the body, fault.Denied,
-// fault.NotFound.
+// Update changes the keys that the body contains. null clears a value. If a subscription is
+// disabled, its waiting deliveries are dropped; if it is paused, they are kept. If it is enabled or
+// its URL changes, its counters of failures are reset. The error has the kind fault.Invalid, with
+// the place in the body, fault.Denied if who is not an administrator, or fault.NotFound.
 // Spec: interface 4.4.2.
 func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []byte) (Subscription, error) {
 	if !who.Admin {
@@ -166,7 +166,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 	}
 	var r subscriptionRow
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		gen, err := bumpGeneration(ctx, tx) // locks the generation, before the row is locked
+		gen, err := bumpGeneration(ctx, tx) // locks the generation; this must happen before the row is locked
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (s *Service) Update(ctx context.Context, who auth.Actor, id string, body []
 	return s.view(&r), err
 }
 
-// write stores an updated subscription. was is its state before the update.
+// write stores an updated subscription. was is the subscription before the update.
 func (s *Service) write(ctx context.Context, tx *db.Tx, r, was *subscriptionRow) error {
 	if err := s.checkEnabled(tx, r); err != nil {
 		return err
@@ -229,8 +229,8 @@ func resetFailures(ctx context.Context, tx *db.Tx, id string) error {
 }
 
 // Delete deletes a subscription and drops its waiting deliveries. It returns the deleted
-// subscription.
-// Errors: fault.Denied, fault.NotFound.
+// subscription. The error has the kind fault.Denied if who is not an administrator, or
+// fault.NotFound.
 func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscription, error) {
 	if !who.Admin {
 		return Subscription{}, errNotAdmin()
@@ -258,7 +258,7 @@ func (s *Service) Delete(ctx context.Context, who auth.Actor, id string) (Subscr
 // pageSize is the default size of a page. Spec: interface 8.
 const pageSize = 25
 
-// pageOf parses "size,start". start may be missing, and an empty text means the first page of the
+// pageOf parses "size,start". start may be missing. An empty text means the first page with the
 // default size.
 func pageOf(page string) (size, start int, err error) {
 	if page == "" {
@@ -275,8 +275,8 @@ func pageOf(page string) (size, start int, err error) {
 	return size, start, nil
 }
 
-// List returns one page of subscriptions, oldest first. page is "size,start"
-// or empty. Errors: fault.Invalid, fault.Denied.
+// List returns one page of subscriptions, oldest first. page is "size,start" or empty. The error
+// has the kind fault.Invalid for an invalid page, or fault.Denied if who is not an administrator.
 // Spec: interface 4.4.
 func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, error) {
 	l := List{PageSize: pageSize, Type: "WebhookSubscription", Results: []Subscription{}}
@@ -303,7 +303,8 @@ func (s *Service) List(ctx context.Context, who auth.Actor, page string) (List, 
 	return l, err
 }
 
-// Subscription returns one subscription. Errors: fault.Denied, fault.NotFound.
+// Subscription returns one subscription. The error has the kind fault.Denied if who is not an
+// administrator, or fault.NotFound.
 // Spec: interface 4.4.
 func (s *Service) Subscription(ctx context.Context, who auth.Actor, id string) (found Subscription, err error) {
 	if !who.Admin {
@@ -323,7 +324,7 @@ func (s *Service) Subscription(ctx context.Context, who auth.Actor, id string) (
 	return found, err
 }
 
-// read returns the subscriptions of rows as clients see them, with the health of their deliveries.
+// read converts rows into subscriptions as clients see them, with the health of their deliveries.
 func (s *Service) read(ctx context.Context, tx *db.Tx, rows []subscriptionRow) ([]Subscription, error) {
 	ids, all := make([]string, len(rows)), make([]Subscription, len(rows))
 	for i := range rows {
@@ -338,7 +339,7 @@ func (s *Service) read(ctx context.Context, tx *db.Tx, rows []subscriptionRow) (
 	return all, err
 }
 
-// view returns a subscription as clients see it, without the health of its deliveries.
+// view converts a row into a subscription as clients see it, without the health of its deliveries.
 func (s *Service) view(r *subscriptionRow) Subscription {
 	return Subscription{
 		ID: r.ID, WebhookID: r.WebhookID, URL: r.URL, Description: r.Description,

@@ -11,8 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestEqualSubscriptionsShareTheirPayloads checks that subscriptions with the same definitions share
-// stored payloads. Each subscription gets the same bytes as a subscription that shares none.
+// TestEqualSubscriptionsShareTheirPayloads checks that subscriptions with the same definitions
+// share stored payloads. Each of them must get the same bytes as a subscription that does not share
+// payloads.
 func TestEqualSubscriptionsShareTheirPayloads(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)
@@ -63,7 +64,7 @@ func TestEqualSubscriptionsShareTheirPayloads(t *testing.T) {
 			t.Errorf("it got\n%s\nand alone\n%s", got, want)
 		}
 
-		// A second delivery sends the same bytes, and Delivery shows them.
+		// A redelivery must send the same bytes, and Delivery must return them.
 		sent := slices.Clone(both[0].bodies)
 		if n := f.redeliver(first.ID, `{"since":"2020-01-01T00:00:00Z"}`); n != 2 {
 			t.Fatalf("%d deliveries again", n)
@@ -82,7 +83,7 @@ func TestEqualSubscriptionsShareTheirPayloads(t *testing.T) {
 	})
 }
 
-// eventsOf returns the events of all bodies as one text.
+// eventsOf returns the events of all received bodies as one text.
 func eventsOf(s *sink) string {
 	var all strings.Builder
 	for _, body := range s.bodies {
@@ -91,7 +92,8 @@ func eventsOf(s *sink) string {
 	return all.String()
 }
 
-// TestSharedPayloadsArePruned checks that a payload is removed with the last delivery that shares it.
+// TestSharedPayloadsArePruned checks that a shared payload is removed together with the last of its
+// deliveries.
 func TestSharedPayloadsArePruned(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

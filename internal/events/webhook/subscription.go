@@ -15,11 +15,11 @@ type Subscription struct {
 	Enabled     bool   `json:"enabled"`
 	Paused      bool   `json:"paused"`
 	MaxBatch    int    `json:"maxBatch,omitempty"` // 0: the limit of the service
-	Ordered     bool   `json:"ordered,omitempty"`  // the events of each asset are sent in order
+	Ordered     bool   `json:"ordered,omitempty"`  // true: the events of each asset are sent in order
 	HasSecret   bool   `json:"hasSecret"`
-	Secret      string `json:"secret,omitempty"` // only in the answer that generated it
-	// PreviousSecretValidFor is how much longer deliveries have a second signature, which is made
-	// with the previous secret. Units: seconds.
+	Secret      string `json:"secret,omitempty"` // set only in the answer to the request that generated it
+	// PreviousSecretValidFor is for how many more seconds deliveries have a second signature, which
+	// is made with the previous secret.
 	PreviousSecretValidFor int64 `json:"previousSecretValidFor,omitempty"`
 
 	DisabledReason string       `json:"disabledReason,omitempty"`
@@ -30,7 +30,7 @@ type Subscription struct {
 	UpdatedAt      string       `json:"updatedAt"`
 	CreatedBy      string       `json:"createdBy"`
 
-	Health *delivery.Health `json:"health,omitempty"` // only in answers to reads
+	Health *delivery.Health `json:"health,omitempty"` // set only in answers to reads
 }
 
 // Definition is one event definition of a subscription.
@@ -47,22 +47,22 @@ type List struct {
 	Results   []Subscription `json:"results"`
 }
 
-// Queued is the result of a test and of a redelivery.
+// Queued is the answer to a request for a test event or a redelivery.
 type Queued struct {
 	Deliveries int64  `json:"deliveries"`           // number of deliveries that were queued
-	DeliveryID string `json:"deliveryId,omitempty"` // of the test, or of the delivery that the request names; else empty
+	DeliveryID string `json:"deliveryId,omitempty"` // of the test, or of the delivery that was selected by its id; else empty
 }
 
-// Receipt is an attempt to deliver, as clients see it.
+// Receipt describes an attempt to send a delivery, as clients see it.
 type Receipt = delivery.Receipt
 
-// DeliveryQuery selects a page of a subscription's deliveries.
+// DeliveryQuery selects a page of the deliveries of a subscription.
 type DeliveryQuery struct {
 	State string // one of delivery.States; empty: waiting
 	Page  string // "size,start"; empty: the first page
 }
 
-// DeliveryList is one page of a subscription's deliveries.
+// DeliveryList is one page of the deliveries of a subscription.
 type DeliveryList struct {
 	Total     int64           `json:"total"`
 	PageSize  int             `json:"pageSize"`

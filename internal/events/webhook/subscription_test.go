@@ -18,7 +18,7 @@ import (
 func TestInvalidSubscriptions(t *testing.T) {
 	const events = `"eventTypes":[{"type":"AssetChanged","from":"Story"}]`
 	tests := []struct {
-		why, body, message, at string // at: the text at the position in the error
+		why, body, message, at string // at: the part of the body at the position in the error
 	}{
 		{"not JSON", `{"url"`, "", ""},
 		{"not an object", `[]`, "The request must be one object", "["},

@@ -12,7 +12,7 @@ import (
 )
 
 // TestSubscriptionsLeaveEvents checks that the audit trail has an entry for each action on a
-// subscription. The entries contain no secret and no path of the URL.
+// subscription. The entries must not contain a secret or the path of the URL.
 func TestSubscriptionsLeaveEvents(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		f := newFixture(t, d)

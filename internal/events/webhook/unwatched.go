@@ -11,8 +11,8 @@ import (
 // lookEvery is the pause between two calls of Look.
 const lookEvery = 2 * time.Second
 
-// Unwatched stores the generation of the subscriptions while no subscription is enabled. Writes of
-// this generation need no fan-out. It is safe for concurrent use.
+// Unwatched stores the generation of subscriptions if no subscription is enabled. Writes of this
+// generation need no fan-out. It is safe for concurrent use.
 type Unwatched struct {
 	db         *db.DB
 	generation atomic.Int64
@@ -26,11 +26,11 @@ func NewUnwatched(d *db.DB) *Unwatched {
 }
 
 // Generation returns a generation at which no subscription is enabled. It returns -1 if a
-// subscription was enabled at the last Look. A result stays right, because every change of a
+// subscription was enabled at the last Look. The result stays correct, because every change of a
 // subscription raises the generation.
 func (u *Unwatched) Generation() int64 { return u.generation.Load() }
 
-// Look reads the generation, and whether a subscription is enabled, in one statement.
+// Look reads the generation, and whether a subscription is enabled. It uses one statement.
 func (u *Unwatched) Look(ctx context.Context) error {
 	var generation int64
 	var watched bool
@@ -46,8 +46,8 @@ func (u *Unwatched) Look(ctx context.Context) error {
 	return nil
 }
 
-// Run calls Look every lookEvery until ctx ends. It ignores errors: without a new generation,
-// writes wait for a fan-out, which then has nothing to do.
+// Run calls Look every lookEvery until ctx ends. It ignores errors, because they do no harm:
+// without a new generation, writes get a fan-out that has nothing to do.
 func (u *Unwatched) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

@@ -15,17 +15,17 @@ import (
 type Worker struct {
 	*Service
 	sender *delivery.Sender
-	leases *lease.Table[int64] // of audits
+	leases *lease.Table[int64] // leases of audits
 
 	running gate
 	cache   cache
-	memory  *memory.Budget // for the rows and events of one chunk
+	memory  *memory.Budget // memory for the rows and events of one chunk
 
-	maxMade, maxEvent int          // the constants; smaller in tests
-	largest           atomic.Int64 // maximum size of an event that is stored whole, in bytes; 0: not read yet
+	maxMade, maxEvent int          // the constants of the same names; smaller in tests
+	largest           atomic.Int64 // maximum size in bytes of an event that is stored whole; 0: not read yet
 }
 
-// NewWorker returns a worker without claims.
+// NewWorker returns a worker that has claimed nothing.
 func (s *Service) NewWorker(o delivery.Options) *Worker {
 	return &Worker{
 		Service: s, sender: s.deliveries.NewSender(o),
@@ -35,24 +35,25 @@ func (s *Service) NewWorker(o delivery.Options) *Worker {
 	}
 }
 
-// Run sends deliveries until ctx ends. Then it waits for the requests in flight
-// and releases its other claims.
+// Run sends deliveries until ctx ends. Then it waits for the requests in flight, and releases the
+// remaining claims.
 func (w *Worker) Run(ctx context.Context) error { return w.sender.Run(ctx) }
 
-// Pull sends the deliveries of one subscription that are due. It does not wait for them.
+// Pull starts to send the due deliveries of one subscription. It does not wait until they are sent.
 func (w *Worker) Pull(_ context.Context, subscription string) error {
 	w.sender.Wake(subscription)
 	return nil
 }
 
-// gate lets one caller run at a time. If another caller comes meanwhile, the running caller repeats
-// its work.
+// gate lets only one caller run at a time. If another caller arrives in the meantime, the running
+// caller repeats its work.
 type gate struct {
 	mu            sync.Mutex
 	running, more bool
 }
 
-// enter reports whether the caller may run. If not, the running caller repeats its work.
+// enter reports whether the caller may run. If not, the caller that is running will repeat its
+// work.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,8 +65,8 @@ func (g *gate) enter() bool {
 	return true
 }
 
-// leave reports whether the caller must repeat its work. If stop is true, the result is always
-// false.
+// leave must be called when the work of a caller has ended. It reports whether the caller must
+// repeat its work. If stop is true, it returns false.
 func (g *gate) leave(stop bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +78,7 @@ func (g *gate) leave(stop bool) bool {
 	return false
 }
 
-// repeat makes the running caller repeat its work.
+// repeat makes the running caller repeat its work once more.
 func (g *gate) repeat() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -20,7 +20,7 @@ type Bounds struct {
 	RecentFor time.Duration // how long a request counts as recent
 }
 
-// Queue admits requests. It is safe for concurrent use; New returns one.
+// Queue admits requests. It is safe for concurrent use. New returns a Queue.
 type Queue struct {
 	bounds Bounds
 
@@ -30,10 +30,10 @@ type Queue struct {
 	waiting int
 	keys    map[any]*keyQueue
 	turns   []*keyQueue // keys with waiting requests, in round-robin order
-	fewest  bool        // the next turn belongs to the key with the fewest requests
+	fewest  bool        // true: the next turn belongs to the key with the fewest requests; false: to the first of turns
 }
 
-// keyQueue has the requests of one key.
+// keyQueue counts the running requests of one key, and holds its waiting requests.
 type keyQueue struct {
 	key     any
 	running int
@@ -45,14 +45,14 @@ type ticket struct {
 	queue    *keyQueue
 	decided  chan struct{} // closed when the request is admitted or refused
 	admitted *run          // set before decided is closed; nil: refused
-	done     bool          // decided or canceled; under Queue.mu
+	done     bool          // true: admitted, refused or canceled; guarded by Queue.mu
 }
 
 // run is an admitted request.
 type run struct {
 	queue  *keyQueue
-	recent bool        // counts as recent; under Queue.mu
-	timer  *time.Timer // ends recent; nil without a limit for recent requests
+	recent bool        // true: the request counts in Queue.recent; guarded by Queue.mu
+	timer  *time.Timer // sets recent to false after RecentFor; nil: recent requests are not limited
 }
 
 // New returns an empty queue.
@@ -65,10 +65,11 @@ func (q *Queue) Load() (running, waiting int) {
 	return q.running, q.waiting
 }
 
-// Enter waits until a request of a key may run. The key must be comparable. The caller must
-// call leave after the request.
-// Errors: fault.Transient when the queue of the key is full, when too many requests wait
-// in total, when the wait was too long, and when ctx ends.
+// Enter waits until a request of a key may run. The key must be comparable. The caller must call
+// leave when the request has ended.
+//
+// Enter returns an error of the kind fault.Transient when too many requests of the key wait, when
+// too many requests wait in total, when the wait was too long, or when ctx ends.
 func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
 	r, t, err := q.join(key)
 	if err == nil && r == nil {
@@ -81,8 +82,8 @@ func (q *Queue) Enter(ctx context.Context, key any) (leave func(), err error) {
 	return func() { once.Do(func() { q.leave(r) }) }, nil
 }
 
-// join admits a request at once, without a ticket, or appends a ticket to the queue of its
-// key.
+// join admits a request at once and returns its run, or puts the request into the queue of its key
+// and returns a ticket. It returns an error if the request may not wait.
 func (q *Queue) join(key any) (*run, *ticket, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,9 +109,9 @@ func (q *Queue) join(key any) (*run, *ticket, error) {
 
 func errFull() error { return fault.Transientf(nil, "too many requests are waiting") }
 
-// hasRoom reports whether one more request may wait in a queue. If too many wait in total, it
-// refuses the last request of the longest queue, to make room in a shorter one. So keys with
-// few requests are refused last.
+// hasRoom reports whether one more request may wait in the queue k. If too many requests wait in
+// total, hasRoom refuses the last request of the longest queue to make room in a shorter queue. So
+// keys with few requests are refused last.
 func (q *Queue) hasRoom(k *keyQueue) bool {
 	if q.bounds.Waiting == 0 || q.waiting < q.bounds.Waiting {
 		return true
@@ -126,7 +127,7 @@ func (q *Queue) hasRoom(k *keyQueue) bool {
 		return false
 	}
 	last := longest.waiting[n-1]
-	longest.waiting = longest.waiting[:n-1] // requests remain, so the key stays in turns
+	longest.waiting = longest.waiting[:n-1] // other requests of this key still wait, so the key stays in turns
 	q.waiting--
 	last.done = true
 	close(last.decided)
@@ -167,7 +168,7 @@ func (q *Queue) ages(r *run) {
 	}
 }
 
-// await waits until the ticket is decided.
+// await waits until the ticket is decided, and returns the admitted request or an error.
 func (q *Queue) await(ctx context.Context, t *ticket) (*run, error) {
 	var late <-chan time.Time
 	if q.bounds.Wait > 0 {
@@ -189,7 +190,7 @@ func (q *Queue) await(ctx context.Context, t *ticket) (*run, error) {
 	return t.admitted, nil
 }
 
-// cancel removes a ticket from its queue. It reports false if the ticket was already decided.
+// cancel removes a ticket from its queue. It returns false if the ticket was already decided.
 func (q *Queue) cancel(t *ticket) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -226,8 +227,8 @@ func (q *Queue) leave(r *run) {
 	q.next()
 }
 
-// next admits waiting requests as long as one may run. The turns alternate between round robin
-// and the key with the fewest requests.
+// next admits waiting requests until no further request may run. The turns alternate between round
+// robin and the key with the fewest requests.
 func (q *Queue) next() {
 	for q.open() {
 		k := q.nextKey()
@@ -246,7 +247,7 @@ func (q *Queue) next() {
 	}
 }
 
-// nextKey returns the queue whose first request runs next, or nil if none may run.
+// nextKey returns the queue whose first request runs next, or nil if no waiting request may run.
 func (q *Queue) nextKey() *keyQueue {
 	var found *keyQueue
 	for _, k := range q.turns {

@@ -72,8 +72,9 @@ func TestOneKeyLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// TestAKeyWithFewRequestsDoesNotWaitForTheRound checks that a key with one request is served
-// second among many keys that always have waiting requests. The others are served in turn.
+// TestAKeyWithFewRequestsDoesNotWaitForTheRound uses many keys that always have waiting requests,
+// and one key with a single request. The single request must run second. The other keys must take
+// turns.
 func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const greedy = 20
@@ -114,8 +115,8 @@ func TestAKeyWithFewRequestsDoesNotWaitForTheRound(t *testing.T) {
 	})
 }
 
-// TestRecentRequestsAreBounded checks that a request starts when an earlier request has ended,
-// or does not count as recent any more.
+// TestRecentRequestsAreBounded checks when a waiting request starts: when an earlier request ends,
+// or when an earlier request no longer counts as recent.
 func TestRecentRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const long = 250 * time.Millisecond
@@ -150,8 +151,9 @@ func TestRecentRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestKeysWithFewRequestsAreRefusedLast checks that, when too many requests wait, the longest
-// queue makes room for a shorter one, but not for its own requests.
+// TestKeysWithFewRequestsAreRefusedLast checks what happens when too many requests wait. A new
+// request in a shorter queue displaces the last request of the longest queue. A new request in the
+// longest queue is refused.
 func TestKeysWithFewRequestsAreRefusedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Bounds{Running: 1, PerKey: 1, Line: 10, Waiting: 3})
@@ -221,8 +223,8 @@ func TestWaitsEnd(t *testing.T) {
 	})
 }
 
-// TestBoundsHold runs many requests of many keys at the same time, some of which are
-// canceled.
+// TestBoundsHold runs many requests of many keys at the same time. Some of them wait too long and
+// are refused.
 func TestBoundsHold(t *testing.T) {
 	q := New(Bounds{Running: 8, PerKey: 3, Line: 50, Waiting: 60, Wait: 5 * time.Millisecond})
 	var mu sync.Mutex

@@ -7,11 +7,12 @@ import (
 )
 
 // Turns lets one request run at a time. Keys take turns, and the requests of one key run in the
-// order in which they were sent. It is safe for concurrent use; the zero value is ready.
+// order of their calls of Take. Turns is safe for concurrent use, and its zero value is ready to
+// use.
 type Turns struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting []*turnLine // of each key, in the order of the turns
+	waiting []*turnLine // the keys with waiting requests, in the order of their turns
 }
 
 // turnLine is the queue of one key's requests, in the order of their arrival.
@@ -20,7 +21,7 @@ type turnLine struct {
 	requests []chan struct{}
 }
 
-// Take waits for the turn of a request. Errors: that of the context.
+// Take waits until the request may run. It returns the error of ctx if ctx ends first.
 func (t *Turns) Take(ctx context.Context, key any) error {
 	t.mu.Lock()
 	if !t.taken {
@@ -38,7 +39,7 @@ func (t *Turns) Take(ctx context.Context, key any) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.cancel(key, mine) { // the turn has just come
+	if !t.cancel(key, mine) { // the turn of the request came in the meantime
 		return nil
 	}
 	return ctx.Err()
@@ -69,7 +70,8 @@ func (t *Turns) cancel(key any, mine chan struct{}) bool {
 	return false
 }
 
-// next starts the next waiting turn. It returns false if no request waits. t.mu is held.
+// next starts the next waiting request. It returns false if no request waits. The caller must hold
+// t.mu.
 func (t *Turns) next() bool {
 	if len(t.waiting) == 0 {
 		return false
@@ -83,15 +85,15 @@ func (t *Turns) next() bool {
 	return true
 }
 
-// Pass ends a turn and starts the next one. If no request waits, it returns false, and the turn
-// goes on.
+// Pass ends the current turn and starts the next turn. If no request waits, it returns false, and
+// the current turn continues.
 func (t *Turns) Pass() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.next()
 }
 
-// End ends a turn.
+// End ends the current turn.
 func (t *Turns) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 type Conn struct {
 	net.Conn
 	l    *Listener
-	addr string // the address under which it is counted; empty: a trusted proxy
+	addr string // network under which the listener counts the connection; empty: a trusted proxy
 
-	busy   atomic.Bool          // a request is being read or answered
-	heard  atomic.Bool          // a byte arrived since it was idle
-	since  atomic.Int64         // when it became idle or held, UTC nanoseconds
-	linger atomic.Pointer[Rest] // limits of the data that Close reads before it ends; nil: it reads nothing
-	held   atomic.Bool          // it stays open only while its client still sends
+	busy   atomic.Bool          // true: a request is being read or answered
+	heard  atomic.Bool          // true: a byte arrived after the connection became idle
+	since  atomic.Int64         // when the connection became idle or held, UTC nanoseconds
+	linger atomic.Pointer[Rest] // limits of the data that Close reads; nil: Close reads nothing
+	held   atomic.Bool          // true: open only to read what the client still sends
 	closed atomic.Bool
-	eof    atomic.Bool // the client has ended its side, and all that it sent has been read
+	eof    atomic.Bool // true: the client sends nothing more, and everything that it sent has been read
 
-	until atomic.Pointer[time.Time] // the time of SetWriteDeadline; nil: no deadline
+	until atomic.Pointer[time.Time] // the deadline of SetWriteDeadline; nil: no deadline
 }
 
 // Read implements net.Conn.
@@ -39,8 +39,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. When the listener drains, a write fails if the client reads
-// nothing for the time that Drain was called with.
+// Write implements net.Conn. After Listener.Drain, a write fails if the client reads nothing for
+// the time that was passed to Drain.
 func (c *Conn) Write(b []byte) (n int, err error) {
 	for {
 		if c.l.stall.Load() > 0 {
@@ -68,8 +68,8 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// boundWrite sets the write deadline of a listener that drains: the time of Drain from now on,
-// or the time of SetWriteDeadline if that is earlier.
+// boundWrite sets the write deadline of the connection after Listener.Drain. The deadline is now
+// plus the time that was passed to Drain, or the deadline of SetWriteDeadline if that is earlier.
 func (c *Conn) boundWrite() error {
 	end := time.Now().Add(time.Duration(c.l.stall.Load()))
 	if set := c.until.Load(); set != nil && set.Before(end) {
@@ -78,10 +78,10 @@ func (c *Conn) boundWrite() error {
 	return c.Conn.SetWriteDeadline(end)
 }
 
-// Ended reports whether a read has returned io.EOF, so that the client sends nothing more.
+// Ended reports whether a read has returned io.EOF. The client then sends nothing more.
 func (c *Conn) Ended() bool { return c.eof.Load() }
 
-// SetIdle marks the connection as idle: a request was answered, and no other has begun.
+// SetIdle marks the connection as idle: a request was answered, and the next request has not begun.
 func (c *Conn) SetIdle() {
 	c.since.Store(time.Now().UnixNano())
 	c.heard.Store(false)
@@ -94,13 +94,14 @@ func (c *Conn) SetBusy() { c.busy.Store(true) }
 // idle reports whether the connection waits for the first byte of a request.
 func (c *Conn) idle() bool { return !c.busy.Load() && !c.heard.Load() }
 
-// Rest limits the data that Close reads and drops from a client that is still sending. If the
-// connection were closed at once, it would be reset before the client has read the answer.
+// Rest limits the data that Close reads and drops from a client that is still sending. If Close
+// closed the connection at once, the connection would be reset before the client has read the
+// answer.
 type Rest struct {
 	Bytes int64
-	Grace time.Duration // until the first byte must have arrived
-	Rate  int64         // bytes a second after Grace; 0: Short is the limit
-	Short time.Duration // the limit, together with lingerBytes, if no more connections may be held
+	Grace time.Duration // time in which the first byte must arrive
+	Rate  int64         // minimum bytes per second after Grace; 0: Short is the limit
+	Short time.Duration // time limit, together with lingerBytes, if Rate is 0 or no more connections may be held
 }
 
 // lingerBytes is the maximum number of bytes that are read within Rest.Short.
@@ -109,9 +110,9 @@ const lingerBytes = 1 << 20
 // SetLinger makes Close read from a client that may still be sending.
 func (c *Conn) SetLinger(r Rest) { c.linger.Store(&r) }
 
-// Close closes the connection. After SetLinger it returns at once, but the connection stays
-// open to read and drop what the client still sends. It ends when the client closes it or
-// exceeds the limits.
+// Close closes the connection. After SetLinger it returns at once, but the connection stays open to
+// read and drop what the client still sends. The connection ends when the client closes it or
+// exceeds the limits of SetLinger.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
@@ -158,12 +159,12 @@ func (c *Conn) abort() error {
 }
 
 func (c *Conn) end() error {
-	err := c.Conn.Close() // first, since the descriptor must be free before another connection is admitted
+	err := c.Conn.Close() // before drop, since the descriptor must be free before another connection is admitted
 	c.l.drop(c)
 	return err
 }
 
-// When Watch checks a connection.
+// The times at which Watch checks a connection.
 const (
 	watchAfter = time.Second            // from the start of the request to the first check
 	watchEvery = 500 * time.Millisecond // between two checks

@@ -16,8 +16,8 @@ type Bounds struct {
 	PerAddress int // connections of one address, or of one /64 of IPv6; trusted proxies have no such limit
 }
 
-// The pause after an Accept that failed because a resource was missing. It doubles with each
-// failure.
+// The shortest and the longest pause after an Accept that failed because a resource was missing.
+// The pause doubles with each failure.
 const (
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Second
@@ -27,7 +27,7 @@ const (
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Type: application/json\r\n" +
 	"Content-Length: 82\r\n\r\n" + `{"error":"too many connections","exceptions":[{"message":"too many connections"}]}`
 
-// Listener accepts connections within bounds; Listen returns one.
+// Listener accepts connections within bounds. Listen returns a Listener.
 type Listener struct {
 	net.Listener
 	bounds  Bounds
@@ -38,14 +38,14 @@ type Listener struct {
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
 	byAddr map[string]int
-	held   map[string]int // connections that stay open only while their clients still send, by address
+	held   map[string]int // by address: connections that stay open only to read what their clients still send
 	holds  int            // number of all held connections
 	closed chan struct{}
 	once   sync.Once
-	stall  atomic.Int64 // time of Drain in nanoseconds; 0: it does not drain
+	stall  atomic.Int64 // the time that was passed to Drain, in nanoseconds; 0: Drain was not called
 }
 
-// Options of a Listener.
+// Options are the options of a Listener.
 type Options struct {
 	Proxies Proxies // their connections are limited only by Bounds.Conns
 	Log     *slog.Logger
@@ -62,13 +62,13 @@ func Listen(l net.Listener, b Bounds, o Options) *Listener {
 	return in
 }
 
-// heldShare limits the connections that stay open only while their clients still send. They
-// are at most a sixteenth of all connections, and a sixteenth of those of one address.
+// heldShare limits the connections that stay open only to read what their clients still send. They
+// are at most 1/heldShare of all connections, and of the connections of one address.
 const heldShare = 16
 
-// hold counts a connection that stays open only while its client still sends. It returns false
-// if no more connections may be held. A held connection may be closed to make room for others,
-// like an idle one.
+// hold counts a connection that stays open only to read what its client still sends. It returns
+// false if no more connections may be held. A held connection may be closed to make room for
+// others, like an idle connection.
 func (l *Listener) hold(c *Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *Listener) hold(c *Conn) bool {
 	return true
 }
 
-// release ends the count of a connection that hold has counted.
+// release no longer counts a connection as held.
 func (l *Listener) release(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,14 +128,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Drain makes a write fail if the client reads nothing for the time stall. So a client that
-// does not read its answer cannot keep a server from stopping.
+// Drain makes a write fail if the client reads nothing for the time stall. So a client that does
+// not read its answer cannot prevent a server from stopping.
 func (l *Listener) Drain(stall time.Duration) {
 	l.stall.Store(int64(stall))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
-		_ = c.boundWrite() // for a write that already waits
+		_ = c.boundWrite() // for a write that already waits for its client
 	}
 }
 
@@ -145,8 +145,8 @@ func (l *Listener) Close() error {
 	return l.Listener.Close()
 }
 
-// shortage reports whether Accept may succeed later: the process or the machine has no
-// descriptor or memory left, or the client closed the connection before it was accepted.
+// shortage reports whether Accept may succeed later. The process or the machine has no free
+// descriptor or memory, or the client closed the connection before it was accepted.
 func shortage(err error) bool {
 	for _, e := range []syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR, syscall.EAGAIN,
@@ -158,7 +158,7 @@ func shortage(err error) bool {
 	return false
 }
 
-// admit adds a connection. If there is no room, it first closes an idle or held one. It
+// admit adds a connection. If there is no room, it first closes an idle or held connection. It
 // returns nil if it refused the new connection.
 func (l *Listener) admit(inner net.Conn) *Conn {
 	c := &Conn{Conn: inner, l: l}
@@ -196,9 +196,9 @@ func (l *Listener) refuse(inner net.Conn, bound string) *Conn {
 	return nil
 }
 
-// evict closes the connection of an address that has been idle or held longest. For the empty
-// address it considers all addresses, and prefers the address with the most connections. It
-// reports whether it closed a connection.
+// evict closes one idle or held connection of an address: the connection that has been idle or held
+// longest. For the empty address it considers all addresses, and prefers the address with the most
+// connections. It reports whether it closed a connection.
 func (l *Listener) evict(addr string) bool {
 	l.mu.Lock()
 	var oldest *Conn
@@ -219,8 +219,8 @@ func (l *Listener) evict(addr string) bool {
 	return true
 }
 
-// evictsBefore reports whether c is closed before d: the address of c has more connections or, if
-// both addresses have equally many, c has been idle longer.
+// evictsBefore reports whether c is closed before d. That is the case if the address of c has more
+// connections. If both addresses have equally many, it is the case if c has been idle longer.
 func (l *Listener) evictsBefore(c, d *Conn) bool {
 	if ofC, ofD := l.byAddr[c.addr], l.byAddr[d.addr]; ofC != ofD {
 		return ofC > ofD

@@ -73,7 +73,8 @@ func isRefused(t *testing.T, c net.Conn) {
 	}
 }
 
-// heldNow returns the number of connections that stay open only while their clients still send.
+// heldNow returns the number of connections that stay open only to read what their clients still
+// send.
 func (l *Listener) heldNow() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +134,8 @@ func TestAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// short is a listener whose first calls of Accept fail with errs, such as for lack of
-// descriptors.
+// short is a listener whose first calls of Accept fail with the errors errs, for example because no
+// descriptor is free.
 type short struct {
 	net.Listener
 	errs []error
@@ -225,7 +226,7 @@ func TestClient(t *testing.T) {
 		forwarded []string
 		want      string
 	}{
-		{"198.51.100.7:1", []string{"203.0.113.9"}, "198.51.100.7"}, // not a trusted proxy: its header is ignored
+		{"198.51.100.7:1", []string{"203.0.113.9"}, "198.51.100.7"}, // not a trusted proxy, so its header is ignored
 		{"10.1.2.3:1", nil, "10.1.2.3"},
 		{"10.1.2.3:1", []string{"203.0.113.9"}, "203.0.113.9"},
 		{"10.1.2.3:1", []string{"6.6.6.6, 203.0.113.9, 192.0.2.1"}, "203.0.113.9"},
@@ -250,7 +251,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// stillSending returns both ends of a connection whose client may still send when it closes.
+// stillSending returns both ends of a connection. When the server closes its end, the client may
+// still send.
 func stillSending(t *testing.T, l *Listener, accepted chan *Conn, from string) (client net.Conn, in *Conn) {
 	t.Helper()
 	client = dial(t, l, from)
@@ -260,8 +262,8 @@ func stillSending(t *testing.T, l *Listener, accepted chan *Conn, from string) (
 	return client, in
 }
 
-// TestTheRestIsDropped checks that Close reads and drops more than lingerBytes, and that it
-// ends when the client closes the connection or is too slow.
+// TestTheRestIsDropped checks that Close reads and drops more than lingerBytes. The connection must
+// end when the client closes it or is too slow.
 func TestTheRestIsDropped(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 16, PerAddress: 16}, nil)
 	c, in := stillSending(t, l, accepted, "127.0.0.1")
@@ -287,8 +289,9 @@ func TestTheRestIsDropped(t *testing.T) {
 	}
 }
 
-// TestHeldConnectionsAreBounded checks the limits of held connections: of all, and of one
-// address. Other connections are closed after Rest.Short.
+// TestHeldConnectionsAreBounded checks two limits of held connections: the limit of all
+// connections, and the limit of one address. Connections above the limits are closed after
+// Rest.Short.
 func TestHeldConnectionsAreBounded(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 3 * heldShare, PerAddress: 2 * heldShare}, nil)
 	var all []*Conn
@@ -305,7 +308,7 @@ func TestHeldConnectionsAreBounded(t *testing.T) {
 }
 
 // TestHeldConnectionsMakeRoom checks that a held connection is closed to make room for another
-// one, like an idle connection.
+// connection, like an idle connection.
 func TestHeldConnectionsMakeRoom(t *testing.T) {
 	l, accepted := listen(t, Bounds{Conns: 1, PerAddress: 1}, nil)
 	held, in := stillSending(t, l, accepted, "127.0.0.1")

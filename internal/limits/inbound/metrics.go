@@ -2,7 +2,7 @@ package inbound
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Registerer is where the metrics of this package are registered.
+// Registerer is the type of the registry for the metrics of this package.
 type Registerer = prometheus.Registerer
 
 type metrics struct {

@@ -16,13 +16,14 @@ func (p Proxies) trusted(ip netip.Addr) bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(ip) })
 }
 
-// TrustedAddr is trusted for the remote address of a connection.
+// TrustedAddr reports whether the remote address of a connection belongs to a trusted proxy.
 func (p Proxies) TrustedAddr(addr net.Addr) bool { return p.trusted(hostOf(addr)) }
 
-// Client returns the address of a client whose connection comes from addr. That is addr itself
-// if it is not a trusted proxy. Otherwise it is the last address in the X-Forwarded-For headers
-// that is not a trusted proxy; the addresses before it may be forged. If an address in the
-// headers is not valid, Client returns the address of the proxy that added it.
+// Client returns the address of the client of a connection. addr is the remote address of the
+// connection. Client returns addr if it is not a trusted proxy. Otherwise it returns the last
+// address in the X-Forwarded-For headers that is not a trusted proxy. The addresses before it may
+// be forged. If an address in the headers is not valid, Client returns the address of the proxy
+// that added it.
 func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 	ip := hostOf(addr)
 	if !p.trusted(ip) {
@@ -43,7 +44,7 @@ func (p Proxies) Client(addr net.Addr, forwarded []string) netip.Addr {
 	return ip
 }
 
-// hostPart removes the port that some proxies add.
+// hostPart returns s without a port. Some proxies add the port.
 func hostPart(s string) string {
 	if host, _, err := net.SplitHostPort(s); err == nil {
 		return host
@@ -51,8 +52,9 @@ func hostPart(s string) string {
 	return s
 }
 
-// Network returns the network under which an address is counted. For IPv6 that is its /64,
-// since one client may use all addresses of a /64. For IPv4 it is the address itself.
+// Network returns the network under which a connection is counted. For IPv6 it is the /64 network
+// of the address, because one client may use all addresses of a /64. For IPv4 it is the address
+// itself.
 func Network(ip netip.Addr) string {
 	ip = ip.Unmap().WithZone("")
 	if ip.Is6() {

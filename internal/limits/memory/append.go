@@ -5,9 +5,9 @@ import "slices"
 // stretch is the number of bytes that are copied at a time.
 const stretch = 256 << 10
 
-// Append is append for megabytes of data. It copies them in parts, because a copy cannot be
-// interrupted. The garbage collector would wait for a single copy, and all other goroutines would
-// wait for the garbage collector.
+// Append does the same as the built-in append, for megabytes of data. It copies the data in parts,
+// because a copy cannot be interrupted. The garbage collector would have to wait for a single copy,
+// and all other goroutines would wait for the garbage collector.
 func Append(b, all []byte) []byte {
 	b = slices.Grow(b, len(all))
 	for part := range slices.Chunk(all, stretch) {

@@ -9,11 +9,12 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// ErrTooMuch is the cause of an error of Take if no request may have so many bytes.
+// ErrTooMuch is the cause of an error of Take when the request needs more bytes than any request
+// may reserve.
 var ErrTooMuch = errors.New("more memory than one request may reserve")
 
-// Budget is a number of bytes that requests share. It is safe for concurrent use; NewBudget
-// returns one.
+// Budget is a number of bytes that requests share. It is safe for concurrent use. NewBudget returns
+// a Budget.
 type Budget struct {
 	limit, share int64
 
@@ -23,7 +24,7 @@ type Budget struct {
 	byKey map[any]int64
 }
 
-// NewBudget returns a budget of limit bytes, half of which one key may use.
+// NewBudget returns a budget of limit bytes. One key may use half of the budget.
 func NewBudget(limit int64) *Budget {
 	return &Budget{limit: limit, share: limit / 2, byKey: map[any]int64{}}
 }
@@ -45,7 +46,7 @@ func (b *Budget) Peak() int64 {
 }
 
 // Hold returns an empty reservation for a key, such as a member. The key must be comparable.
-// The caller releases the reservation. A nil Budget has no limit, and its reservation is nil.
+// The caller must release it. A nil Budget has no limit, and its reservation is nil.
 func (b *Budget) Hold(key any) *Hold {
 	if b == nil {
 		return nil
@@ -58,11 +59,11 @@ func (b *Budget) Hold(key any) *Hold {
 type Hold struct {
 	b    *Budget
 	key  any
-	size int64 // bytes; under b.mu
+	size int64 // number of reserved bytes; guarded by b.mu
 }
 
-// Take reserves n more bytes. Errors: fault.Invalid when no request may reserve so many bytes;
-// fault.Transient when too few bytes are free.
+// Take reserves n more bytes. The error has the kind fault.Invalid when no request may reserve so
+// many bytes, and fault.Transient when too few bytes are free.
 func (h *Hold) Take(n int64) error {
 	if h == nil || n <= 0 {
 		return nil
@@ -92,7 +93,7 @@ func tooMuch(limit int64) error {
 	}
 }
 
-// Give returns n of the reserved bytes to the budget, before the end of the request.
+// Give returns n of the reserved bytes to the budget before the request ends.
 func (h *Hold) Give(n int64) {
 	if h == nil || n <= 0 {
 		return

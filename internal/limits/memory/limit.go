@@ -23,9 +23,9 @@ var (
 // unknownLimit is used if the system reports no limit, in bytes.
 const unknownLimit = 2 << 30
 
-// Limit returns how many bytes the process may use. It is the smallest of the machine's
-// memory, the limits of its control group and of the groups above, and Go's own limit
-// (GOMEMLIMIT).
+// Limit returns how many bytes the process may use. It returns the smallest of these values: the
+// memory of the machine, the limits of the process's control group and its parent groups, and Go's
+// own limit (GOMEMLIMIT).
 func Limit() int64 {
 	limit := int64(math.MaxInt64)
 	for _, file := range limitFiles() {
@@ -43,9 +43,9 @@ func Limit() int64 {
 	return limit
 }
 
-// limitFiles returns the files with the limits of the process's control group, of the groups
-// above, and of the root. A container that sees no other group finds its own limit at the
-// root. Not all files exist. A line of /proc/self/cgroup is "0::/a/b", or "4:memory:/a/b" in
+// limitFiles returns the files with the limits of the process's control group, of its parent
+// groups, and of the root. A container that sees no other group finds its own limit at the root.
+// Some of the files may not exist. A line of /proc/self/cgroup is "0::/a/b", or "4:memory:/a/b" in
 // version 1.
 func limitFiles() []string {
 	const unified, former = "memory.max", "memory/memory.limit_in_bytes"
@@ -91,19 +91,20 @@ func total(file string) int64 {
 	return math.MaxInt64
 }
 
-// outsideGo is the share of the memory outside of Go's limit, for system stacks, libraries
-// and the binary.
+// outsideGo is the part of the memory that Go's limit leaves free for system stacks, libraries and
+// the binary.
 const outsideGo = 10 // percent
 
 // SetLimit sets Go's memory limit, unless GOMEMLIMIT has set it. limit is the number of bytes that
-// the process may use, as returned by Limit.
+// the process may use. Limit returns this number.
 func SetLimit(limit int64) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(limit - limit/100*outsideGo)
 	}
 }
 
-// latePercent is the garbage at which a collection starts, in percent of the memory in use.
+// latePercent is the value of GOGC that CollectLate sets. A collection starts when the new garbage
+// reaches this percentage of the memory in use.
 const latePercent = 300
 
 // CollectLate makes the garbage collector run a third as often, within the memory limit,
@@ -117,12 +118,12 @@ func CollectLate() {
 
 const (
 	returnEvery = 4 * time.Second
-	maxUnused   = 64 << 20 // unused bytes that are not returned to the system
+	maxUnused   = 64 << 20 // number of unused bytes that may stay with the process
 )
 
-// ReturnUnused returns unused memory to the system after a load, until ctx ends. Without it, Go
-// keeps this memory for minutes. busy reports whether much memory was needed since the last call
-// of busy.
+// ReturnUnused returns unused memory to the system after a time of high load, until ctx ends.
+// Without this, Go keeps the memory for minutes. busy reports whether much memory was needed since
+// the last call of busy.
 func ReturnUnused(ctx context.Context, busy func() bool) error {
 	tick := time.NewTicker(returnEvery)
 	defer tick.Stop()
@@ -142,7 +143,7 @@ func ReturnUnused(ctx context.Context, busy func() bool) error {
 	}
 }
 
-// wasteful reports whether the process holds much more memory than it uses.
+// wasteful reports whether the process holds much more heap memory than it uses.
 func wasteful() bool {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -62,7 +62,7 @@ func TestSetLimit(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != 900<<20 {
 		t.Errorf("%d", got)
 	}
-	SetLimit(1) // changes nothing, since a limit is set
+	SetLimit(1) // changes nothing, because a limit is already set
 	if got := debug.SetMemoryLimit(-1); got != 900<<20 {
 		t.Errorf("%d", got)
 	}
@@ -80,7 +80,7 @@ func TestCollectLate(t *testing.T) {
 	}
 }
 
-// held returns the size of the heap that the process has from the system.
+// held returns the number of heap bytes that the process has from the system.
 func held() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Server serves /healthz, /readyz and /metrics. New returns one.
+// Server serves /healthz, /readyz and /metrics. New returns a Server.
 type Server struct {
 	ready readiness
 	http  *http.Server
@@ -55,7 +55,7 @@ func (s *Server) NotReady(name string, reason error) { s.ready.notReady(name, re
 // The process is ready when all checks that are not optional pass.
 func (s *Server) SetChecks(checks []Check) { s.ready.watch(checks) }
 
-// Serve serves requests from l until Shutdown. Its error is nil after Shutdown.
+// Serve serves requests from l until Shutdown. It returns nil after Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve admin: %w", err)
@@ -72,18 +72,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return s.http.Shutdown(ctx)
 }
 
-// report is the body of /healthz and /readyz.
-// Shape: {"status": "degraded", "checks": {"database": "ok", "redis": "down"},
-// "ageSeconds": 0.4}.
+// report is the body of /healthz and /readyz. Example: {"status": "degraded", "checks": {"database":
+// "ok", "redis": "down"}, "ageSeconds": 0.4}.
 type report struct {
 	Status string            `json:"status"` // ok, degraded, not ready, stopping
 	Checks map[string]string `json:"checks,omitempty"`
-	Age    float64           `json:"ageSeconds,omitempty"` // age of the oldest result
+	Age    float64           `json:"ageSeconds,omitempty"` // seconds since the oldest result of a check
 }
 
 const notReady = "not ready"
 
-// readyz answers with the last results. The status is 503 if the process is not ready.
+// readyz answers with the last results of the checks. The status is 503 if the process is not
+// ready.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	rep, ready := s.ready.report()
 	status := http.StatusOK

@@ -1,4 +1,5 @@
-// Package admin serves the operators' listener of every process, separate from the interface:
+// Package admin serves three pages for operators. Each process serves them on a listener of its
+// own, separate from the interface:
 //
 //	/healthz  200 while the process runs
 //	/readyz   200 while the process can work, else 503; the body lists the last results of the checks

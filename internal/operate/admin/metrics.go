@@ -13,8 +13,8 @@ var checkUp = prometheus.NewDesc("alds_admin_check_up",
 // Describe implements prometheus.Collector.
 func (r *readiness) Describe(all chan<- *prometheus.Desc) { all <- checkUp }
 
-// Collect implements prometheus.Collector. It sends the last results of the checks. Before
-// SetChecks it sends 0 for the dependency that NotReady named.
+// Collect implements prometheus.Collector. It sends the last results of the checks. While NotReady
+// applies, it sends 0 for the dependency that NotReady named, and no results of checks.
 func (r *readiness) Collect(all chan<- prometheus.Metric) {
 	send := func(check string, err error) {
 		up := 0.0

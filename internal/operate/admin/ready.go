@@ -21,13 +21,13 @@ type Check struct {
 }
 
 // Times of a check. A dependency that hangs is detected within checkEvery + checkTimeout.
-// checkTimeout is long enough for an overloaded database. A stopped database refuses
-// connections immediately.
+// checkTimeout is long enough for an overloaded database; a stopped database refuses connections at
+// once.
 const (
 	checkEvery   = time.Second
 	checkTimeout = 4 * time.Second
-	checkKeeps   = checkEvery + checkTimeout + time.Second // how long the last result is valid if the check itself hangs
-	sayEvery     = time.Minute                             // time between log lines of a failure that continues
+	checkKeeps   = checkEvery + checkTimeout + time.Second // how long the last result is valid if the check then hangs
+	sayEvery     = time.Minute                             // interval between log lines while a check fails
 )
 
 // checked is the result of a check.
@@ -48,11 +48,11 @@ type watched struct {
 	log  *slog.Logger
 	last atomic.Pointer[checked] // nil before the first result
 
-	bad  bool      // whether the last run failed
+	bad  bool      // true: the last run failed
 	said time.Time // when a failure was last logged
 }
 
-// run runs the check until ctx ends.
+// run runs the check every checkEvery until ctx ends.
 func (w *watched) run(ctx context.Context) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
@@ -94,8 +94,8 @@ func (w *watched) say(ctx context.Context, err error, now time.Time) {
 	w.bad = err != nil
 }
 
-// result returns the error of the last run and its age.
-// Errors: errNotChecked before the first result; errStale for a result older than checkKeeps.
+// result returns the error of the last run, and how old that result is. The error is errNotChecked
+// before the first result, and errStale if the last result is older than checkKeeps.
 func (w *watched) result(now time.Time) (age time.Duration, err error) {
 	last := w.last.Load()
 	if last == nil {
@@ -121,15 +121,15 @@ type readiness struct {
 // state has either the reason why the process is not ready, or the checks that decide
 // whether it is ready.
 type state struct {
-	name   string // with reason: the name of the missing dependency
-	reason error  // nil: the checks decide
+	name   string // if reason is not nil: the name of the missing dependency
+	reason error  // why the process is not ready; nil: the checks decide
 	checks []*watched
 }
 
-// notReady replaces the checks by a reason.
+// notReady replaces the checks with a reason why the process is not ready.
 func (r *readiness) notReady(name string, reason error) { r.set(&state{name: name, reason: reason}) }
 
-// watch starts checks. They replace a reason or the earlier checks.
+// watch starts checks. They replace the earlier checks, or the reason that notReady has set.
 func (r *readiness) watch(checks []Check) {
 	all := make([]*watched, len(checks))
 	for i, c := range checks {

@@ -54,7 +54,7 @@ func TestReady(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := watching(t, slog.New(slog.DiscardHandler), c.checks...)
-			time.Sleep(c.after) // on the clock of the bubble
+			time.Sleep(c.after) // on the fake clock of the test
 			synctest.Wait()
 			if status, body := ask(s, "/readyz"); status != c.status || body != c.body {
 				t.Errorf("%s: %d %s", c.why, status, body)
@@ -67,8 +67,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A check that hangs and ignores its deadline does not delay requests. Its last result stays
-// valid for checkKeeps.
+// TestAHangingCheckKeepsNobodyWaiting uses a check that hangs and ignores its deadline. Requests
+// must not wait for this check, and its last result must stay valid for checkKeeps.
 func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hang atomic.Bool
@@ -95,7 +95,7 @@ func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 			if status, body := ask(s, "/readyz"); status != c.status || !strings.Contains(body, c.holds) {
 				t.Errorf("after another %s: %d %s", c.after, status, body)
 			}
-			if took := time.Since(began); took > 0 { // the clock of the bubble moves only while all goroutines wait
+			if took := time.Since(began); took > 0 { // the fake clock moves only while all goroutines wait
 				t.Errorf("the request took %s", took)
 			}
 		}
@@ -108,8 +108,8 @@ func TestAHangingCheckKeepsNobodyWaiting(t *testing.T) {
 	})
 }
 
-// A check logs its result when it changes, and once a minute while it fails. The number of
-// requests for /readyz does not matter.
+// TestChangesOfChecksAreLogged expects a log line when the result of a check changes, and one line
+// a minute while the check fails. The number of requests for /readyz must not matter.
 func TestChangesOfChecksAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -147,7 +147,8 @@ func TestChangesOfChecksAreLogged(t *testing.T) {
 	})
 }
 
-// A process that starts reports immediately which dependency it waits for.
+// TestAReasonTakesThePlaceOfChecks expects that NotReady replaces the checks at once. A process
+// that starts uses NotReady to report the dependency that it waits for.
 func TestAReasonTakesThePlaceOfChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watching(t, slog.New(slog.DiscardHandler), Check{Name: "database", Run: func(context.Context) error { return nil }})
@@ -163,7 +164,7 @@ func TestAReasonTakesThePlaceOfChecks(t *testing.T) {
 	})
 }
 
-// TestChecksAreMeasured checks that the last results of the checks are in the metrics.
+// TestChecksAreMeasured expects the last results of the checks in the metrics.
 func TestChecksAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails atomic.Bool

@@ -13,15 +13,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// shape says where a row stores the attributes of a type.
+// shape describes where the rows of a type store their attributes.
 type shape struct {
-	slots    []bool                // by column: whether it may have a value
-	keys     map[string]*meta.Attr // attributes in the JSON, by key
-	required []*meta.Attr          // required attributes in columns or in the JSON
+	slots    []bool                // by index in checker.all: true if the column may have a value
+	keys     map[string]*meta.Attr // attributes in the column attrs, by JSON key
+	required []*meta.Attr          // required attributes that are stored in columns or in attrs
 }
 
-// definitionCode is the code of a custom attribute in its definition. The model has no such
-// attribute, so no request can use it.
+// definitionCode describes the code that the definition of a custom attribute stores in its JSON.
+// The model does not have this attribute, so no request can use it.
 var definitionCode = &meta.Attr{
 	Name: "Code", On: &meta.Type{Name: "AttributeDefinition"}, Kind: meta.LongInt,
 	Place: meta.Place{Kind: meta.InAttrs, Column: "Code"},
@@ -43,7 +43,7 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 			default:
 				continue
 			}
-			if a.Required && !a.Custom { // assets that are older than a custom attribute may lack it
+			if a.Required && !a.Custom { // assets that are older than a custom attribute may have no value for it
 				s.required = append(s.required, a)
 			}
 		}
@@ -56,8 +56,8 @@ func (c *checker) shapes() map[*meta.Type]*shape {
 	return all
 }
 
-// attributes expects every version to have values only for attributes of its type, and only of
-// the right kind. Required attributes must have a value.
+// attributes reports versions with a value for an attribute that their type does not have, with a
+// value of the wrong kind, or without a value for a required attribute.
 func (c *checker) attributes(ctx context.Context) error {
 	shapes := c.shapes()
 	names := []string{"id", "moment", "type"}
@@ -109,8 +109,8 @@ func (c *checker) attributes(ctx context.Context) error {
 	}, `SELECT `+db.OfVersions("v", append(names, "attrs"))+` FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment`)
 }
 
-// readAttrs reads the JSON of a row and returns which keys have a value that is not empty.
-// Errors: invalid JSON, an unknown key, or a value of the wrong kind.
+// readAttrs reads the JSON of a row. In the result, a key is true if its value is not the empty
+// text. readAttrs returns an error for invalid JSON, an unknown key, or a value of the wrong kind.
 func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
 	given = map[string]bool{}
 	err = value.Members(text, func(key string, v jsontext.Token) error {
@@ -127,7 +127,8 @@ func readAttrs(s *shape, text []byte) (given map[string]bool, err error) {
 	return given, err
 }
 
-// kindOf returns the JSON kind of an attribute's values. It returns 't' for both booleans.
+// kindOf returns the JSON kind of an attribute's values. It returns 't' for a Boolean, although
+// false has the kind 'f'.
 func kindOf(a *meta.Attr) jsontext.Kind {
 	switch value.FormOf(a.Kind) {
 	case value.Bool:

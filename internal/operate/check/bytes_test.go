@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A batch of a repair ends when its texts exceed batchBytes. A check outside a repair keeps no
-// statements, so it has no such bound.
+// TestFindingsAreBoundedByBytes checks that a batch of a repair ends when its texts exceed
+// batchBytes. A check outside a repair stores no statements, so this limit does not apply to it.
 func TestFindingsAreBoundedByBytes(t *testing.T) {
 	text := strings.Repeat("x", batchBytes/2)
 	for _, mending := range []bool{true, false} {

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// forever is the until_moment of rows that have not ended.
+// forever is the value of until_moment in rows that have not ended.
 const forever = db.Forever
 
 // MaxFindings is the maximum number of findings of one check.
@@ -18,13 +18,13 @@ const MaxFindings = 20
 
 // Finding is one inconsistency.
 type Finding struct {
-	Check string // the name of the rule that found it
+	Check string // the name of the rule that found the inconsistency
 	Table string
-	ID    int64  // stored id of the row, such as of an asset or an audit; 0: the row has no id
+	ID    int64  // id of the row, for example of an asset or an audit; 0: the row has no id
 	Text  string // the problem
-	Do    string // what to do about it; empty: nothing
+	Do    string // what an administrator should do about it; empty: nothing
 
-	mend []Statement // the statements that fix it; nil: it cannot be fixed from other rows
+	mend []Statement // the statements that fix it; nil: other rows do not determine the right values
 }
 
 // String returns the finding as one line.
@@ -40,7 +40,7 @@ func (f Finding) Told() string {
 	return f.Text + "; " + f.Do
 }
 
-// What to do about findings.
+// Values of Finding.Do.
 const (
 	byRepair = "`api repair` fixes it"
 	restore  = "restore it from a backup"
@@ -51,11 +51,11 @@ const (
 type rule struct {
 	name   string
 	run    func(*checker, context.Context) error
-	do     string // what to do about findings that a repair cannot fix
-	source bool   // other rows are derived from the rows that it checks
+	do     string // what an administrator should do about findings that a repair cannot fix
+	source bool   // true: other rows are derived from the rows that the rule checks
 }
 
-// rules are all checks in the order in which they run. A check comes after the checks that it
+// rules has all checks in the order in which they run. A check comes after the checks that it
 // depends on. The first ofSchema checks need no model.
 var rules = []rule{
 	{"tables", (*checker).tables, "restore the database from a backup", true},
@@ -95,7 +95,7 @@ var rules = []rule{
 // ofSchema is the number of rules that need no model.
 const ofSchema = 3
 
-// Step is the progress of a run.
+// Step is the progress of a run of the checks.
 type Step struct {
 	Name  string    // the check that begins; empty: all checks have ended
 	Done  int       // number of checks that have ended
@@ -105,22 +105,22 @@ type Step struct {
 // Steps returns the number of checks.
 func Steps() int { return len(rules) }
 
-// Run reads the whole database in one snapshot and returns the inconsistencies, at most
-// MaxFindings of each check. If tables or columns are missing, it returns only these findings.
-// Errors: the database cannot be read.
+// Run reads the whole database in one snapshot and returns the inconsistencies, at most MaxFindings
+// of each check. If tables or columns are missing, it returns only these findings. It returns an
+// error if the database cannot be read.
 func Run(ctx context.Context, d *db.DB, m *meta.Model) ([]Finding, error) {
 	return snapshot(ctx, d, m, false, func(Step) {})
 }
 
-// Follow does the same as Run, for the database of an installation. It also expects that well-known
-// members have logins and that at least one login has a password. It calls at before each check and
-// at the end.
+// Follow does the same as Run, and makes two more checks that only an installation must pass.
+// Well-known members must have logins, and at least one login must have a password. Follow calls at
+// before each check and at the end.
 func Follow(ctx context.Context, d *db.DB, m *meta.Model, at func(Step)) ([]Finding, error) {
 	return snapshot(ctx, d, m, true, at)
 }
 
-// snapshot runs all checks in one snapshot. installed: the database belongs to an installation, as
-// for Follow.
+// snapshot runs all checks in one snapshot. If installed is true, it also makes the two additional
+// checks of Follow.
 func snapshot(ctx context.Context, d *db.DB, m *meta.Model, installed bool, at func(Step)) ([]Finding, error) {
 	var found []Finding
 	err := d.ReadLong(ctx, func(tx *db.Tx) (err error) {
@@ -142,7 +142,7 @@ func Schema(ctx context.Context, d *db.DB) (found []Finding, err error) {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Check == "keys" }), err
 }
 
-// walk runs rules in order. It stops after the first rule if that rule has findings.
+// walk runs rules in order. If the first rule has findings, walk does not run the other rules.
 func walk(ctx context.Context, c *checker, some []rule, at func(Step)) ([]Finding, error) {
 	for i, r := range some {
 		at(Step{Name: r.name, Done: i, Found: c.found})
@@ -162,22 +162,22 @@ type checker struct {
 	tx    *db.Tx
 	m     *meta.Model
 	all   []meta.Column  // all columns of attributes, also the unused columns
-	seeds map[int64]bool // stored ids of the well-known assets, which may lack required values
+	seeds map[int64]bool // ids of the well-known assets, which may have no value for a required attribute
 
-	installed bool // expect logins of well-known members, which are created after their assets
+	installed bool // true: make the additional checks of Follow
 
-	portion int              // number of rows that one statement reads
-	known   map[string][]any // the ends of the parts of a key, by the printed key
+	portion int              // about how many rows one statement reads
+	known   map[string][]any // by key of a table, as text: the last column value of each part except the last part
 	used    []int            // codes of the types that have assets; nil: not read yet
 
 	rule  rule // the rule that runs
 	left  int  // how many more findings the rule may report
-	bytes int  // size of the texts in the statements of the rule's findings
+	bytes int  // size in bytes of the texts in the statements of the rule's findings
 	found []Finding
-	mends []Statement // the statements that fix the next finding
+	mends []Statement // the statements that fix the finding that is reported next
 
-	mending bool            // for a repair: keep statements, and only the first findings without statements
-	skip    map[string]bool // keys of findings whose statements have run before and did not help
+	mending bool            // true: for a repair; store statements, and few findings without statements
+	skip    map[string]bool // keys of findings whose statements have run and did not help
 }
 
 func newChecker(tx *db.Tx, m *meta.Model) *checker {
@@ -200,20 +200,21 @@ func (c *checker) do(ctx context.Context, r rule) error {
 	return nil
 }
 
-// errEnough ends a check that has reported its maximum number of findings.
+// errEnough ends a check that has reported the maximum number of findings.
 var errEnough = errors.New("enough findings")
 
-// mend adds a statement to those that fix the next finding.
+// mend adds a statement that fixes the finding that is reported next.
 func (c *checker) mend(query string, args ...any) {
 	c.mends = append(c.mends, Statement{SQL: query, Args: args})
 }
 
-// report adds a finding. The caller returns its error, which ends the check.
+// report adds a finding. If it returns an error, the caller must return that error to end the
+// check.
 func (c *checker) report(table string, id int64, format string, args ...any) error {
 	return c.reportWith(c.rule.do, table, id, format, args...)
 }
 
-// reportWith does the same as report, but sets Finding.Do to do and not to the text of the rule.
+// reportWith does the same as report, but Finding.Do is do, and not the text of the rule.
 func (c *checker) reportWith(do, table string, id int64, format string, args ...any) error {
 	f := Finding{Check: c.rule.name, Table: table, ID: id, Text: fmt.Sprintf(format, args...), Do: do, mend: c.mends}
 	c.mends = nil

@@ -38,7 +38,7 @@ func (logins) Set(ctx context.Context, tx *db.Tx, member int64, username, _ *str
 	return err
 }
 
-// history has requests that create rows for every check, on assets with the ids 1001 to 1012.
+// history contains requests. They create rows for every check, on assets with the ids 1001 to 1012.
 var history = []string{
 	`[{"@p": {"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}},
 	  {"AssetType": "Scope", "Name": "Q", "Parent": "@p", "BeginDate": "2026-01-01"},
@@ -82,14 +82,14 @@ func build(t *testing.T, d *db.DB) {
 	}
 }
 
-// damage is a statement that damages a database. want is the beginning of a finding that
-// the checker must report: the check, the table and the id.
+// damage is a statement that damages a database. want is the beginning of a finding that the
+// checker must report. It consists of the check, the table and the id.
 type damage struct {
 	why, sql, want string
-	mended         bool // a repair fixes it
+	mended         bool // true: a repair fixes the damage
 }
 
-// all returns the damages of corruptions and of more.
+// all returns the damages in the lists corruptions and more.
 func all() []damage { return slices.Concat(corruptions, more) }
 
 // corruptions are damages of the rows that history creates.
@@ -194,8 +194,8 @@ func (c damage) ruleOf() string {
 	return name
 }
 
-// TestCorruptions runs each damage in a transaction, expects the checks to find it, and rolls
-// back. In a database without damage it expects no findings. The short form runs only the
+// TestCorruptions runs each damage in a transaction, expects the checks to find the damage, and
+// rolls back. In a database without damage it expects no findings. With -short, it runs only the
 // check that finds the damage.
 func TestCorruptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -219,15 +219,16 @@ func TestCorruptions(t *testing.T) {
 	})
 }
 
-// TestPrunedMemberships removes the links of memberships. It expects no finding for a membership
-// that ended before the horizon, and a finding for a membership that ended later or continues.
+// TestPrunedMemberships removes the links of memberships. History before the horizon may have been
+// removed. So it expects no finding for a membership that ended before the horizon, and a finding
+// for a membership that ended later or continues.
 func TestPrunedMemberships(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d)
 		const ended = `DELETE FROM asset_link WHERE relation = 34 AND until_moment < 99999`
 		for _, c := range []struct {
 			sql   string
-			moved string // SQL: the new horizon
+			moved string // SQL expression for the new horizon
 			found bool
 		}{
 			{ended, `(SELECT MAX(until_moment) FROM scope_member WHERE until_moment < 99999)`, false},
@@ -257,11 +258,11 @@ func TestPrunedMemberships(t *testing.T) {
 	})
 }
 
-// TestALoginMadeAnew clears a Username and sets it again within a minute. That removes the
-// password, so the check must not report a missing password.
+// TestALoginMadeAnew clears a Username and sets it again within a minute. Clearing the Username
+// removes the password, so the check must not report a missing password.
 func TestALoginMadeAnew(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
-		fill(t, d) // sets a password at the instant 1000000
+		fill(t, d) // sets a password at 1000000 microseconds
 		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000007, 2, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
 		exec(t, d, `INSERT INTO audit_trail (at, id, kind, member_id, events, detail) VALUES (1000009, 3, 'LoginChanged', 1007, 1, '{"changed":["Username"]}')`)
 		if found := damaged(t, d, "passwords", `UPDATE credential SET password_hash = NULL, version = 1000008 WHERE member_id = 1007`); found != "" {
@@ -270,8 +271,8 @@ func TestALoginMadeAnew(t *testing.T) {
 	})
 }
 
-// A database with custom attributes has no findings. Retired attributes keep their values. A
-// required attribute is not required of assets that are older.
+// TestCustomAttributes expects no findings in a database with custom attributes. Retired attributes
+// keep their values. An asset that is older than a required attribute needs no value for it.
 func TestCustomAttributes(t *testing.T) {
 	extended := func(required, retired bool) *meta.Model {
 		m, err := model.Extend(meta.Custom{Attributes: []meta.CustomAttribute{
@@ -304,8 +305,8 @@ func TestCustomAttributes(t *testing.T) {
 	})
 }
 
-// TestBounded damages all versions with one statement, and expects at most MaxFindings
-// findings of one check.
+// TestBounded damages all versions with one statement, and expects MaxFindings findings of one
+// check.
 func TestBounded(t *testing.T) {
 	d := testdb.SQLite(t)
 	build(t, d)
@@ -324,8 +325,8 @@ func must(found []check.Finding, err error) []check.Finding {
 
 var errUndo = errors.New("undo")
 
-// damaged runs statements in a transaction, returns the findings of a rule, and rolls back. An
-// empty rule means all rules.
+// damaged runs statements in a transaction, returns the findings of one rule, and rolls back. If
+// rule is empty, it returns the findings of all rules.
 func damaged(t *testing.T, d *db.DB, rule string, statements ...string) string {
 	t.Helper()
 	var b strings.Builder

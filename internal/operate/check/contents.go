@@ -16,11 +16,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// contents expects that every content to which an asset or version refers exists, has the
-// size in the reference, and is marked as kept. Package blob verifies the bytes.
+// contents checks every content (the bytes of an attachment) to which an asset or a version refers.
+// The content must exist, have the size in the reference, and be marked as kept. Package blob
+// verifies the bytes.
 func (c *checker) contents(ctx context.Context) error {
-	// kept has each reference to a content, and whether the content is kept. It also has the hash
-	// of each content with the value false, so that keep finds out whether a content exists.
+	// The keys of kept are references to contents; the value is true if the content is marked as
+	// kept. The hashes of all contents are also keys, with the value false. With them, the method
+	// keep finds out whether a content exists.
 	kept := map[string]bool{}
 	err := c.eachIn(ctx, key{table: "blob_content", column: "id"}, func(scan row) error {
 		var hash string
@@ -43,7 +45,8 @@ func (c *checker) contents(ctx context.Context) error {
 	return c.contentsOf(ctx, "asset_version", db.OfVersion("v", "attrs"), shapes, kept)
 }
 
-// contentsOf checks the references in a table. expr selects the attributes of its row v.
+// contentsOf checks the references in a table. expr is the SQL expression for the attributes of a
+// row with the alias v.
 func (c *checker) contentsOf(
 	ctx context.Context, table, expr string, shapes map[*meta.Type]*shape, kept map[string]bool,
 ) error {
@@ -77,7 +80,8 @@ func (c *checker) contentsOf(
 	})
 }
 
-// keep fixes a content that exists, but has another size or is not marked as kept.
+// keep adds a statement that fixes a content. The content must exist, but has another size or is
+// not marked as kept.
 func (c *checker) keep(reference string, known map[string]bool) {
 	hash, size, ok := strings.Cut(strings.TrimPrefix(reference, "sha256:"), ":")
 	if _, there := known[hash]; !ok || !there {

@@ -8,13 +8,14 @@ import (
 // maxCounted is the greatest value of asset_version.linked.
 const maxCounted = 1<<15 - 1
 
-// window is the number of moments whose links are counted in one pass. Each moment needs 4
-// bytes of memory.
+// window is the number of moments (numbers of versions) whose links are counted in one pass. Each
+// moment needs 4 bytes of memory.
 const window = 1 << 24
 
-// counted checks the column linked of versions. It has the number of links and values that begin
-// or end with the version: 0 for none, and n+1 for n. 1 means an unknown number, as in versions
-// of earlier releases and of well-known assets, and after a custom attribute was removed.
+// counted checks the column linked of versions. The column counts the links and values that begin
+// or end with the version. It is 0 for no links, and n+1 for n links. The value 1 means that the
+// number is unknown. It occurs in versions of earlier releases, in versions of well-known assets,
+// and after a custom attribute was removed.
 func (c *checker) counted(ctx context.Context) error {
 	for behind := int64(0); ; { // well-known assets have moment 0 and are not checked
 		var first, last sql.NullInt64
@@ -37,7 +38,8 @@ func (c *checker) counted(ctx context.Context) error {
 	}
 }
 
-// countEnds adds to ends how many edges begin or end at each moment after behind.
+// countEnds counts, for each moment after behind, the links or values that begin or end there, and
+// adds the counts to ends.
 func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []int32) error {
 	return c.eachEdge(ctx, e, func(scan row) error {
 		var since, until int64
@@ -51,8 +53,8 @@ func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []i
 	}, `SELECT since_moment, until_moment FROM `+e.table+` WHERE {from_id} AND `+e.column+` = ? AND from_type = ?`)
 }
 
-// compareCounts compares ends with the column linked of the versions of these moments. The
-// checks links and values report links and values that begin or end without a version.
+// compareCounts compares ends with the column linked of the versions at these moments. It does not
+// report links and values that begin or end without a version; the checks links and values do this.
 func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32) error {
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, linked int64

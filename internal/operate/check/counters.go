@@ -13,8 +13,8 @@ import (
 // token returns the Oid of a well-known asset.
 func token(i meta.Instance) string { return i.Type.Name + ":" + strconv.FormatInt(i.ID, 10) }
 
-// numbers expects every asset of a type with Numbers to have a Number in the right form. The
-// Number must be unique in its type and must not exceed the sequence of the type.
+// numbers checks every asset of a type that has Numbers. The Number must have the right form, must
+// be unique in its type, and must not exceed the sequence of the type.
 func (c *checker) numbers(ctx context.Context) error {
 	highest := map[*meta.Type]int64{}
 	seen := map[*meta.Type]numbers{}
@@ -64,11 +64,11 @@ func (c *checker) numbers(ctx context.Context) error {
 		` GROUP BY type, number HAVING COUNT(*) > 1`, args...)
 }
 
-// numbers is a set of numbers as bits, in words of 64 numbers. It is small if most numbers of
-// a range are in the set.
+// numbers is a set of numbers. Each word has one bit for each of 64 numbers in a row. So the set is
+// small if most numbers of a range are in it.
 type numbers map[int64]uint64
 
-// add adds a number. It reports whether the set had the number already.
+// add adds a number. It reports whether the number was already in the set.
 func (s numbers) add(n int64) (was bool) {
 	word, bit := n>>6, uint64(1)<<(n&63)
 	was = s[word]&bit != 0
@@ -76,7 +76,7 @@ func (s numbers) add(n int64) (was bool) {
 	return was
 }
 
-// reaches expects a sequence to be at n or above.
+// reaches reports a sequence whose value is below n.
 func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	var value sql.NullInt64
 	err := c.each(ctx, func(scan row) error { return scan(&value) },
@@ -88,7 +88,8 @@ func (c *checker) reaches(ctx context.Context, name string, n int64) error {
 	return err
 }
 
-// raise fixes a sequence that is too low or missing.
+// raise adds a statement that fixes a sequence whose value is too low, or a sequence that is
+// missing.
 func (c *checker) raise(name string, value sql.NullInt64, to int64) {
 	if value.Valid {
 		c.mend(`UPDATE sequence SET value = ? WHERE name = ?`, to, name)
@@ -97,15 +98,15 @@ func (c *checker) raise(name string, value sql.NullInt64, to int64) {
 	c.mend(`INSERT INTO sequence (name, value, stamped_at) VALUES (?, ?, 0)`, name, to)
 }
 
-// firstID is the first value of the sequences of ids and moments. Lower ids and moments are
-// those of well-known assets.
+// firstID is the first value of the sequences of ids and moments. Well-known assets have lower ids
+// and moments.
 const firstID = 1000
 
-// sequences expects every sequence to be at or above the highest value in use.
+// sequences reports every sequence whose value is below the highest value in use.
 func (c *checker) sequences(ctx context.Context) error {
 	for _, s := range [...]struct {
 		name, use string
-		inParts   bool // no index has the column, so the table is read in parts
+		inParts   bool // true: no index has the column, so the table is read in parts
 	}{
 		{"id", `SELECT MAX(id) FROM asset`, false},
 		{"audit", `SELECT MAX(id) FROM audit`, false},

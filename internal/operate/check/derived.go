@@ -9,14 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// copied are columns whose values assets of a type copy from a related asset.
+// copied describes columns of assets of one type. Their values are copied from a related asset.
 type copied struct {
-	from    *meta.Attr // the relation to that asset
+	from    *meta.Attr // the relation to the related asset
 	columns []string
 }
 
-// copies returns what assets of a type copy: the scope of the asset that secures them, and
-// the attributes that follow another asset.
+// copies returns the columns that assets of a type copy from related assets. These are the column
+// of the security scope, and the columns of attributes that always equal those of a related asset.
 func (c *checker) copies(t *meta.Type) []copied {
 	var all []copied
 	add := func(relation, column string) {
@@ -43,8 +43,8 @@ func (c *checker) copies(t *meta.Type) []copied {
 	return all
 }
 
-// followers expects the values that an asset copies from another asset to be the current
-// values of that asset.
+// followers reports assets whose copied values differ from the current values of the asset that
+// they are copied from.
 func (c *checker) followers(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		for _, x := range c.copies(t) {
@@ -80,7 +80,7 @@ func (c *checker) follower(ctx context.Context, t *meta.Type, x copied) error {
 		` WHERE a.type = ? AND {a.id} AND (`+strings.Join(differ, " OR ")+`) ORDER BY a.id`, append(args, t.Code)...)
 }
 
-// ownScope expects every project to be its own security scope.
+// ownScope expects that every project is its own security scope.
 func (c *checker) ownScope(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		if !t.Secured.Self {
@@ -98,8 +98,8 @@ func (c *checker) ownScope(ctx context.Context) error {
 	})
 }
 
-// states expects the AssetState of every version to match its status attribute, unless the
-// asset is deleted in that version.
+// states expects that the AssetState of every version matches its status attribute. Versions in
+// which the asset is deleted are not checked.
 func (c *checker) states(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
 		a, ok := t.Attr(t.StateFrom.Attribute)
@@ -119,12 +119,13 @@ func (c *checker) states(ctx context.Context) error {
 	})
 }
 
-// unrelated is a range of versions of an asset without a link to a status. status is the
-// status that their AssetState determines.
+// unrelated is a range of versions of one asset that has no link to a status. status is the status
+// that the AssetState of these versions determines.
 type unrelated struct{ id, since, until, status int64 }
 
-// statesOf checks the versions of a type. a is its status attribute. codes has the state of
-// each status, and statuses the status of each state if it is unique.
+// statesOf checks the versions of a type. a is the status attribute of the type. codes maps each
+// status to its state. statuses maps each state to its status if each state has only one status;
+// otherwise statuses is empty.
 func (c *checker) statesOf(
 	ctx context.Context, t *meta.Type, a *meta.Attr, codes map[int64]int, statuses map[int]int64,
 ) error {

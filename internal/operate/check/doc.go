@@ -6,17 +6,17 @@
 //	findings, err := check.Run(ctx, d, model)
 //	left, err := check.Repair{Guard: …, Record: …, Mended: …}.Do(ctx, d, readModel)
 //
-// Run reads row by row in one snapshot, so a running service does not disturb it. It keeps
-// few things in memory: the project tree, the inner nodes of the other trees, and values that
-// a check compares, such as Numbers and hashes of contents. Each check is a function. The list
-// rules has all checks, and what to do about their findings. A check comes after the checks
-// that it depends on.
+// Run reads row by row in one snapshot, so a running service does not disturb it. It keeps only
+// this data in memory: the project tree, the inner nodes of the other trees, and values that a
+// check compares, such as Numbers and hashes of contents. Each check is a function. The list rules
+// contains all checks, and texts that say what to do about their findings. A check comes after the
+// checks that it depends on.
 //
-// A finding has the statements that fix it, if it can be fixed. A repair shows the same
-// statements that it runs. It finds a batch of findings, fixes it in one transaction, and
-// repeats this until the check finds nothing more that it can fix. If findings are left in
-// rows that other rows are derived from, the repair ends. It takes no locks of the write
-// engine, so nothing else may write at the same time.
+// If a finding can be fixed, it contains the statements that fix it. Plan shows the same statements
+// that a repair runs. A repair finds a batch of findings and fixes the batch in one transaction. It
+// repeats this until the check finds nothing more that can be fixed. The repair ends when findings
+// are left in rows that other rows are derived from. It takes no locks of the write engine, so
+// nothing else may write at the same time.
 //
 // Run never writes. This package shares no code with the write engine: it implements the
 // rules independently, so that it also finds errors of the write engine.

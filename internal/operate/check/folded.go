@@ -15,8 +15,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// folded expects each version to have the folded forms of its texts that need one, and no
-// others. The check of current versions compares the folded forms of assets.
+// folded checks the stored folded forms (the forms that comparisons use) of the texts of each
+// version. Every text that needs a folded form must have one, and no other text may have one. The
+// check of current versions compares the folded forms of assets.
 func (c *checker) folded(ctx context.Context) error {
 	var names []string
 	query := "SELECT v.id, v.moment, " + db.OfVersions("v", []string{"attrs", "folded"})
@@ -57,8 +58,8 @@ func (c *checker) folded(ctx context.Context) error {
 	}, query+" FROM asset_version v WHERE {v.id} ORDER BY v.id, v.moment")
 }
 
-// comments expects each audit to have the folded form of its comment, if the comment needs
-// one.
+// comments expects that each audit has the folded form of its comment, if the comment needs a
+// folded form.
 func (c *checker) comments(ctx context.Context) error {
 	return c.eachIn(ctx, byAudit, func(scan row) error {
 		var id int64
@@ -82,7 +83,7 @@ func (c *checker) comments(ctx context.Context) error {
 	}, "SELECT id, comment, folded FROM audit WHERE {id} ORDER BY id")
 }
 
-// objectOf returns texts by their keys as a stored JSON object, or nil if there are no texts.
+// objectOf returns texts, by key, as a stored JSON object, or nil if there are no texts.
 func objectOf(texts map[string]string) any {
 	var members []string
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
@@ -94,8 +95,8 @@ func objectOf(texts map[string]string) any {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// textsIn returns the texts of a stored JSON object by their keys. The check attributes
-// reports invalid JSON.
+// textsIn returns the texts of a stored JSON object by key. It ignores invalid JSON, which the
+// check attributes reports.
 func textsIn(object []byte) map[string]string {
 	all := map[string]string{}
 	_ = value.Members(object, func(key string, v jsontext.Token) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// hiddenProjects expects scope_hidden to agree with the versions and the project tree. For
-// every moment, it must have the projects that are deleted or below a deleted project.
+// hiddenProjects expects that the table scope_hidden agrees with the versions and the project tree.
+// At every moment, the table must list the projects that are deleted or below a deleted project.
 func (c *checker) hiddenProjects(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {

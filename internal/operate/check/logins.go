@@ -15,8 +15,8 @@ import (
 
 var byLogin = key{table: "credential", column: "member_id"}
 
-// logins expects every login to have the Username of a member, and every member with a
-// Username to have a login.
+// logins expects that every login has the Username of a member, and that every member with a
+// Username has a login.
 func (c *checker) logins(ctx context.Context) error {
 	member, ok := c.m.Type("Member")
 	if !ok {
@@ -82,10 +82,11 @@ func shellWord(text string) string {
 	return text
 }
 
-// passwords expects every stored password to be a hash, and every login whose password was set
-// to have one. In an installation it also expects at least one login with a password. The
-// audit trail, as far as it is kept, has the times when passwords were set. The version of a
-// credential is at first the instant of its creation in microseconds.
+// passwords checks that every stored password has the form of a hash. A login must have a password
+// if its password was set. In an installation, at least one login must have a password.
+//
+// The audit trail, as far as it is kept, contains the times when passwords were set. When a
+// credential is created, its version is the time of creation in microseconds.
 func (c *checker) passwords(ctx context.Context) error {
 	logins, usable, before := 0, 0, len(c.found)
 	err := c.eachIn(ctx, byLogin, func(scan row) error {
@@ -104,7 +105,8 @@ func (c *checker) passwords(ctx context.Context) error {
 		case hash.Valid && !isHash(hash.String):
 			return c.report("credential", id, "the password of the login %q cannot be read", login)
 		case !hash.Valid && set.Valid && set.Int64 < version+recreated && named.Int64 > set.Int64:
-			// The Username was cleared, which removed the login and its password, and then set again.
+			// The Username was cleared, which removed the login with its password. Then the
+			// Username was set again.
 		case !hash.Valid && set.Valid && set.Int64 >= version-recreated:
 			return c.report("credential", id, "the password of the login %q is missing, but was set at %s",
 				login, time.UnixMicro(set.Int64).UTC().Format(time.RFC3339))
@@ -118,8 +120,8 @@ func (c *checker) passwords(ctx context.Context) error {
 	return c.report("credential", 0, "no login has a password: nobody can log in")
 }
 
-// lastChange is an SQL expression: the last time, in UTC microseconds, at which a part of
-// credential c was set. It is NULL if c has a password.
+// lastChange returns an SQL expression for the last time at which a part of the credential c was
+// set, in UTC microseconds. The expression is NULL if the credential has a password.
 func lastChange(of string) string {
 	return `CASE WHEN c.password_hash IS NULL THEN (SELECT MAX(t.at) FROM audit_trail t` +
 		` WHERE t.member_id = c.member_id AND t.kind = 'LoginChanged' AND t.detail LIKE '%"` + of + `"%') END`

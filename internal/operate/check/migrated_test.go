@@ -14,8 +14,9 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Earlier releases had no table scope_hidden, and undeleted closed timeboxes as active. The
-// migrations fix the data of these releases, also if each migration runs twice.
+// TestMigratedFromBefore checks the migrations for the data of earlier releases. These releases had
+// no table scope_hidden. When they undeleted a closed timebox, it became active. The migrations
+// must also work if each of them runs twice.
 func TestMigratedFromBefore(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -66,8 +67,8 @@ func exec(t *testing.T, d *db.DB, statement string) {
 	}
 }
 
-// hidden returns the rows of scope_hidden. It joins rows of the same projects whose spans
-// touch.
+// hidden returns the rows of scope_hidden. If the spans of two rows with the same projects touch,
+// hidden joins the rows.
 func hidden(t *testing.T, d *db.DB) []int64 {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `SELECT by_id, scope_id, since_moment, until_moment FROM scope_hidden ORDER BY 1, 2, 3`)

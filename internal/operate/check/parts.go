@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// portion is about how many rows of a table one statement reads. A row may have texts of a
-// MiB. A table is read in parts, because a server ends long statements.
+// portion is about how many rows of a table one statement reads. A row may contain texts of a MiB.
+// A table is read in parts because a server ends statements that run too long.
 const portion = 1000
 
-// key says by which column the rows of a table are read in parts. The table needs an index on
-// the columns that where compares, followed by this column.
+// key describes how the rows of a table are read in parts: ordered by one column. The table needs
+// an index on the columns in where, followed by this column.
 type key struct {
 	table, column string
-	where         string // condition of the rows that are read, such as "type = ?"; empty: all rows
-	args          []any  // of where
+	where         string // condition for the rows that are read, such as "type = ?"; empty: all rows
+	args          []any  // arguments of where
 }
 
-// part is a range of the values of a column: greater than above, up to and including upTo. Nil
-// means no bound.
+// part is a range of the values of a column. The values are greater than above, and at most upTo.
+// Nil means no bound.
 type part struct{ above, upTo any }
 
-// of returns the condition that the value of a column is in the part, and its arguments.
+// of returns the SQL condition that a column is in the part, and the arguments of the condition.
 func (p part) of(column string) (string, []any) {
 	switch {
 	case p.above == nil && p.upTo == nil:
@@ -36,7 +36,7 @@ func (p part) of(column string) (string, []any) {
 	return "(" + column + " > ? AND " + column + " <= ?)", []any{p.above, p.upTo}
 }
 
-// parts calls fn for each part of a table, in the order of the column.
+// parts calls fn for each part of a table, in the order of the column of k.
 func (c *checker) parts(ctx context.Context, k key, fn func(p part) error) error {
 	ends, err := c.ends(ctx, k)
 	if err != nil {
@@ -52,8 +52,8 @@ func (c *checker) parts(ctx context.Context, k key, fn func(p part) error) error
 	return nil
 }
 
-// ends returns the value at which each part of a table ends, except the last part, which has
-// no upper bound. All checks read the same snapshot, so they share these values.
+// ends returns the last value of each part of a table, except for the last part, which has no upper
+// bound. All checks read the same snapshot, so ends stores the values for all checks.
 func (c *checker) ends(ctx context.Context, k key) ([]any, error) {
 	name := fmt.Sprint(k)
 	if all, known := c.known[name]; known {
@@ -86,9 +86,9 @@ func (c *checker) ends(ctx context.Context, k key) ([]any, error) {
 	}
 }
 
-// eachIn runs a query for each part of a key, and calls fn for every row. eachIn replaces a column
-// in braces, such as {v.id}, by the condition that the column is in the part. If the query sorts by
-// this column first, the rows of all parts are in order.
+// eachIn runs a query for each part of a key, and calls fn for every row. It replaces a column in
+// braces, such as {v.id}, with the condition that the column is in the part. If the query sorts by
+// this column first, the rows arrive in this order across all parts.
 func (c *checker) eachIn(ctx context.Context, k key, fn func(scan row) error, query string, args ...any) error {
 	return c.parts(ctx, k, func(p part) error {
 		text, all := p.put(query, args)
@@ -96,8 +96,8 @@ func (c *checker) eachIn(ctx context.Context, k key, fn func(scan row) error, qu
 	})
 }
 
-// put replaces each {column} in a query by the condition that the column is in the part. It
-// returns the arguments in the order of their placeholders.
+// put replaces each {column} in a query with the condition that the column is in the part. It
+// returns the new query, and the arguments in the order of their placeholders.
 func (p part) put(query string, args []any) (string, []any) {
 	var b strings.Builder
 	var all []any
@@ -133,9 +133,9 @@ func ofType(code int) key {
 	return key{"asset", "id", "type = ?", []any{code}}
 }
 
-// edges are all rows of asset_link or asset_value, or only the rows with one code.
+// edges describes all rows of asset_link or asset_value, or only the rows with one code.
 type edges struct {
-	table, column string // column has the code of the relation or attribute
+	table, column string // column contains the code of the relation or attribute
 	code          int    // the code of the rows; 0: all rows
 }
 
@@ -144,12 +144,13 @@ var (
 	values = edges{table: "asset_value", column: "attribute"}
 )
 
-// of returns the edges of one relation or attribute, by its code.
+// of returns the edges of one relation or attribute. code is the code of that relation or
+// attribute.
 func (e edges) of(code int) edges { return edges{e.table, e.column, code} }
 
-// eachEdge does the same as eachIn for edges, in the order of their primary key. The query has the
-// condition {from_id}. After it, the query compares the code and from_type with two placeholders,
-// whose values eachEdge adds to args.
+// eachEdge does the same as eachIn for edges, in the order of their primary key. The query must
+// contain the condition {from_id}. After this condition, it must compare the code and from_type
+// with two placeholders. eachEdge adds the values of these placeholders to args.
 func (c *checker) eachEdge(ctx context.Context, e edges, fn func(scan row) error, query string, args ...any) error {
 	codes, err := []int{e.code}, error(nil)
 	if e.code == 0 {
@@ -173,14 +174,14 @@ func (c *checker) eachEdge(ctx context.Context, e edges, fn func(scan row) error
 	return nil
 }
 
-// fromTypes returns the codes of from_type of the edges with a code.
+// fromTypes returns the distinct values of from_type of the edges with a code.
 func (c *checker) fromTypes(ctx context.Context, e edges, code int) ([]int, error) {
 	return c.distinct(ctx, e.table, "from_type", e.column+" = ?", code)
 }
 
-// distinct returns the distinct values of a column, in order, of the rows that meet a
-// condition. It runs one statement for each value, so there must be few values, and an index
-// on the columns of the condition followed by this column.
+// distinct returns the distinct values of a column, in ascending order, of the rows that meet a
+// condition. It runs one statement for each value, so the column must have few values. It needs an
+// index on the columns of the condition, followed by this column.
 func (c *checker) distinct(ctx context.Context, table, column, where string, args ...any) (all []int, err error) {
 	for more := ""; ; more = " AND " + column + " > ?" {
 		var next *int

@@ -10,8 +10,9 @@ import (
 // maxRank is the highest rank.
 const maxRank = 1<<31 - 1
 
-// ranks expects every asset of a ranked type to have a rank from 1 to maxRank that is unique
-// in its rank space. It expects the ranks of versions to be in that range.
+// ranks expects that every asset of a ranked type has a rank from 1 to maxRank. The rank must be
+// unique among the types that share a ranking (a rank space). The ranks of versions must also be
+// from 1 to maxRank.
 func (c *checker) ranks(ctx context.Context) error {
 	ranked := map[*meta.Type]bool{}
 	_ = c.types(func(t *meta.Type) error {
@@ -31,7 +32,7 @@ func (c *checker) ranks(ctx context.Context) error {
 	}
 	var last int64
 	highest := map[string]int64{}
-	spaces := map[string]int64{} // by rank space: the asset with the rank last
+	spaces := map[string]int64{} // by rank space: id of the asset whose rank is last
 	err = c.eachIn(ctx, key{table: "asset", column: "order_key", where: "order_key IS NOT NULL"}, func(scan row) error {
 		var id, rank int64
 		var code int
@@ -73,7 +74,7 @@ func (c *checker) ranks(ctx context.Context) error {
 		` WHERE {id} AND (order_key < 1 OR order_key > ?) ORDER BY id, moment`, maxRank)
 }
 
-// unranked reports assets of a type without a rank.
+// unranked reports the assets of a ranked type that have no rank.
 func (c *checker) unranked(ctx context.Context, t *meta.Type) error {
 	return c.eachIn(ctx, ofType(t.Code), func(scan row) error {
 		var id int64
@@ -84,8 +85,8 @@ func (c *checker) unranked(ctx context.Context, t *meta.Type) error {
 	}, `SELECT id FROM asset WHERE type = ? AND {id} AND order_key IS NULL ORDER BY id`, t.Code)
 }
 
-// ranksAhead expects the next rank of a sequence to be above the highest rank in use. A
-// sequence has no row before its first use.
+// ranksAhead reports a sequence whose next rank is not above the highest rank in use. A sequence
+// has no row before its first use.
 func (c *checker) ranksAhead(ctx context.Context, name string, highest int64) error {
 	var value sql.NullInt64
 	err := c.each(ctx, func(scan row) error { return scan(&value) },

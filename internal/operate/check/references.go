@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// references expects every id in a column to be the id of an asset that the attribute allows.
+// references expects that every id in a column of references is the id of an asset that the
+// attribute allows.
 func (c *checker) references(ctx context.Context) error {
 	for slot, col := range c.m.Columns {
 		if col.Kind != meta.Ref {
@@ -46,9 +47,9 @@ func (c *checker) references(ctx context.Context) error {
 	return nil
 }
 
-// reference checks that an attribute allows the asset to which a row refers. what is the name
-// of the column or attribute. a is nil for an unknown attribute. to is the id of the asset, and
-// code is its type, or NULL if the asset does not exist.
+// reference checks that an attribute allows the asset to which a row refers. what is the name of
+// the column or attribute in the report. a is nil for an unknown attribute. to is the id of the
+// asset, and code is the code of its type, or NULL if the asset does not exist.
 func (c *checker) reference(
 	table string, id, moment int64, what string, a *meta.Attr, to int64, code sql.NullInt32,
 ) error {
@@ -66,23 +67,24 @@ func (c *checker) reference(
 		what, moment, to, t.Name, a.Related.Name)
 }
 
-// edge is a row of asset_link with to, or a row of asset_value with value and folded.
+// edge is a row of asset_link, with the field to, or a row of asset_value, with the fields value
+// and folded.
 type edge struct {
 	code, fromType int
 	from, to       int64
 	value, folded  string
 	since, until   int64
-	fromCode       sql.NullInt32 // type of the asset from; NULL: it does not exist
-	toCode         sql.NullInt32 // type of the asset to; NULL: it does not exist
-	began, ended   bool          // an asset of the edge has a version at since, at until
+	fromCode       sql.NullInt32 // code of the type of the asset from; NULL: the asset does not exist
+	toCode         sql.NullInt32 // code of the type of the asset to; NULL: the asset does not exist
+	began, ended   bool          // began: an asset of the edge has a version at since; ended: the same for until
 }
 
-// links expects both assets of a link to exist and to have the right types. One of them must
-// have a version at the moment when the link begins, and at the moment when it ends. A to-one
+// links expects that both assets of a link exist and have the right types. When the link begins,
+// one of the two assets must have a version at that moment, and also when the link ends. A to-one
 // relation must have at most one link at a time.
 func (c *checker) links(ctx context.Context) error {
 	var last edge
-	var ones []span // spans so far of the links of a to-one relation of last.from
+	var ones []span // spans so far of the links of the current to-one relation of the asset last.from
 	return c.eachEdge(ctx, links, func(scan row) error {
 		var l edge
 		err := scan(&l.code, &l.fromType, &l.from, &l.to, &l.since, &l.until, &l.fromCode, &l.toCode, &l.began, &l.ended)
@@ -123,8 +125,9 @@ func (c *checker) links(ctx context.Context) error {
 		` ORDER BY l.relation, l.from_type, l.from_id, l.to_id, l.since_moment`, forever)
 }
 
-// mendDouble replaces two equal links that overlap by one link, from the earlier beginning to
-// the later end. It sets the number of links of the affected versions to unknown.
+// mendDouble replaces two equal links that overlap with one link. The new link begins when the
+// earlier link begins, and ends when the later link ends. mendDouble also sets the number of links
+// of the affected versions to unknown.
 func (c *checker) mendDouble(first, second edge) {
 	const row = ` WHERE relation = ? AND from_type = ? AND from_id = ? AND to_id = ? AND since_moment = ?`
 	c.mend(`DELETE FROM asset_link`+row, second.code, second.fromType, second.from, second.to, second.since)
@@ -136,13 +139,14 @@ func (c *checker) mendDouble(first, second edge) {
 		second.from, second.to, second.since, min(first.until, second.until))
 }
 
-// sameRow reports whether two edges have the same assets and value, whatever their spans.
+// sameRow reports whether two edges have the same code, the same assets and the same value. Their
+// spans may differ.
 func (e edge) sameRow(o edge) bool {
 	return e.code == o.code && e.fromType == o.fromType && e.from == o.from && e.to == o.to && e.folded == o.folded
 }
 
-// linkAttr returns the attribute of a link on the type of the asset from. It returns nil if
-// the type has no such attribute.
+// linkAttr returns the attribute to which a link belongs. It looks in the type of the asset from,
+// and returns nil if the type has no such attribute.
 func (c *checker) linkAttr(l edge) *meta.Attr {
 	fwd, ok := c.m.LinkByCode(l.code)
 	t := c.concrete(l.fromType)
@@ -161,8 +165,8 @@ func (c *checker) linkAttr(l edge) *meta.Attr {
 	return t.Kept[i]
 }
 
-// link checks the span of a link and the types of its two assets. a is the attribute of the
-// link, or nil if the type of the first asset does not have it.
+// link checks the span of a link and the types of its two assets. a is the attribute of the link,
+// or nil if the type of the first asset has no such attribute.
 func (c *checker) link(l edge, a *meta.Attr) error {
 	const table = "asset_link"
 	switch {
@@ -183,7 +187,8 @@ func (c *checker) link(l edge, a *meta.Attr) error {
 	return c.spanOf(table, l, a)
 }
 
-// spanOf checks that an edge ends after it begins, and that there are versions at both moments.
+// spanOf checks that an edge ends after it begins, and that its assets have versions at both
+// moments.
 func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 	switch {
 	case e.until <= e.since:
@@ -196,7 +201,7 @@ func (c *checker) spanOf(table string, e edge, a *meta.Attr) error {
 	return nil
 }
 
-// requiredLinks expects every asset to have a current link for each required relation that is
+// requiredLinks expects that every asset has a current link for each required relation that is
 // stored in asset_link.
 func (c *checker) requiredLinks(ctx context.Context) error {
 	return c.typesInUse(ctx, func(t *meta.Type) error {
@@ -224,9 +229,9 @@ func (c *checker) requiredLinks(ctx context.Context) error {
 	})
 }
 
-// values expects the values of multi-value scalars to belong to assets that have the
-// attribute. The asset must have versions at the moments when a value begins and ends. Equal
-// values of an asset must not overlap.
+// values checks the values of attributes with several values. The type of the asset must have the
+// attribute. The asset must have versions at the moments when a value begins and ends. Equal values
+// of an asset must not overlap.
 func (c *checker) values(ctx context.Context) error {
 	var last edge
 	return c.eachEdge(ctx, values, func(scan row) error {
@@ -263,7 +268,8 @@ func (c *checker) values(ctx context.Context) error {
 		` ORDER BY l.attribute, l.from_type, l.from_id, l.folded, l.since_moment`, forever)
 }
 
-// valueAttr returns the attribute of a value on the type of its asset, or nil.
+// valueAttr returns the attribute to which a value belongs, or nil if the asset's type has no such
+// attribute.
 func (c *checker) valueAttr(v edge) *meta.Attr {
 	if t := c.concrete(v.fromType); t != nil {
 		for _, a := range t.Attrs {

@@ -10,24 +10,24 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Bounds of the findings that one transaction fixes.
+// Limits for the findings that one transaction fixes.
 const (
 	batch      = 200      // number of findings
-	batchBytes = 32 << 20 // a batch ends when the texts in its statements exceed this size in bytes
+	batchBytes = 32 << 20 // size in bytes; a batch ends when the texts in its statements exceed it
 )
 
 // Statement is one of the statements that fix a finding.
 type Statement struct {
 	SQL    string
 	Args   []any
-	Alters bool // it creates or alters a table, so it runs outside a transaction
+	Alters bool // true: the statement creates or alters a table, so it runs outside a transaction
 }
 
-// shown is how many characters of a text String shows.
+// shown is the maximum number of characters that String shows of a text.
 const shown = 60
 
-// String returns the statement with its values for an operator to read. Long texts are
-// shortened, so the result must not be run.
+// String returns the statement with its values, for an operator to read. Long texts are shortened,
+// so the result must not be run as SQL.
 func (s Statement) String() string {
 	var b strings.Builder
 	at := 0
@@ -49,19 +49,20 @@ func (s Statement) String() string {
 	return b.String()
 }
 
-// Mends returns the statements that fix a finding. It returns none if the finding cannot be
-// fixed from other rows, or if it is from Run or Follow.
+// Mends returns the statements that fix a finding. It returns nil if the finding cannot be fixed
+// from other rows, or if Run or Follow returned the finding.
 func (f Finding) Mends() []Statement { return f.mend }
 
-// key identifies a finding.
+// key returns a text that identifies a finding.
 func (f Finding) key() string { return fmt.Sprint(f.Check, f.Table, f.ID, f.Text) }
 
-// Repair fixes a database.
+// Repair fixes the findings of the checks in a database.
 type Repair struct {
-	// Guard is called before each transaction changes anything, and before a table is
-	// altered. Its error ends the repair.
+	// Guard returns an error if another process may write. Then the repair ends. Guard is called
+	// before each transaction changes anything, and before a table is altered.
 	Guard func(ctx context.Context, q db.Querier) error
-	// Record stores, in the same transaction, how many findings of a check it fixes.
+	// Record stores how many findings of a check were fixed, in the same transaction that fixes
+	// them.
 	Record func(ctx context.Context, tx *db.Tx, check string, findings int) error
 	// Mended is called for each fixed finding after its transaction is committed.
 	Mended func(f Finding)
@@ -70,10 +71,10 @@ type Repair struct {
 // Model reads the current model. It is called after the rules that check the schema.
 type Model func(ctx context.Context) (*meta.Model, error)
 
-// Plan returns the findings with the statements that Do would run, and changes nothing. Of
-// each check it returns at most batch findings that can be fixed. It ends after a check with
-// findings in rows that other rows are derived from: the later checks depend on that repair.
-// Errors: those of the database and of m.
+// Plan returns the findings with the statements that Do would run, and changes nothing. It returns
+// at most batch findings of each check that can be fixed. Plan ends after a check with findings in
+// rows that other rows are derived from, because later checks depend on the repair of these rows.
+// It returns errors of the database and of m.
 func Plan(ctx context.Context, d *db.DB, m Model) (found []Finding, err error) {
 	_, err = each(ctx, d, m, func(r rule, x *repairing) (left []Finding, err error) {
 		some, err := x.findings(ctx, r)
@@ -90,8 +91,8 @@ type repairing struct {
 	tried map[string]bool // keys of findings whose statements have run; found again, they cannot be fixed
 }
 
-// each calls fn for every rule, and collects the findings that fn returns. It ends after a rule if
-// fn returns findings and other rows are derived from the rows that the rule checks.
+// each calls fn for every rule, and collects the findings that fn returns. It ends early if fn
+// returns findings for a rule that checks rows from which other rows are derived.
 func each(
 	ctx context.Context, d *db.DB, m Model, fn func(r rule, x *repairing) (left []Finding, err error),
 ) (left []Finding, err error) {
@@ -111,7 +112,7 @@ func each(
 	return left, nil
 }
 
-// findings runs one rule in a snapshot.
+// findings runs one rule in a snapshot and returns its findings.
 func (x *repairing) findings(ctx context.Context, r rule) (found []Finding, err error) {
 	err = x.db.ReadLong(ctx, func(tx *db.Tx) error {
 		c := newChecker(tx, x.model)
@@ -123,18 +124,18 @@ func (x *repairing) findings(ctx context.Context, r rule) (found []Finding, err 
 	return found, err
 }
 
-// Do fixes findings check by check, and returns the findings that are left. Each transaction
-// fixes at most batch findings, which a new snapshot has found before. An interrupted repair
-// therefore continues when it runs again. Do ends if it cannot fix rows that other rows are
-// derived from, because rows derived from damaged rows would be damaged.
+// Do fixes findings check by check, and returns the findings that are left. Each transaction fixes
+// at most batch findings, which were found in a new snapshot before. An interrupted repair
+// therefore continues when it runs again. Do ends if it cannot fix rows that other rows are derived
+// from. Otherwise it would derive rows from damaged rows.
 //
-// Nothing else may write at the same time. Guard checks this.
-// Errors: those of the database, of m, of Guard and of Record.
+// Nothing else may write at the same time. Guard checks this. Do returns errors of the database, of
+// m, of Guard and of Record.
 func (r Repair) Do(ctx context.Context, d *db.DB, m Model) (left []Finding, err error) {
 	return each(ctx, d, m, func(one rule, x *repairing) ([]Finding, error) { return r.rule(ctx, x, one) })
 }
 
-// rule fixes the findings of one rule and returns those that are left.
+// rule fixes the findings of one rule and returns the findings that are left.
 func (r Repair) rule(ctx context.Context, x *repairing, one rule) (left []Finding, err error) {
 	for {
 		found, err := x.findings(ctx, one)
@@ -159,8 +160,8 @@ func (r Repair) rule(ctx context.Context, x *repairing, one rule) (left []Findin
 	}
 }
 
-// mend runs the statements of findings in one transaction. Statements that alter tables run
-// before the transaction, one by one.
+// mend runs the statements of findings in one transaction. Before the transaction, it runs the
+// statements that alter tables, one by one.
 func (r Repair) mend(ctx context.Context, d *db.DB, name string, found []Finding) error {
 	if err := r.alter(ctx, d, found); err != nil {
 		return err
@@ -193,10 +194,10 @@ func (r Repair) mend(ctx context.Context, d *db.DB, name string, found []Finding
 // tableOfProcesses is the table that Guard reads.
 const tableOfProcesses = "process"
 
-// alter runs the statements of findings that alter tables.
+// alter runs those statements of findings that alter tables.
 func (r Repair) alter(ctx context.Context, d *db.DB, found []Finding) error {
 	for _, f := range found {
-		isGuards := f.Table == tableOfProcesses && f.Check == rules[0].name // Guard cannot run without this table
+		isGuards := f.Table == tableOfProcesses && f.Check == rules[0].name // Guard needs this table
 		for _, s := range f.mend {
 			if !s.Alters {
 				continue

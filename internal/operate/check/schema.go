@@ -12,14 +12,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/tables"
 )
 
-// refilled are the tables whose rows can be computed or are temporary. A repair creates such a
-// table if it is missing; the later rules fill it.
+// refilled are the tables whose rows can be computed from other rows or are temporary. If such a
+// table is missing, a repair creates it. Later rules fill it.
 var refilled = []string{
 	"scope_closure", "scope_hidden", "moment_stamp", "tree_lock", "write_lock", "member_write",
 	"process", "session", "system_check",
 }
 
-// tables expects the tables and columns that the migrations of this build create.
+// tables reports missing tables and columns. The migrations of this build determine which tables
+// and columns must exist.
 func (c *checker) tables(ctx context.Context) error {
 	have, err := tables.All(ctx, c.tx, c.tx.Dialect())
 	if err != nil {
@@ -43,7 +44,7 @@ func (c *checker) tables(ctx context.Context) error {
 	return nil
 }
 
-// missing reports a missing table.
+// missing reports a missing table, with a statement that creates it if its rows can be computed.
 func (c *checker) missing(t tables.Table) error {
 	if slices.Contains(refilled, t.Name) {
 		statement, err := migrate.MakeTable(c.tx.Dialect().Name, t.Name)
@@ -58,8 +59,8 @@ func (c *checker) missing(t tables.Table) error {
 	return c.report(t.Name, 0, "the table is missing")
 }
 
-// mendLockCount adds the column that counts locks to a table. A later migration adds this
-// column. Any value is valid.
+// mendLockCount adds a statement that adds the column for counting locks to a table. A later
+// migration adds this column. Any value is valid.
 func (c *checker) mendLockCount(table string) {
 	const column = " ADD COLUMN " + db.LockCount + " BIGINT NOT NULL DEFAULT 0"
 	c.mends = append(c.mends, Statement{SQL: "ALTER TABLE " + c.tx.Dialect().Quote(table) + column, Alters: true})
@@ -80,9 +81,9 @@ func (c *checker) columnsOf(want, have tables.Table) error {
 	return nil
 }
 
-// keys expects the keys that the migrations of this build create. More keys are allowed. If a
-// newer release has migrated the database, keys checks nothing, because that release may have
-// removed keys.
+// keys reports missing keys (indexes). The migrations of this build determine which keys must
+// exist. The database may have more keys. If a newer release has migrated the database, keys checks
+// nothing, because that release may have removed keys.
 func (c *checker) keys(ctx context.Context) error {
 	if newer, err := c.isNewer(ctx); err != nil || newer {
 		return err
@@ -127,11 +128,11 @@ func (c *checker) isNewer(ctx context.Context) (bool, error) {
 type built struct {
 	tables []tables.Table
 	keys   map[string][]tables.Key // by table
-	rows   [][][]string            // for each table of migratedRows its rows, each with its values
+	rows   [][][]string            // the rows of each table of migratedRows, as values of its columns
 }
 
-// migratedRows are the tables in which migrations insert rows that the service needs. The
-// first column is the key.
+// migratedRows are the tables into which migrations insert rows that the service needs. The first
+// column of each table is its key.
 var migratedRows = []struct {
 	table   string
 	columns []string
@@ -141,7 +142,7 @@ var migratedRows = []struct {
 	{"sequence", []string{"name", "value", "stamped_at"}},
 }
 
-// known is what expected returns, the same for all checks of a process.
+// known stores the result of expected, which is the same for all checks of a process.
 var known struct {
 	sync.Mutex
 	*built // nil: not computed yet
@@ -185,15 +186,16 @@ func expected(ctx context.Context) (*built, error) {
 	return &b, nil
 }
 
-// counting are the sequences whose values can be computed from other rows. The check sequences
-// reports and fixes them.
+// counting has the names of sequences whose values can be computed from other rows. The check
+// sequences reports and fixes these sequences.
 var counting = []string{"id", "audit", "moment", "webhook", "feed"}
 
-// given lists the rows that cannot be derived from other rows: the sequences of codes, which
-// deleted attributes may have used, and how far history was removed.
+// given has the keys of rows that cannot be computed from other rows. These are the sequences of
+// codes, because deleted attributes may have used codes, and the rows that record how far history
+// was removed.
 var given = []string{"custom type", "custom relation", "horizon", "horizon feed", "pruned"}
 
-// migrated expects the rows that migrations insert and the service needs.
+// migrated reports missing rows that migrations insert and the service needs.
 func (c *checker) migrated(ctx context.Context) error {
 	want, err := expected(ctx)
 	if err != nil {

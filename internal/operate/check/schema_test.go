@@ -13,7 +13,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// altered calls test for each dialect, with a database of its own that it may alter.
+// altered calls test for each dialect. Each test gets its own database, whose tables it may alter.
 func altered(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -28,8 +28,8 @@ func altered(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	}
 }
 
-// droppable returns the statement that drops a key. It is empty if the database cannot drop
-// the key: SQLite cannot drop the keys of constraints.
+// droppable returns the statement that drops a key. It returns an empty text if the database cannot
+// drop the key. SQLite cannot drop the keys of constraints.
 func droppable(d *db.DB, table string, k tables.Key) string {
 	switch {
 	case d.Dialect.Name == "mysql" && k.Name == "PRIMARY":
@@ -42,11 +42,12 @@ func droppable(d *db.DB, table string, k tables.Key) string {
 	return ""
 }
 
-// adminLogin inserts the login of the administrator, as the command migrate does.
+// adminLogin inserts the login of the administrator, as the command migrate also does.
 const adminLogin = `INSERT INTO credential (member_id, username, folded, version, disabled, password_hash) ` +
 	`VALUES (20, 'admin', 'admin', 1, 0, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g')`
 
-// The checks find every missing key, and a repair creates it again.
+// TestEachKeyIsMadeAgain expects that the checks find every missing key, and that a repair creates
+// it again.
 func TestEachKeyIsMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -97,7 +98,8 @@ func keys(t *testing.T, d *db.DB) map[string][]tables.Key {
 	return all
 }
 
-// The checks find a key with the wrong columns, and a repair creates it with the right columns.
+// TestKeyOfOtherColumns expects that the checks find a key with the wrong columns, and that a
+// repair creates it with the right columns.
 func TestKeyOfOtherColumns(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)
@@ -117,7 +119,8 @@ func TestKeyOfOtherColumns(t *testing.T) {
 	})
 }
 
-// The checks find every missing table, and a missing column of every table.
+// TestEachTableIsMissed expects that the checks find every missing table, and one missing column of
+// every table.
 func TestEachTableIsMissed(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		for _, table := range tablesOf(t, d) {
@@ -140,7 +143,8 @@ func TestEachTableIsMissed(t *testing.T) {
 	})
 }
 
-// A repair creates missing tables whose rows can be computed, with their keys and rows.
+// TestTablesAreMadeAgain expects that a repair creates missing tables, with their keys and rows, if
+// their rows can be computed.
 func TestTablesAreMadeAgain(t *testing.T) {
 	altered(t, func(t *testing.T, d *db.DB) {
 		build(t, d)

@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// span is a range of moments: from since, before until.
+// span is a range of moments. It includes since, but not until.
 type span struct {
 	since, until int64
 	what         int // the depth in a tree, or the side of a comparison: 0 or 1
 }
 
-// pair has the ids of a project and of a project below it, or of a project and a member.
+// pair has the ids of a project and a project below it, or of a project and a member.
 type pair struct{ a, b int64 }
 
-// eachPair calls fn for each pair with its spans. The query selects a, b, since, until and
-// what, and sorts by a and b. a is the column of k. eachIn runs the query for each part of k.
+// eachPair calls fn for each pair, with all spans of the pair. The query must select a, b, since,
+// until and what, and sort by a and b. The column of k must be the column a of the query. The query
+// runs once for each part of k.
 func (c *checker) eachPair(
 	ctx context.Context, k key, fn func(p pair, spans []span) error, query string, args ...any,
 ) error {
@@ -43,7 +44,7 @@ func (c *checker) eachPair(
 	return err
 }
 
-// bySide separates the spans of the sides 0 and 1, and sets their what to 0.
+// bySide separates the spans of side 0 from the spans of side 1. In the result the field what is 0.
 func bySide(spans []span) (sides [2][]span) {
 	for _, s := range spans {
 		side := s.what
@@ -53,8 +54,8 @@ func bySide(spans []span) (sides [2][]span) {
 	return sides
 }
 
-// lacking returns the spans that are in all and not in some. It returns none if some has a
-// span that is not in all.
+// lacking returns the spans that are in the list all but not in the list some. It returns nil if
+// some contains a span that is not in all.
 func lacking(all, some []span) []span {
 	for _, s := range some {
 		if !slices.Contains(all, s) {
@@ -64,7 +65,7 @@ func lacking(all, some []span) []span {
 	return slices.DeleteFunc(slices.Clone(all), func(s span) bool { return slices.Contains(some, s) })
 }
 
-// behind returns the parts of spans from a moment on.
+// behind returns the parts of spans that are at the moment or after it.
 func behind(moment int64, spans []span) (out []span) {
 	for _, s := range spans {
 		if s.until > moment {
@@ -89,8 +90,8 @@ func union(all []span) (out []span) {
 	return out
 }
 
-// joined sorts spans and joins spans that touch and have the same what. It returns false if
-// two spans overlap.
+// joined sorts spans, and joins spans that touch and have the same value of what. It returns false
+// if two spans overlap.
 func joined(all []span) ([]span, bool) {
 	slices.SortFunc(all, func(a, b span) int {
 		if a.since < b.since {

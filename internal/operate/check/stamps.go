@@ -2,20 +2,20 @@ package check
 
 import "context"
 
-// stamp is the range of moments that the next row of moment_stamp covers.
+// stamp is the range of moments that the next row of moment_stamp must cover.
 type stamp struct {
-	moments []dated // moments of versions since the previous row; of neighbors with the same instant only the last
-	before  dated   // the previous row: its last moment and its instant
+	moments []dated // moments of versions after the previous row; of neighbors with the same instant, the last
+	before  dated   // last moment and instant of the previous row of moment_stamp
 }
 
-// dated is a moment with its instant in UTC microseconds. id is the asset that has a version
-// at the moment, or 0 for a row of moment_stamp.
+// dated is a moment with its instant in UTC microseconds. id is the asset that has a version at the
+// moment. For a row of moment_stamp, id is 0.
 type dated struct{ id, moment, at int64 }
 
-// stamps expects every moment of a version to be covered by a row of moment_stamp. That row
-// has the last moment and the instant of a range of moments. Later rows must not have earlier
-// instants. The version must have changed at that instant, except the first version of an
-// imported asset.
+// stamps expects that a row of moment_stamp covers every moment of a version. Such a row has the
+// last moment of a range of moments, and the instant of this range. Later rows must not have
+// earlier instants. Each version in the range must have changed at this instant. The first version
+// of an imported asset is an exception.
 func (c *checker) stamps(ctx context.Context) error {
 	var s stamp
 	err := c.eachIn(ctx, byMoment, func(scan row) error {
@@ -50,7 +50,7 @@ func (c *checker) stamps(ctx context.Context) error {
 	return nil
 }
 
-// stamp checks one row of moment_stamp. d has its last moment and its instant.
+// stamp checks one row of moment_stamp. d has the last moment and the instant of the row.
 func (c *checker) stamp(s stamp, d dated) error {
 	const table = "moment_stamp"
 	for _, m := range s.moments {

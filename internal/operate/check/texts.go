@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// texts expects every text to which a row refers by hash to exist in asset_text. It expects
-// every text there to match its hash and to belong to a version.
+// texts checks the table asset_text, to which rows refer by hash. It expects that every text to
+// which a row refers exists. Every text in the table must match its hash, and a row must refer to
+// it.
 func (c *checker) texts(ctx context.Context) error {
 	for _, column := range db.LongTexts {
 		for _, table := range []string{"asset_version", "asset"} {
@@ -21,8 +22,8 @@ func (c *checker) texts(ctx context.Context) error {
 	return c.storedTexts(ctx)
 }
 
-// lostTexts reports hashes without a text. The row of the asset also has the text of the
-// current version, so a lost text of that version can be restored.
+// lostTexts reports hashes without a text in asset_text. The row of the asset also has the text of
+// the current version, so a lost text of that version can be restored.
 func (c *checker) lostTexts(ctx context.Context, table, column string) error {
 	hash := db.HashColumn(column)
 	return c.eachIn(ctx, key{table: table, column: "id"}, func(scan row) error {

@@ -53,7 +53,7 @@ func (c *checker) cycles(ctx context.Context) error {
 	return nil
 }
 
-// reportCycles reports one asset of each cycle.
+// reportCycles reports one asset of each cycle. up has the parent of each inner node.
 func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
 	visited := map[int64]bool{}
 	for _, id := range slices.Sorted(maps.Keys(up)) {
@@ -75,8 +75,8 @@ func (c *checker) reportCycles(up map[int64]int64, a *meta.Attr) error {
 	return nil
 }
 
-// projectTree expects scope_closure to be, at every moment, the transitive closure of the
-// parents of the projects.
+// projectTree expects that scope_closure contains every project with each of its ancestors, at
+// every moment. The parents in the versions of the projects determine the ancestors.
 func (c *checker) projectTree(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {
@@ -145,7 +145,7 @@ func (c *checker) compareTree(ctx context.Context, h *treeHistory) error {
 	return nil
 }
 
-// mendTree adds statements that insert the rows of a pair.
+// mendTree adds statements that insert the rows of scope_closure for a pair.
 func (c *checker) mendTree(p pair, spans []span) {
 	for _, s := range spans {
 		c.mend(`INSERT INTO scope_closure (ancestor_id, descendant_id, since_moment, until_moment, depth)`+
@@ -153,18 +153,19 @@ func (c *checker) mendTree(p pair, spans []span) {
 	}
 }
 
-// treeHistory computes the spans of the closure from the parents, moment by moment.
+// treeHistory computes the expected spans of scope_closure from the parents of the projects, moment
+// by moment.
 type treeHistory struct {
 	moment int64
 	up     map[int64]int64          // the parent of each project
 	below  map[int64]map[int64]bool // the children of each project
 	moved  []int64                  // projects whose parent changed at moment
-	above  map[int64]map[int64]int  // by project: its ancestors and their distance, before moment
-	want   map[pair][]span          // the result
+	above  map[int64]map[int64]int  // by project: its ancestors before moment, with their distances
+	want   map[pair][]span          // the result: the expected spans of each pair
 }
 
-// set sets the parent of a project from a moment on; nil: it has none. Calls must be in the
-// order of moments.
+// set sets the parent of a project from a moment on. If parent is nil, the project has no parent.
+// Calls must be in the order of moments.
 func (h *treeHistory) set(id, moment int64, parent *int64) {
 	if moment != h.moment {
 		h.apply()
@@ -188,7 +189,7 @@ func (h *treeHistory) set(id, moment int64, parent *int64) {
 	h.moved = append(h.moved, id)
 }
 
-// apply updates the spans of the projects that moved, and of all projects below them.
+// apply updates the spans of the projects whose parents changed, and of all projects below them.
 func (h *treeHistory) apply() {
 	seen := map[int64]bool{}
 	for todo := h.moved; len(todo) > 0; todo = todo[1:] {
@@ -203,8 +204,8 @@ func (h *treeHistory) apply() {
 	h.moved = nil
 }
 
-// ancestors returns the ancestors of a project with their distances. It includes the project
-// itself, with the distance 0.
+// ancestors returns the ancestors of a project, each with its distance. The result includes the
+// project itself, with the distance 0.
 func (h *treeHistory) ancestors(id int64) map[int64]int {
 	all := map[int64]int{id: 0}
 	for at, ok := h.up[id]; ok; at, ok = h.up[at] {
@@ -216,8 +217,8 @@ func (h *treeHistory) ancestors(id int64) map[int64]int {
 	return all
 }
 
-// replace ends the spans of a project below its former ancestors, and begins the spans below
-// its new ancestors.
+// replace ends the spans of a project below its former ancestors, and begins spans below its new
+// ancestors. now has the new ancestors with their distances.
 func (h *treeHistory) replace(id int64, now map[int64]int) {
 	for above, depth := range h.above[id] {
 		if d, still := now[above]; !still || d != depth {
@@ -234,7 +235,7 @@ func (h *treeHistory) replace(id int64, now map[int64]int) {
 	h.above[id] = now
 }
 
-// mendRoles ends each role of a member in a project at the moment when the next role begins.
+// mendRoles adds statements that end each role of a member in a project when the next role begins.
 func (c *checker) mendRoles(p pair, roles []span) {
 	for i := 1; i < len(roles); i++ {
 		if next := roles[i].since; roles[i-1].until > next {
@@ -246,9 +247,9 @@ func (c *checker) mendRoles(p pair, roles []span) {
 
 var byScope = key{table: "scope_member", column: "scope_id"}
 
-// memberships expects scope_member to match the links from projects to their members at every
-// moment whose history is kept. It expects the roles in scope_member to be assets of the type
-// Role, and is_owner to be 0 or 1.
+// memberships expects that scope_member matches the links from projects to their members, at every
+// moment whose history is kept. The roles in scope_member must be assets of the type Role, and
+// is_owner must be 0 or 1.
 func (c *checker) memberships(ctx context.Context) error {
 	t, ok := c.m.Type("Scope")
 	if !ok {

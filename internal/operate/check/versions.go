@@ -15,12 +15,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// fixed are the columns that every asset has, whatever its type.
+// fixed are the columns that every asset has. They do not depend on its type.
 var fixed = []string{
 	"id", "type", "state", "moment", "audit_id", "created_moment", "created_at", "created_by", "changed_at", "changed_by",
 }
 
-// columns returns all columns that asset and asset_version share.
+// columns returns all columns that are in asset and in asset_version.
 func (c *checker) columns() []string {
 	all := append([]string(nil), fixed...)
 	for _, col := range c.all {
@@ -29,14 +29,14 @@ func (c *checker) columns() []string {
 	return append(append(all, "attrs", "folded"), db.HashColumns()...)
 }
 
-// prefixed returns a list of columns, each with a prefix, for SQL.
+// prefixed returns a list of columns for SQL, each with the prefix.
 func prefixed(prefix string, columns []string) string {
 	return prefix + strings.Join(columns, ", "+prefix)
 }
 
-// sameText reports whether a column has the same value in an asset and in its version. It
-// compares JSON documents by their members: asset_text has a document as it was written, but
-// the database may normalize the document in the row of the asset.
+// sameText reports whether a column has the same value in an asset and in its version. It compares
+// JSON documents by their members, because the texts may differ: asset_text has a document as it
+// was written, but the database may normalize the document in the row of the asset.
 func sameText(column string, a, v []byte) bool {
 	if (a == nil) != (v == nil) || bytes.Equal(a, v) || column != "attrs" && column != "folded" {
 		return (a == nil) == (v == nil) && bytes.Equal(a, v)
@@ -44,7 +44,7 @@ func sameText(column string, a, v []byte) bool {
 	return maps.Equal(canonical(a), canonical(v))
 }
 
-// canonical returns the members of a document by their keys, each value in its canonical form.
+// canonical returns the members of a JSON document by key, each value in its canonical form.
 func canonical(document []byte) map[string]string {
 	all := map[string]string{}
 	_ = value.Members(document, func(key string, v jsontext.Token) error { // the check attributes reports invalid JSON
@@ -54,12 +54,12 @@ func canonical(document []byte) map[string]string {
 	return all
 }
 
-// latest has the moment and the end of an asset's last version. Both are NULL if the version at
-// the asset's moment is current.
+// latest has the moment and the end of an asset's last version. Both fields are NULL if the version
+// at the asset's moment is current.
 type latest struct{ moment, until sql.NullInt64 }
 
-// current compares every asset, column by column, with the version at its moment. It expects
-// that version to be current.
+// current compares every asset, column by column, with its version at the same moment. This version
+// must be current.
 func (c *checker) current(ctx context.Context) error {
 	columns := c.columns()
 	n := len(columns)
@@ -104,8 +104,8 @@ func (c *checker) current(ctx context.Context) error {
 		` WHERE {a.id} ORDER BY a.id`, forever, forever)
 }
 
-// mendCurrent fixes an asset whose version at its moment is missing or has ended. isFirst: the
-// asset has not changed since its creation.
+// mendCurrent adds statements for an asset whose version at its moment is missing or has ended. If
+// isFirst is true, the asset has not changed since its creation.
 func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
 	switch {
 	case !last.moment.Valid && isFirst, last.until.Valid && last.until.Int64 == moment:
@@ -117,7 +117,7 @@ func (c *checker) mendCurrent(id, moment int64, last latest, isFirst bool) {
 	}
 }
 
-// mendAsset replaces an asset by its version of a moment.
+// mendAsset adds statements that replace the row of an asset with its version at a moment.
 func (c *checker) mendAsset(id, moment int64) {
 	c.mend(`DELETE FROM asset WHERE id = ?`, id)
 	c.mend(c.insertAsset()+`v.id = ? AND v.moment = ?`, id, moment)
@@ -131,8 +131,9 @@ func (c *checker) insertAsset() string {
 		` SELECT ` + db.OfVersions("v", columns) + ` FROM asset_version v WHERE `
 }
 
-// mendVersion creates the current version of an asset from the asset. The number of links is
-// set to none; of a well-known asset with links it is set to unknown.
+// mendVersion adds statements that create the current version of an asset from the row of the
+// asset. The new version counts no links. For a well-known asset with links, the number of links is
+// unknown.
 func (c *checker) mendVersion(id int64) {
 	columns := c.columns()
 	c.mend(`INSERT INTO asset_version (`+strings.Join(columns, ", ")+`, until_moment, linked)`+
@@ -151,8 +152,8 @@ type version struct {
 	changedAt                           int64
 }
 
-// versions expects the versions of an asset to follow each other without gaps and overlaps.
-// The last version must be current, and immutable columns must not change.
+// versions expects that the versions of an asset follow each other without gaps and overlaps. The
+// last version must be current, and immutable columns must not change.
 func (c *checker) versions(ctx context.Context) error {
 	since, err := c.kept(ctx)
 	if err != nil {
@@ -189,12 +190,12 @@ func (c *checker) versions(ctx context.Context) error {
 // versionWalk visits the versions of all assets, in the order of ids and moments.
 type versionWalk struct {
 	c     *checker
-	since int64        // earlier versions may have been removed
-	last  version      // the version before; zero before the first one
-	gaps  [][2]version // versions with time between them, which gap looks at afterwards
+	since int64        // versions up to this moment may have been removed
+	last  version      // the previous version; zero before the first version
+	gaps  [][2]version // pairs of versions with a gap between them; the method gap checks them afterwards
 }
 
-// add checks the next version. hasAsset reports whether its asset exists.
+// add checks the next version. hasAsset means that the asset of the version exists.
 func (w *versionWalk) add(v version, hasAsset bool) error {
 	last := w.last
 	isFirst := v.id != last.id || last == (version{})
@@ -249,9 +250,9 @@ func (w *versionWalk) endOfAsset() error {
 	return w.c.report("asset_version", w.last.id, "its last version ended at moment %d, and no version follows", w.last.until)
 }
 
-// gap reports that a version ended before the next version began. If another asset has a
-// version at the moment of the end, then no version of this asset is lost, because a moment
-// belongs to one version. In that case only the end is wrong and can be fixed.
+// gap reports that a version ended before the next version began. A moment belongs to one version.
+// If another asset has a version at the moment of the end, no version of this asset is missing
+// there. Then only the end is wrong, and can be fixed.
 func (c *checker) gap(ctx context.Context, last, v version) error {
 	var other sql.NullInt64
 	err := c.each(ctx, func(scan row) error { return scan(&other) },
@@ -265,12 +266,13 @@ func (c *checker) gap(ctx context.Context, last, v version) error {
 	return c.nextVersion(last, v)
 }
 
-// mendEnd changes the end of a version.
+// mendEnd adds a statement that changes the end of a version.
 func (c *checker) mendEnd(v version, until int64) {
 	c.mend(`UPDATE asset_version SET until_moment = ? WHERE id = ? AND moment = ?`, until, v.id, v.moment)
 }
 
-// invalidVersion checks a version by itself. It reports whether it has found something.
+// invalidVersion checks the type and the state of a version. found means that it has reported a
+// finding.
 func (c *checker) invalidVersion(v version) (found bool, err error) {
 	switch {
 	case c.concrete(v.code) == nil:
@@ -281,7 +283,7 @@ func (c *checker) invalidVersion(v version) (found bool, err error) {
 	return false, nil
 }
 
-// nextVersion checks a version, and compares it with the one before.
+// nextVersion checks the version v, and compares it with the previous version of the same asset.
 func (c *checker) nextVersion(last, v version) error {
 	const table = "asset_version"
 	if found, err := c.invalidVersion(v); found {
@@ -305,7 +307,7 @@ func (c *checker) nextVersion(last, v version) error {
 	return nil
 }
 
-// moments expects every moment except 0 to belong to one version.
+// moments expects that no moment except 0 belongs to several versions.
 func (c *checker) moments(ctx context.Context) error {
 	return c.eachIn(ctx, byMoment, func(scan row) error {
 		var id, moment, n int64
@@ -317,8 +319,8 @@ func (c *checker) moments(ctx context.Context) error {
 		` GROUP BY moment HAVING COUNT(*) > 1`)
 }
 
-// auditOfVersion expects every version to have an audit that includes its moment and has the
-// same author. The first version of an imported asset may have another author.
+// auditOfVersion expects that every version has an audit that includes its moment and has the same
+// author. The first version of an imported asset may have another author than its audit.
 func (c *checker) auditOfVersion(ctx context.Context) error {
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, audit, by int64
@@ -342,8 +344,8 @@ func (c *checker) auditOfVersion(ctx context.Context) error {
 		` ORDER BY v.id, v.moment`)
 }
 
-// endsOfAudit expects versions of an audit at its first and its last moment. Its fan-out must
-// not be after the last moment.
+// endsOfAudit expects that an audit has versions at its first and at its last moment. Its fan-out
+// must not have passed the last moment.
 func (c *checker) endsOfAudit(ctx context.Context) error {
 	since, err := c.kept(ctx)
 	if err != nil {

@@ -1,21 +1,21 @@
-// Package dump exports a whole database as JSON lines, and restores them into an empty
-// database of the same or another dialect.
+// Package dump exports a whole database as JSON lines. It restores an export into an empty database
+// of the same or another dialect.
 //
 //	rows, err := dump.Write(ctx, d, w, release, progress)
 //	rows, err := dump.Read(ctx, d, r, progress)
 //
-// The first line has the version of the format, the release, and the version of the schema:
+// The first line contains the version of the format, the release, and the version of the schema:
 //
 //	{"alds":"export","form":1,"release":"0.1.0","schema":125}
 //
-// The tables follow. Each has a line with its name, then a line for each row in the order of
-// the primary key. A row has its columns that are not NULL. Numbers are JSON numbers, bytes
+// The tables follow. Each table has a line with its name, and then a line for each row in the order
+// of the primary key. A row contains its columns that are not NULL. Numbers are JSON numbers, bytes
 // are Base64, and values of JSON columns are JSON with sorted keys:
 //
 //	{"table":"asset"}
 //	{"id":20,"type":12,"state":64,"name":"Administrator","attrs":{"Username":"admin"}}
 //
-// The last line has the number of rows, so that a truncated export is detected:
+// The last line contains the number of rows, so that a truncated export is detected:
 //
 //	{"rows":2}
 //

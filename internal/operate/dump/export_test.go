@@ -13,18 +13,18 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// writer is a function that receives what is written.
+// writer is a function that implements io.Writer.
 type writer func([]byte) (int, error)
 
 // Write calls the function.
 func (f writer) Write(b []byte) (int, error) { return f(b) }
 
-// TestNoStatementWaitsForTheReaderOfAnExport checks at every write of an export that no statement
-// runs at the server. A statement that waits for a slow reader would exceed its time limit.
+// TestNoStatementWaitsForTheReaderOfAnExport checks that no statement runs at the database server
+// while an export is written. A statement that waits for a slow reader would exceed its time limit.
 func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 	d := testdb.MySQL(t)
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
-		for n := range 300 { // more than the buffers of a connection hold
+		for n := range 300 { // more rows than fit into the buffers of a connection
 			_, err := tx.Exec(t.Context(), `INSERT INTO asset_text (asset_id, hash, text) VALUES (?, ?, ?)`, 1000+n/3, fmt.Appendf(nil, "%016d", n), strings.Repeat("x", 64<<10))
 			if err != nil {
 				return err
@@ -55,8 +55,8 @@ func TestNoStatementWaitsForTheReaderOfAnExport(t *testing.T) {
 	}
 }
 
-// TestTablesAreTheSameEverywhere checks that all kinds of databases have the same columns, so
-// that an export fits into each of them.
+// TestTablesAreTheSameEverywhere checks that all dialects have the same columns, so that an export
+// can be restored into each of them.
 func TestTablesAreTheSameEverywhere(t *testing.T) {
 	of := map[string]string{}
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -11,16 +11,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/tables"
 )
 
-// Bounds of a part, which one statement reads. Units: bytes of lines, rows.
+// Limits of a part. One statement reads one part.
 const (
-	partBytes = 2 << 20 // the size that adapt aims at
-	maxBytes  = 8 << 20 // a part ends after the row that exceeds this size
-	firstRows = 16      // of the first part
-	mostRows  = 2000    // of any part
+	partBytes = 2 << 20 // the size of the lines, in bytes, that adapt aims at
+	maxBytes  = 8 << 20 // size of the lines in bytes; a part ends after the row that exceeds it
+	firstRows = 16      // maximum number of rows of the first part
+	mostRows  = 2000    // maximum number of rows of any part
 )
 
-// parts writes the rows of a table as lines, in parts. No statement runs while lines are
-// written, because the reader of the lines may be slow and servers end long statements.
+// parts writes the rows of a table as lines, in parts. While it writes lines, no statement runs.
+// The reader of the lines may be slow, and servers end statements that run too long.
 type parts struct {
 	q     db.Querier
 	d     *db.Dialect
@@ -29,10 +29,10 @@ type parts struct {
 	cells []cell
 	into  []any
 
-	rows  int64  // rows so far
+	rows  int64  // number of rows so far
 	lines []byte // lines of the current part
 	last  []any  // the primary key of the last row
-	equal int    // how many of the first columns of last the next part shares; below 0: read from the first row
+	equal int    // in the next part, this many first columns are equal to last; -1: read from the first row
 	limit int    // maximum number of rows of the next part
 }
 
@@ -47,10 +47,10 @@ func newParts(q db.Querier, d *db.Dialect, t tables.Table, w *bufio.Writer) *par
 	return p
 }
 
-// errFull ends a part that exceeds maxBytes.
+// errFull ends a part whose lines exceed maxBytes.
 var errFull = errors.New("the part is full")
 
-// next reads and writes the next part. It reports whether there may be more.
+// next reads and writes the next part. It reports whether there may be more rows.
 func (p *parts) next(ctx context.Context) (more bool, err error) {
 	if _, byKey := p.t.Key(); !byKey { // the table has few rows, or is in SQLite, which has no time limit
 		return false, db.Each(ctx, p.q, p.t.SelectAll(p.d), nil, func(row db.Scanner) error {
@@ -82,13 +82,14 @@ func (p *parts) next(ctx context.Context) (more bool, err error) {
 	case err != nil || p.rows-before == int64(p.limit):
 		p.equal = len(p.last) - 1
 		p.adapt()
-	default: // no more rows share the first p.equal columns with the last row
+	default: // no more rows have the same first p.equal columns as the last row
 		p.equal--
 	}
 	return p.equal >= 0, p.write()
 }
 
-// adapt sets the number of rows of the next part from the size of the current part.
+// adapt sets the maximum number of rows of the next part. It depends on the size of the current
+// part.
 func (p *parts) adapt() {
 	switch {
 	case len(p.lines) > partBytes:

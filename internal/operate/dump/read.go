@@ -18,20 +18,19 @@ type end struct {
 	Rows *int64 `json:"rows"`
 }
 
-// A restore writes a batch of rows in one transaction when the batch reaches one of these
-// bounds. Units: rows, bytes of lines.
+// A restore writes a batch of rows in one transaction when the batch reaches one of these limits.
 const (
 	batchRows  = 2_000
 	batchBytes = 4 << 20
 )
 
-// ErrUnfinished means that a restore into the database was interrupted or still runs. The
-// database then has only part of the data.
+// ErrUnfinished means that a restore into the database was interrupted or is still running. Until
+// it has finished, the database has only part of the data.
 var ErrUnfinished = errors.New("a restore into this database has not finished, so it has only part of the data: " +
 	"create the database again, empty, and restore again")
 
-// Finished returns ErrUnfinished while a restore into the database has not finished.
-// Errors: also those of the database.
+// Finished returns ErrUnfinished if a restore into the database has not finished. It also returns
+// errors of the database.
 func Finished(ctx context.Context, q db.Querier) error {
 	n, err := count(ctx, q, unfinished)
 	if err == nil && n > 0 {
@@ -46,11 +45,13 @@ func count(ctx context.Context, q db.Querier, table string) (n int64, err error)
 	return n, err
 }
 
-// Read restores an export that Write has written. The schema of the database must be current,
-// and the database must not have assets. Read writes in transactions of up to batchRows rows.
-// Finished returns ErrUnfinished until Read has finished. rows is the number of restored rows.
-// Errors: ErrUnfinished; the database has assets; the export is of another schema, is
-// truncated, or is not in the format of Write; errors of r and of the database.
+// Read restores an export that Write has written. The schema of the database must be current, and
+// the database must not have assets. Read writes in transactions of up to batchRows rows. Finished
+// returns ErrUnfinished until Read has finished. rows is the number of restored rows.
+//
+// Read returns ErrUnfinished if an earlier restore has not finished. It also returns an error if
+// the database has assets, or if the export is of another schema, truncated, or not in the format
+// of Write. It returns errors of r and of the database.
 func Read(ctx context.Context, d *db.DB, r io.Reader, at Progress) (rows int64, err error) {
 	in := &reader{d: d, in: bufio.NewReaderSize(r, 1<<20), at: at}
 	if err := in.begin(ctx); err != nil {
@@ -79,13 +80,13 @@ type reader struct {
 	rows   int64
 	tables map[string]tables.Table // by name
 
-	table   tables.Table // the table of the current rows; without a name before the first table
-	ofTable int64        // rows of table so far
+	table   tables.Table // table of the current rows; its name is empty before the first table
+	ofTable int64        // number of rows of table so far
 	batch   [][]any      // rows that were read and not yet written
-	bytes   int          // size of the lines of batch
+	bytes   int          // size of the lines of batch in bytes
 }
 
-// next returns the next line. Errors: also for an export without its last line.
+// next returns the next line. It returns an error if the export ends before its last line.
 func (r *reader) next() ([]byte, error) {
 	text, err := r.in.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
@@ -116,8 +117,9 @@ func (r *reader) begin(ctx context.Context) error {
 	return r.d.Write(ctx, func(tx *db.Tx) error { return r.prepare(ctx, tx) })
 }
 
-// prepare deletes the rows that migrations inserted, and marks the database as unfinished.
-// Errors: ErrUnfinished; the database has assets.
+// prepare deletes the rows that migrations inserted, and marks the restore as unfinished. It
+// returns ErrUnfinished if an earlier restore has not finished, and another error if the database
+// has assets.
 func (r *reader) prepare(ctx context.Context, tx *db.Tx) error {
 	if err := Finished(ctx, tx); err != nil {
 		return err
@@ -143,7 +145,7 @@ func (r *reader) prepare(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// take processes a line after the header. ended reports whether it was the last line.
+// take processes a line after the header. ended means that the line was the last line.
 func (r *reader) take(ctx context.Context, text []byte) (ended bool, err error) {
 	var l struct {
 		Table string `json:"table"`
@@ -206,7 +208,7 @@ func (r *reader) takeRow(ctx context.Context, row map[string]json.RawMessage, si
 	return r.flush(ctx)
 }
 
-// parse returns a JSON value as an argument of INSERT for a column of a kind.
+// parse converts a JSON value into an argument of INSERT, for a column of the given kind.
 func parse(kind tables.Kind, text json.RawMessage) (any, error) {
 	switch kind {
 	case tables.Integer:
@@ -227,7 +229,7 @@ func parse(kind tables.Kind, text json.RawMessage) (any, error) {
 	return base64.StdEncoding.DecodeString(s)
 }
 
-// flush writes the batch in one transaction. About every 50,000 rows it reports progress.
+// flush writes the batch in one transaction. It reports progress about every 50,000 rows.
 func (r *reader) flush(ctx context.Context) error {
 	err := r.d.Write(ctx, func(tx *db.Tx) error {
 		return db.Insert(ctx, tx, r.table.Name, r.table.Names(), r.batch)

@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/tables"
 )
 
-// form is the version of the format.
+// form is the version of the export format.
 const form = 1
 
 // header is the first line of an export.
@@ -30,23 +30,23 @@ type header struct {
 	Schema  int    `json:"schema"` // number of the last migration
 }
 
-// unfinished is a table that has a row while a restore has not finished.
+// unfinished is the name of a table. The table has a row while a restore has not finished.
 const unfinished = "unfinished_restore"
 
-// left are the tables that an export omits.
+// left has the names of the tables that an export omits.
 var left = []string{"schema_migration", "process", "system_check", "write_lock", "member_write", unfinished}
 
-// Progress is called with the number of rows of a table so far, about every 50,000 rows and
-// at the end of the table.
+// Progress is called about every 50,000 rows, and at the end of each table. rows is the number of
+// rows of the table so far.
 type Progress func(table string, rows int64)
 
 // every is the number of rows between two calls of Progress.
 const every = 50_000
 
-// Write exports all data of a database from one snapshot; concurrent writes are not included.
-// The package comment describes the format. release is the release in the header. rows is the
-// number of exported rows.
-// Errors: those of the database and of w; a text that is not UTF-8.
+// Write exports all data of a database from one snapshot, which does not contain concurrent writes.
+// The package comment describes the format. release is stored in the header. rows is the number of
+// exported rows. Write returns errors of the database and of w, and an error for a text that is not
+// UTF-8.
 func Write(ctx context.Context, d *db.DB, w io.Writer, release string, at Progress) (rows int64, err error) {
 	out := bufio.NewWriterSize(w, 1<<20)
 	err = d.ReadLong(ctx, func(tx *db.Tx) error {
@@ -116,17 +116,17 @@ func writeTable(
 	return p.rows, nil
 }
 
-// cell is a column with its value in the row that was read last. The value is in one of
-// integer, float and text, by the kind of the column.
+// cell is a column with its value in the row that was read last. The kind of the column determines
+// which of the fields integer, float and text has the value.
 type cell struct {
 	tables.Column
-	name    string // as a JSON key: quoted, with a colon
+	name    string // the name as a JSON key: quoted, with a colon
 	integer sql.NullInt64
 	float   sql.NullFloat64
 	text    sql.RawBytes // nil for NULL
 }
 
-// target returns where to scan the value.
+// target returns the pointer for Scan.
 func (c *cell) target() any {
 	switch c.Kind {
 	case tables.Integer:
@@ -137,7 +137,7 @@ func (c *cell) target() any {
 	return &c.text
 }
 
-// value returns the value as an argument of a statement. It stays valid when the next row is
+// value returns the value as an argument of a statement. The value stays valid when the next row is
 // scanned.
 func (c *cell) value() any {
 	switch c.Kind {
@@ -149,8 +149,8 @@ func (c *cell) value() any {
 	return string(c.text)
 }
 
-// append appends the cell to a JSON object, unless it is NULL. begun is the offset of the
-// first member in b.
+// append appends the cell to a JSON object, unless the value is NULL. begun is the offset of the
+// first member of the object in b.
 func (c *cell) append(b []byte, begun int) ([]byte, error) {
 	if !c.integer.Valid && !c.float.Valid && c.text == nil {
 		return b, nil
@@ -178,8 +178,8 @@ func (c *cell) append(b []byte, begun int) ([]byte, error) {
 
 func appendFloat(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }
 
-// appendDocument appends a JSON text in a form that does not depend on the database: sorted
-// keys, no spaces, numbers with a fraction or an exponent in their shortest form.
+// appendDocument appends a JSON text in a form that does not depend on the database. Keys are
+// sorted, there are no spaces, and numbers with a fraction or an exponent have their shortest form.
 func appendDocument(b []byte, text []byte) ([]byte, error) {
 	read := json.NewDecoder(bytes.NewReader(text))
 	read.UseNumber()
@@ -190,7 +190,7 @@ func appendDocument(b []byte, text []byte) ([]byte, error) {
 	return appendValue(b, v), nil
 }
 
-// appendValue appends a decoded JSON value, as appendDocument does.
+// appendValue appends a decoded JSON value in the form of appendDocument.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:

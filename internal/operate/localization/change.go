@@ -13,31 +13,31 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Limits for texts of administrators. Each process holds all of them in memory.
+// Limits for the texts that administrators set. Each process holds all these texts in memory.
 const (
-	maxChanges = 1000    // in one request
-	maxTexts   = 10_000  // stored at a time
-	maxBytes   = 4 << 20 // total size of their tags and texts
+	maxChanges = 1000    // changes in one request
+	maxTexts   = 10_000  // texts that are stored at a time
+	maxBytes   = 4 << 20 // total size of the stored tags and texts in bytes
 )
 
-// maxNoted is the maximum number of tags of a change that the audit lists.
+// maxNoted is the maximum number of changed tags that the audit event of a request lists.
 const maxNoted = 20
 
-// Text is a text of an administrator in the form that clients read.
+// Text is a text that an administrator has set, in the form that clients read.
 type Text struct {
 	Tag      string `json:"tag"`
 	Language string `json:"language,omitempty"` // empty: every language
 	Text     string `json:"text"`
 }
 
-// List is all texts of administrators, ordered by tag and language.
+// List contains all texts that administrators have set, ordered by tag and language.
 type List struct {
 	Type  string `json:"_type"`
 	Texts []Text `json:"texts"`
 }
 
-// List returns all texts of administrators. Errors: fault.Denied for members who are not
-// system administrators.
+// List returns all texts that administrators have set. It returns an error of the kind fault.Denied
+// if who is not a system administrator.
 func (s *Service) List(ctx context.Context, who auth.Actor) (List, error) {
 	if err := mayChange(who); err != nil {
 		return List{}, err
@@ -65,9 +65,10 @@ func mayChange(who auth.Actor) error {
 	return nil
 }
 
-// Change sets and removes texts. It applies all changes of a request or none. It returns all
-// texts of administrators after the changes. yaml means that the body is YAML.
-// Errors: fault.Denied as List; fault.Invalid.
+// Change sets and removes texts. It applies either all changes of a request or none. It returns all
+// texts of administrators after the changes. yaml means that the body is YAML. The error has the
+// kind fault.Denied if who is not a system administrator, and fault.Invalid for an invalid body or
+// too many texts.
 func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml bool) (List, error) {
 	if err := mayChange(who); err != nil {
 		return List{}, err
@@ -78,7 +79,8 @@ func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml 
 	}
 	var set []localizer.Override
 	err = s.db.Write(ctx, func(tx *db.Tx) error {
-		// This statement comes first so that concurrent changes wait for each other.
+		// This statement comes first. It locks the row, so that concurrent changes wait for each
+		// other.
 		if _, err := tx.Exec(ctx, `UPDATE sequence SET value = value + 1 WHERE name = 'localization'`); err != nil {
 			return err
 		}
@@ -102,11 +104,11 @@ func (s *Service) Change(ctx context.Context, who auth.Actor, body []byte, yaml 
 	return listed(set), nil
 }
 
-// applied returns the texts after the changes, ordered by tag and language, and the changes
-// that have an effect. A change with an empty text removes the text.
-// Errors: fault.Invalid above the limits.
+// applied returns the texts after the changes, ordered by tag and language, and the changes that
+// have an effect. A change with an empty text removes the text. applied returns an error of the
+// kind fault.Invalid if the texts exceed the limits.
 func applied(before, changes []localizer.Override) (after, changed []localizer.Override, err error) {
-	texts := make(map[localizer.Override]string, len(before)) // by tag and language; Text of a key is empty
+	texts := make(map[localizer.Override]string, len(before)) // by tag and language; the Text of a key is empty
 	for _, o := range before {
 		texts[key(o)] = o.Text
 	}
@@ -138,13 +140,13 @@ func applied(before, changes []localizer.Override) (after, changed []localizer.O
 	return after, changed, err
 }
 
-// key returns the tag and the language of a text, as a key of a map.
+// key returns the tag and the language of a text, for use as a map key.
 func key(o localizer.Override) localizer.Override {
 	o.Text = ""
 	return o
 }
 
-// store writes the changed texts.
+// store writes the changed texts into the table. It deletes rows whose text is now empty.
 func store(ctx context.Context, tx *db.Tx, changed []localizer.Override) error {
 	var set []localizer.Override
 	for _, o := range changed {

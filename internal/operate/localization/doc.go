@@ -1,6 +1,7 @@
-// Package localization stores the texts that administrators set for tags. The texts are rows
-// of the table localization, and their generation is the row 'localization' of the table
-// sequence. A process that needs a text reads the rows again if the generation has changed.
+// Package localization stores the texts that administrators set for tags. The texts are rows of the
+// table localization. Each change increases their generation, which is the row 'localization' of
+// the table sequence. A process that needs a text reads the rows again if the generation has
+// changed.
 //
 //	s := localization.New(d, languages, localization.Options{})
 //	texts, err := s.With(localizer).In(ctx, "de-AT, en;q=0.5") // of one model

@@ -40,7 +40,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// process acts as a separate process, with a separate service and clock.
+// process acts as a separate process. It has its own service and its own clock.
 type process struct {
 	*testing.T
 	*Service
@@ -103,8 +103,8 @@ func TestEveryProcessHasWhatIsSet(t *testing.T) {
 	})
 }
 
-// TestTextsAreWhatWasSent checks that tags that differ in case or accents are different tags,
-// that texts may have any characters, and that the list is sorted.
+// TestTextsAreWhatWasSent checks three rules: tags that differ only in case or accents are
+// different tags, texts may contain any characters, and the list is sorted.
 func TestTextsAreWhatWasSent(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -183,8 +183,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestChangesAreNoted checks that the audit records which texts a request changed, and
-// records nothing for a request that changes nothing.
+// TestChangesAreNoted checks that the audit records which texts a request changed. A request that
+// changes nothing must record nothing.
 func TestChangesAreNoted(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -199,8 +199,8 @@ func TestChangesAreNoted(t *testing.T) {
 	})
 }
 
-// TestOneReadsForAll checks that, after a change has returned, its process never gets the old
-// text, even while other goroutines read.
+// TestOneReadsForAll checks that a process never gets the old text after its change has returned,
+// even while other goroutines read.
 func TestOneReadsForAll(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
@@ -233,12 +233,12 @@ func TestOneReadsForAll(t *testing.T) {
 	})
 }
 
-// TestNoDatabase checks that a request for a text stops waiting for another read when its
-// context ends, and returns fault.Transient.
+// TestNoDatabase requests a text while another read waits for the database. When the context of the
+// request ends, the request must return an error of the kind fault.Transient.
 func TestNoDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		p := newProcess(t, d)
-		p.reading <- struct{}{} // as if another goroutine read and the database never answered
+		p.reading <- struct{}{} // acts as a read in another goroutine that never ends
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := p.texts.In(ctx, ""); fault.KindOf(err) != fault.Transient {

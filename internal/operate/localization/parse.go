@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/localizer"
 )
 
-// parse reads the changes of a request. If text is null, the text of the tag is removed.
-// Shape: {"tag": "AssetType'Story", "text": "Item", "language": "de"}, or a list of these.
-// Errors: fault.Invalid.
+// parse reads the changes of a request. If text is null, the text of the tag is removed. The body
+// is one object such as {"tag": "AssetType'Story", "text": "Item", "language": "de"}, or a list of
+// such objects. parse returns an error of the kind fault.Invalid for any other body.
 func (s *Service) parse(body []byte, yaml bool) ([]localizer.Override, error) {
 	docs, err := document.Parse(body, yaml)
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// freshFor is how long a generation is used before it is read again.
+// freshFor is how long a process uses a generation before it reads the generation again.
 const freshFor = 500 * time.Millisecond
 
 // Options are the optional parts of a Service.
 type Options struct {
-	Now func() time.Time // the clock that freshFor is measured with; nil: time.Now
+	Now func() time.Time // the clock for freshFor; nil: time.Now
 }
 
-// Service reads and changes the texts of administrators. It is safe for concurrent use; New
-// returns one.
+// Service reads and changes the texts that administrators set. It is safe for concurrent use. New
+// returns a Service.
 type Service struct {
 	db        *db.DB
 	languages []string // languages for which texts may be set
 	now       func() time.Time
 
 	known   atomic.Pointer[known]
-	reading chan struct{} // has one element while a read runs
+	reading chan struct{} // contains one element while a read runs
 }
 
 // known is the result of the last read.
@@ -47,9 +47,10 @@ func New(d *db.DB, languages []string, o Options) *Service {
 	return s
 }
 
-// current returns the texts of administrators as they were at most freshFor ago. Only one of
-// several concurrent calls reads the database; the others wait for it.
-// Errors: fault.Transient if the database does not answer, or if ctx ends while waiting.
+// current returns the texts of administrators. They were current at most freshFor ago. If several
+// calls run at the same time, one of them reads the database and the others wait for the result.
+// The error has the kind fault.Transient if the database does not answer, or if ctx ends while
+// current waits.
 func (s *Service) current(ctx context.Context) (*known, error) {
 	if k := s.fresh(); k != nil {
 		return k, nil
@@ -74,7 +75,7 @@ func (s *Service) fresh() *known {
 	return nil
 }
 
-// read reads the generation, and the rows if it has changed.
+// read reads the generation. It reads the rows only if the generation has changed.
 func (s *Service) read(ctx context.Context) (*known, error) {
 	next := known{at: s.now()}
 	err := s.db.Lookup().Read(ctx, func(tx *db.Tx) (err error) {
@@ -95,7 +96,7 @@ func (s *Service) read(ctx context.Context) (*known, error) {
 	return &next, nil
 }
 
-// forget makes the next call of current read the rows again. It waits for a running read,
+// forget makes the next call of current read the rows again. It waits until a running read ends,
 // because that read may store old rows.
 func (s *Service) forget(ctx context.Context) {
 	select {
@@ -118,14 +119,15 @@ func rows(ctx context.Context, q db.Querier) ([]localizer.Override, error) {
 	})
 }
 
-// Texts are the texts of one model, combined with the texts of administrators. With returns them.
+// Texts contains the texts of one model, combined with the texts of administrators. Service.With
+// returns it.
 type Texts struct {
 	s    *Service
 	base *localizer.Localizer
 	last atomic.Pointer[combined]
 }
 
-// combined is a localizer with the texts of a generation.
+// combined is a localizer with the texts of one generation.
 type combined struct {
 	generation int64
 	localizer  *localizer.Localizer
@@ -134,8 +136,8 @@ type combined struct {
 // With returns the texts of a model, combined with the texts of administrators.
 func (s *Service) With(base *localizer.Localizer) *Texts { return &Texts{s: s, base: base} }
 
-// In returns the texts in the best language for an Accept-Language header.
-// Errors: fault.Transient if the database does not answer.
+// In returns the texts in the best language for an Accept-Language header. It returns an error of
+// the kind fault.Transient if the database does not answer.
 func (t *Texts) In(ctx context.Context, accept string) (localizer.Texts, error) {
 	k, err := t.s.current(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/lease"
 )
 
-// The states of the row of system_check.
+// The values of the column state of system_check.
 const (
 	never     = 0
 	running   = 1
@@ -27,19 +27,19 @@ const (
 
 var stateNames = []string{never: "never", running: "running", done: "done", failed: "failed", brokenOff: "broken off"}
 
-// Bounds of a check.
+// Limits of a check.
 const (
 	maxFindings = 1000             // number of findings that are stored
-	maxError    = 1000             // characters of the error
+	maxError    = 1000             // maximum length of the stored error in characters
 	leaseFor    = 20 * time.Second // the lease expires after this time without renewal
-	tellEvery   = 2 * time.Second  // how often the progress is stored and the lease is renewed
+	tellEvery   = 2 * time.Second  // interval at which the progress is stored and the lease is renewed
 	endLimit    = 5 * time.Second  // time limit for storing the result
 )
 
 // theCheck is the id of the only row of system_check.
 const theCheck int64 = 1
 
-// start is a check that this process has claimed.
+// start is a check that Start has accepted in this process and that Run has to run.
 type start struct {
 	owner  string
 	member int64
@@ -61,15 +61,15 @@ type State struct {
 
 // Finding is one inconsistency in the database.
 type Finding struct {
-	Check string `json:"check"` // the step that found it
+	Check string `json:"check"` // the step that found the inconsistency
 	Table string `json:"table"`
-	ID    int64  `json:"id"`   // of the row; 0: the row has no id
+	ID    int64  `json:"id"`   // id of the row; 0: the row has no id
 	Text  string `json:"text"` // the problem, and what to do about it
 }
 
-// Start starts a check of the whole database.
-// Errors: fault.Denied as Status; fault.Conflict while a check runs; fault.Transient if an
-// earlier check of this process has not ended yet.
+// Start starts a check of the whole database. The error has the kind fault.Denied if who is not a
+// system administrator, fault.Conflict while a check runs, and fault.Transient if an earlier check
+// of this process has not ended yet.
 func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	if err := mayRead(who); err != nil {
 		return State{}, err
@@ -97,8 +97,8 @@ func (s *Service) Start(ctx context.Context, who auth.Actor) (State, error) {
 	return s.state(ctx)
 }
 
-// Check returns the progress of the last check.
-// Errors: fault.Denied as Status.
+// Check returns the progress of the last check. The error has the kind fault.Denied if who is not a
+// system administrator.
 func (s *Service) Check(ctx context.Context, who auth.Actor) (State, error) {
 	if err := mayRead(who); err != nil {
 		return State{}, err
@@ -133,7 +133,7 @@ func (s *Service) state(ctx context.Context) (State, error) {
 	return st, err
 }
 
-// orNone returns an instant as text, or nil for 0.
+// orNone returns a time in UTC microseconds as text, or nil for 0.
 func orNone(micros int64) *string {
 	if micros == 0 {
 		return nil
@@ -142,9 +142,8 @@ func orNone(micros int64) *string {
 	return &at
 }
 
-// Run carries out the checks that Start has accepted in this process, one at a time, until ctx
-// ends. Then it stores that the running and the waiting check were broken off. The error is
-// always nil.
+// Run runs the checks that Start has accepted in this process, one at a time, until ctx ends. Then
+// it stores that the running check and the waiting check were broken off. It always returns nil.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
@@ -165,7 +164,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) carryOut(ctx context.Context, c start) {
 	within, lost := context.WithCancelCause(db.WithMember(ctx, c.member))
 	defer lost(nil)
-	steps := make(chan check.Step, 1) // has only the latest step
+	steps := make(chan check.Step, 1) // contains only the latest step
 	stored := make(chan struct{})
 	go func() { defer close(stored); s.storeProgress(within, c, steps, lost) }()
 	found, err := s.guarded(within, func(at check.Step) {
@@ -201,8 +200,8 @@ func (s *Service) guarded(ctx context.Context, at func(check.Step)) (found []che
 	return s.o.Check(ctx, at)
 }
 
-// storeProgress stores the progress of a check and renews its lease every tellEvery, until
-// steps is closed. It calls lost if another check has claimed the row.
+// storeProgress stores the progress of a check and renews its lease every tellEvery, until steps is
+// closed. If another check has claimed the row, it calls lost and returns.
 func (s *Service) storeProgress(ctx context.Context, c start, steps <-chan check.Step, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(s.tellEvery)
 	defer tick.Stop()
@@ -214,7 +213,7 @@ func (s *Service) storeProgress(ctx context.Context, c start, steps <-chan check
 				return
 			}
 			at = next
-			continue // the next tick stores the step, because there may be many short steps
+			continue // there may be many short steps, so only the next tick stores the step
 		case <-tick.C:
 		case <-ctx.Done():
 			return
@@ -230,8 +229,8 @@ func (s *Service) storeProgress(ctx context.Context, c start, steps <-chan check
 	}
 }
 
-// store changes the row and renews its lease.
-// Errors: lease.ErrLost if another check has claimed the row; those of the database.
+// store changes the row and renews its lease. It returns lease.ErrLost if another check has claimed
+// the row, and errors of the database.
 func (s *Service) store(ctx context.Context, c start, set string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseFor/2)
 	defer cancel()
@@ -256,7 +255,7 @@ func (s *Service) end(ctx context.Context, c start, state int, found []check.Fin
 	}
 }
 
-// asText returns the first maxFindings findings as the JSON that the row stores.
+// asText returns the first maxFindings findings as JSON, in the form that the row stores.
 func asText(found []check.Finding) string {
 	list := make([]Finding, min(len(found), maxFindings))
 	for i := range list {

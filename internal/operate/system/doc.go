@@ -7,13 +7,13 @@
 //	state, err := s.Check(ctx, who) // returns the state of the last check of any process
 //	settings, err := s.ChangeSettings(ctx, who, body, false)
 //
-// The functions in Options count the queued work; their counts are bounded. Package processes
-// reads the rows that each process writes about itself.
+// The functions in Options count the queued work, up to a maximum. Each process writes rows about
+// itself, and package processes reads them.
 //
-// The table system_check has one row, the state of the last check. The process that runs the
-// check holds this row under a lease. An installation therefore runs one check at a time, and
-// every process can read its progress. If the process dies, the check is broken off when the
-// lease expires.
+// The table system_check has one row, which contains the state of the last check. The process that
+// runs the check holds a lease on this row. An installation therefore runs one check at a time, and
+// every process can read the progress of the check. If the process dies, the check counts as broken
+// off when the lease expires.
 //
 // Spec: interface 4.16.
 package system

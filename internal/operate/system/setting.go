@@ -12,16 +12,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Settings are the settings that administrators change at runtime, in the form that clients
-// read.
+// Settings contains the settings that administrators can change at runtime, in the form that
+// clients read.
 type Settings struct {
 	Type   string        `json:"_type"`
 	Story  catalog.Level `json:"StoryTrackingLevel"`
 	Defect catalog.Level `json:"DefectTrackingLevel"`
 }
 
-// Settings returns the settings of the installation.
-// Errors: fault.Denied as Status.
+// Settings returns the settings of the installation. The error has the kind fault.Denied if who is
+// not a system administrator.
 // Spec: interface 4.16.2.
 func (s *Service) Settings(ctx context.Context, who auth.Actor) (Settings, error) {
 	if err := mayRead(who); err != nil {
@@ -35,9 +35,9 @@ func settingsOf(t catalog.Tracking) Settings {
 	return Settings{Type: "Settings", Story: t.Story, Defect: t.Defect}
 }
 
-// ChangeSettings changes the settings that the body contains, and returns all settings. yaml
-// means that the body is YAML.
-// Errors: fault.Denied as Status; fault.Invalid.
+// ChangeSettings changes the settings that the body contains, and returns all settings. yaml means
+// that the body is YAML. The error has the kind fault.Denied if who is not a system administrator,
+// and fault.Invalid for an invalid body.
 // Spec: interface 4.16.2.
 func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byte, yaml bool) (Settings, error) {
 	if err := mayRead(who); err != nil {
@@ -57,9 +57,9 @@ func (s *Service) ChangeSettings(ctx context.Context, who auth.Actor, body []byt
 	return settingsOf(t), nil
 }
 
-// SetSettings changes settings, and records the member in the audit trail. to has the new
-// levels by the names of the settings. member is 0 for a command of an operator.
-// Errors: fault.Invalid for an unknown name or level.
+// SetSettings changes settings, and records the member in the audit trail. The keys of to are the
+// names of settings, and the values are the new levels. member is 0 for a command of an operator.
+// The error has the kind fault.Invalid for an unknown name or level.
 func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]string) (t catalog.Tracking, err error) {
 	for name, level := range to {
 		if name != catalog.StoryTracking && name != catalog.DefectTracking {
@@ -93,8 +93,8 @@ func SetSettings(ctx context.Context, d *db.DB, member int64, to map[string]stri
 	return t, nil
 }
 
-// parseSettings reads {"StoryTrackingLevel": "Off", …}; null means Mix.
-// Errors: fault.Invalid.
+// parseSettings reads a body such as {"StoryTrackingLevel": "Off"}. It replaces null with Mix. The
+// error has the kind fault.Invalid.
 func parseSettings(body []byte, yaml bool) (map[string]string, error) {
 	docs, err := document.Parse(body, yaml)
 	if err != nil {

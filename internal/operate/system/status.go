@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/processes"
 )
 
-// Options has the values and functions that a Service needs.
+// Options contains the values and functions that a Service needs.
 type Options struct {
-	Version string // of this process
+	Version string // release of this process
 	// Commit is the commit that this process was built from; empty: unknown.
 	Commit string
 	// CommitDate is the date of that commit; empty: unknown.
@@ -26,23 +26,24 @@ type Options struct {
 	Dashboards string // URL of the dashboards; empty: unknown
 	// Work returns the queued work in the database.
 	Work    func(ctx context.Context, q db.Querier) (Work, error)
-	Queue   func(ctx context.Context) (Tasks, error) // returns the numbers of tasks in the queue
+	Queue   func(ctx context.Context) (Tasks, error) // returns how many tasks are in the queue
 	Check   Checking
 	Changed func(ctx context.Context) // applies new settings to this process; may be nil
 	Log     *slog.Logger
 }
 
-// Checking checks the database and returns the findings. It calls at with its progress.
+// Checking checks the database and returns the findings. It calls at to report its progress.
 type Checking func(ctx context.Context, at func(check.Step)) ([]check.Finding, error)
 
-// Service serves administrators. It is safe for concurrent use; create it with New.
+// Service shows administrators the state of the installation, and runs checks. It is safe for
+// concurrent use. New returns a Service.
 type Service struct {
 	db     *db.DB
 	o      Options
-	starts chan start // checks that Run has to run
+	starts chan start // checks that Start has accepted and Run has not started yet
 	leases *lease.Table[int64]
 
-	tellEvery time.Duration // the constant tellEvery; shorter in tests
+	tellEvery time.Duration // the constant tellEvery, or less in tests
 }
 
 // New returns a service for a database.
@@ -60,13 +61,13 @@ func New(d *db.DB, o Options) *Service {
 type Work struct {
 	WaitingChanges   lease.Backlog // changes that wait for fan-out
 	SetAsideChanges  lease.Backlog // changes whose fan-out failed too often
-	DueDeliveries    lease.Backlog // due deliveries, also those whose subscriptions are paused or resting
+	DueDeliveries    lease.Backlog // due deliveries, including those of paused or resting subscriptions
 	LaterDeliveries  lease.Backlog // deliveries that wait for the time of their next attempt
 	AcceptedRequests lease.Backlog // asynchronous requests that have not ended
-	Paused, Resting  int           // numbers of subscriptions
+	Paused, Resting  int           // number of paused and of resting subscriptions
 }
 
-// Tasks has the numbers of tasks in the queue.
+// Tasks contains the number of tasks in the queue, by state.
 type Tasks struct {
 	Pending   int `json:"pending"`
 	Active    int `json:"active"`
@@ -79,9 +80,9 @@ type Tasks struct {
 type Status struct {
 	Type        string      `json:"_type"`
 	Version     string      `json:"version"`
-	Commit      *string     `json:"commit"`     // of this process; null: unknown
-	CommitDate  *string     `json:"commitDate"` // null: unknown
-	Process     string      `json:"process"`    // the process that answers
+	Commit      *string     `json:"commit"`     // the commit that this process was built from; null: unknown
+	CommitDate  *string     `json:"commitDate"` // date of the commit; null: unknown
+	Process     string      `json:"process"`    // id of the process that answers
 	At          string      `json:"at"`
 	Schema      Schema      `json:"schema"`
 	Database    Database    `json:"database"`
@@ -92,7 +93,8 @@ type Status struct {
 	Links       []Link      `json:"links"`
 }
 
-// Schema has the number of the last migration, and of the last one that this process expects.
+// Schema contains the number of the last applied migration, and of the last migration that this
+// process expects.
 type Schema struct {
 	Version  int `json:"version"`
 	Expected int `json:"expected"`
@@ -117,7 +119,7 @@ type Process struct {
 // Waiting is the amount of work that waits.
 type Waiting struct {
 	Count int  `json:"count"`
-	More  bool `json:"more"` // there is more than Count
+	More  bool `json:"more"` // true: more work waits than Count
 	// Oldest is the time when the oldest work began to wait. For LaterDeliveries it is the time
 	// when the first delivery is due. Null means that no work waits.
 	Oldest *string `json:"oldest"`
@@ -134,23 +136,24 @@ type WorkView struct {
 	RestingSubscriptions int     `json:"restingSubscriptions"`
 }
 
-// Queue is the queue as clients read it. Without Redis its tasks are unknown.
+// Queue is the state of the queue, as clients read it. If Redis does not answer, its tasks are
+// unknown.
 type Queue struct {
 	Reachable bool `json:"reachable"`
-	Depth     *int `json:"depth"` // number of tasks without the archived tasks; null: unknown
+	Depth     *int `json:"depth"` // number of tasks, excluding archived tasks; null: unknown
 	*Tasks
 }
 
-// SlowQuery is a slow query of a process, with its slow runs.
+// SlowQuery is a query of a process that was slow, with numbers about its slow runs.
 type SlowQuery struct {
 	At           string  `json:"at"` // when the slowest run ended
 	Process      string  `json:"process"`
-	Milliseconds float64 `json:"milliseconds"`      // of the slowest run
-	Rows         int     `json:"rows"`              // of the slowest run
+	Milliseconds float64 `json:"milliseconds"`      // duration of the slowest run
+	Rows         int     `json:"rows"`              // number of rows of the slowest run
 	Count        int     `json:"count"`             // number of slow runs
-	Total        float64 `json:"totalMilliseconds"` // of all slow runs
+	Total        float64 `json:"totalMilliseconds"` // total duration of all slow runs
 	Query        string  `json:"query"`
-	Cut          bool    `json:"cut,omitempty"` // Query is only the beginning of the query
+	Cut          bool    `json:"cut,omitempty"` // true: Query is only the beginning of the query
 }
 
 // Link is a link to a page with more information.
@@ -162,8 +165,8 @@ type Link struct {
 // queueLimit is how long Status waits for an answer of the queue.
 const queueLimit = 500 * time.Millisecond
 
-// Status returns the state of the installation.
-// Errors: fault.Denied for members who are not system administrators.
+// Status returns the state of the installation. The error has the kind fault.Denied if who is not a
+// system administrator.
 func (s *Service) Status(ctx context.Context, who auth.Actor) (Status, error) {
 	st := Status{
 		Type: "System", Version: s.o.Version, Commit: known(s.o.Commit), CommitDate: known(s.o.CommitDate),
@@ -204,8 +207,8 @@ func mayRead(who auth.Actor) error {
 	return nil
 }
 
-// read reads the parts of the status that are in the database. The transaction may be
-// repeated, so read may run twice.
+// read reads the parts of the status that are in the database. A transaction may be repeated, so
+// read must allow a second call.
 func (s *Service) read(ctx context.Context, tx *db.Tx, st *Status) error {
 	var now int64
 	if err := tx.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros).Scan(&now); err != nil {

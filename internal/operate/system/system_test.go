@@ -59,7 +59,7 @@ func run(t *testing.T, s *Service) (stop func()) {
 	}
 }
 
-// await waits until the check has a state, and returns it.
+// await waits until the check has a state, and returns the state with all its fields.
 func await(t *testing.T, s *Service, state string) State {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -188,8 +188,8 @@ func TestAProcessThatStopsBreaksItsCheckOff(t *testing.T) {
 	})
 }
 
-// TestAProcessThatStopsBreaksOffWhatWaits checks that a check that has not begun is also
-// broken off when the process stops.
+// TestAProcessThatStopsBreaksOffWhatWaits checks a process that stops before its check has begun.
+// The check must be broken off, too.
 func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	d := testdb.SQLite(t)
 	stopped, stop := context.WithCancel(t.Context())
@@ -207,8 +207,8 @@ func TestAProcessThatStopsBreaksOffWhatWaits(t *testing.T) {
 	}
 }
 
-// TestADeadProcessLosesItsCheck checks that a check whose lease has expired is broken off. If
-// its process is only slow, that process stops its check when another check was started.
+// TestADeadProcessLosesItsCheck checks that a check whose lease has expired is broken off. If its
+// process is only slow, the process must stop this check when another check starts.
 func TestADeadProcessLosesItsCheck(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		reset(t, d)
