@@ -12,8 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/base/folding"
 )
 
-// scanAsset reads an asset or a version. The folded form is a JSON object with the
-// texts that are not plain. Its keys are the names of columns and the keys of attrs.
+// scanAsset reads an asset or a version of an asset. The folded form of the row is a JSON object.
+// It has the folded form of each text that is not plain. The keys of the object are names of
+// columns and keys of attrs.
 func scanAsset(rows *sql.Rows) (w row, err error) {
 	var columns [3]sql.NullString
 	var attrs sql.RawBytes
@@ -62,7 +63,7 @@ func scanComment(rows *sql.Rows) (w row, err error) {
 
 // value is a row of asset_value.
 type value struct {
-	holder       [3]int64 // attribute, from_type, from_id
+	holder       [3]int64 // the columns attribute, from_type and from_id
 	text, folded string
 	since, until int64
 }
@@ -99,9 +100,9 @@ func (f folder) values(ctx context.Context, r Runner) error {
 	}
 }
 
-// whole returns the number of rows whose holders were read completely. If the read
-// has returned as many rows as its limit most, the last holder may have more rows,
-// and its rows do not count.
+// whole returns how many values at the beginning of all belong to holders whose values were all
+// read. If the read returned fewer rows than its limit most, these are all values. Otherwise more
+// values of the last holder may follow, so its values are not counted.
 func whole(all []value, most int) int {
 	n := len(all)
 	if n < most {
@@ -113,7 +114,7 @@ func whole(all []value, most int) int {
 	return n
 }
 
-// readValues reads rows of the holders after last, at most as many as most says.
+// readValues reads the values of the holders after the holder last. It returns at most most values.
 func readValues(ctx context.Context, r Runner, last [3]int64, most int) ([]value, error) {
 	rows, err := r.QueryContext(ctx, "SELECT attribute, from_type, from_id, value, since_moment, until_moment FROM asset_value"+
 		" WHERE attribute > ? OR attribute = ? AND (from_type > ? OR from_type = ? AND from_id > ?)"+
@@ -134,8 +135,8 @@ func readValues(ctx context.Context, r Runner, last [3]int64, most int) ([]value
 	return all, rows.Err()
 }
 
-// merged merges values that have the same folded form and existed at the same time.
-// The collation of older releases has treated some of these values as different.
+// merged merges values of a holder that have the same folded form and existed at the same time. In
+// older releases the collation of the database treated some of these values as different.
 func merged(all []value) []value {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b value) int {
@@ -159,10 +160,10 @@ type login struct {
 	hash                      sql.NullString
 }
 
-// logins copies the rows of credential into credential_folded, which later replaces
-// it. The collation of older releases has treated some usernames as different that
-// are equal now. Of these, only the member with the lowest id keeps the username.
-// The other members can log in again after somebody has changed their usernames.
+// logins copies the rows of credential into credential_folded, which later replaces it. In older
+// releases the collation of the database treated some usernames as different that are equal now. Of
+// these, only the member with the lowest id keeps the username. The other members can log in again
+// after somebody has changed their usernames.
 func (f folder) logins(ctx context.Context, r Runner) error {
 	if _, err := r.ExecContext(ctx, "DELETE FROM credential_folded"); err != nil {
 		return err

@@ -2,7 +2,8 @@ package sql
 
 import "context"
 
-// keysOfSome are the indexes of relations that most assets do not have.
+// keysOfSome lists the indexes of relations that most assets do not have, such as parent_id. Each
+// index has the columns column and then.
 var keysOfSome = []struct{ name, table, column, then string }{
 	{"asset_parent", "asset", "parent_id", "order_key"},
 	{"asset_super", "asset", "super_id", "order_key"},
@@ -12,10 +13,11 @@ var keysOfSome = []struct{ name, table, column, then string }{
 	{"asset_version_of_super", "asset_version", "super_id", `moment", "until_moment`},
 }
 
-// keyMaker makes each index of keysOfSome again, as a partial index without the assets that do
-// not have the relation. Before, each write of an asset wrote all of these indexes.
+// keyMaker drops each index of keysOfSome and creates it again as a partial index. The new index
+// has only the assets that have the relation. The old index had all assets, so every write of an
+// asset also wrote the index.
 type keyMaker struct {
-	partial bool // the database has partial indexes; otherwise run does nothing
+	partial bool // true if the database has partial indexes; otherwise run does nothing
 }
 
 func (k keyMaker) run(ctx context.Context, r Runner) error {

@@ -29,8 +29,8 @@ func TestDialectsHaveTheSameSteps(t *testing.T) {
 	}
 }
 
-// A database stores the oldest release of each migration, and older processes compare it with their
-// release. So every migration must have one.
+// Older processes compare their release with the oldest release of each migration, which the
+// database stores. So every migration must have an oldest release.
 func TestEveryMigrationNamesTheOldestRelease(t *testing.T) {
 	steps, err := Migrations("sqlite")
 	if err != nil {
@@ -41,7 +41,8 @@ func TestEveryMigrationNamesTheOldestRelease(t *testing.T) {
 	}
 }
 
-// promises returns what is wrong with the oldest releases of migrations.
+// promises checks the oldest release of each migration against the maps oldest and reads. It
+// returns a text for each mistake. number is the current release.
 func promises(steps []Migration, oldest, reads map[int]string, number string) (wrong []string) {
 	say := func(m Migration, format string, args ...any) {
 		wrong = append(wrong, fmt.Sprintf("%04d_%s: ", m.Version, m.Name)+fmt.Sprintf(format, args...))
@@ -77,7 +78,7 @@ func promises(steps []Migration, oldest, reads map[int]string, number string) (w
 }
 
 // changesData reports whether data may be stored at another place or in another form after a
-// migration. It is false for a migration that only adds a table, a key or rows.
+// migration. It returns false for a migration that only adds a table, an index or rows.
 func changesData(m Migration) bool {
 	if m.Run != nil {
 		return true
@@ -92,10 +93,10 @@ func changesData(m Migration) bool {
 	return true
 }
 
-// TestPromisesOfReleases checks which oldest release a migration may name. Releases that do
-// not read the place to which a migration moves data do not work with the migration. Migrations
-// 0135 to 0137 moved long texts from asset to asset_text. They once said, wrongly, that all
-// builds work with them.
+// TestPromisesOfReleases checks which release may be the oldest one of a migration. If a migration
+// moves data, it does not work with releases that do not read the new place. Migrations 0135 to
+// 0137 moved long texts from asset to asset_text. They once said, wrongly, that all builds work
+// with them.
 func TestPromisesOfReleases(t *testing.T) {
 	steps, err := Migrations("mysql")
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"fmt"
 )
 
-// Runner is the connection on which a step runs that is a program. Nothing else
-// uses the connection meanwhile.
+// Runner is the connection for a migration that is a Go program. Nothing else uses the connection
+// while the program runs.
 type Runner interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// programs returns the steps that SQL cannot express.
+// programs returns the migrations that are Go programs, because SQL cannot express them.
 func programs(dialect string) []Migration {
 	return []Migration{
 		program(65, "folded_texts", folder{inTx: dialect == "mysql"}.run),
@@ -25,24 +25,23 @@ func programs(dialect string) []Migration {
 	}
 }
 
-// program returns a step without a file. Its checksum is the checksum of its number
-// and name.
+// program returns a migration without a file. Its checksum is the checksum of its number and name.
 func program(version int, name string, run func(context.Context, Runner) error) Migration {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%04d_%s", version, name))
 	return Migration{Version: version, Name: name, Checksum: hex.EncodeToString(sum[:]), Run: run}
 }
 
-// batch is the maximum number of rows in a batch. A batch also ends when the folded
-// forms to be written have batchBytes bytes.
+// batch is the maximum number of rows in a batch. A batch also ends when its folded forms have
+// batchBytes bytes in total.
 const (
 	batch      = 500
 	batchBytes = 4 << 20
 )
 
-// folder stores the folded forms of texts that older releases have written without
+// folder stores the folded forms of texts, because older releases have stored the texts without
 // them. It writes each batch in one transaction, and may run again from the start.
 type folder struct {
-	inTx bool // each batch is a transaction; false: the whole migration is one
+	inTx bool // true: each batch is a transaction; false: the whole migration is one transaction
 }
 
 func (f folder) run(ctx context.Context, r Runner) error {
@@ -80,15 +79,16 @@ func (f folder) comments(ctx context.Context, r Runner) error {
 	})
 }
 
-// table is a table whose rows get their folded forms.
+// table describes a table whose rows get their folded forms.
 type table struct {
-	read  string // SELECT of the next rows after a key, in the order of the key
+	read  string // SELECT that returns the next rows after a key, in the order of the keys
 	write string
-	pairs bool // the key is id and moment; false: only id
+	pairs bool // true: the key of a row is id and moment; false: only id
 	scan  func(*sql.Rows) (row, error)
 }
 
-// row is the key of a row, and the folded form to be stored; empty: none.
+// row has the key of a row, and the folded form to be stored in the row. An empty folded form is
+// not stored.
 type row struct {
 	id, moment int64
 	folded     string
@@ -126,8 +126,8 @@ func (f folder) fill(ctx context.Context, r Runner, t table) error {
 	return nil
 }
 
-// next reads a batch of rows. It returns the rows that need a folded form, the last
-// row of the batch, and whether it is the last batch.
+// next reads the batch of rows after the row from. It returns the rows that need a folded form, the
+// last row of the batch, and whether this is the last batch.
 func (t table) next(ctx context.Context, r Runner, from row) (all []row, last row, done bool, err error) {
 	rows, err := r.QueryContext(ctx, t.read, t.reading(from)...)
 	if err != nil {
@@ -147,7 +147,8 @@ func (t table) next(ctx context.Context, r Runner, from row) (all []row, last ro
 	return all, last, read < batch && bytes < batchBytes, rows.Err()
 }
 
-// together calls write for n rows, in one transaction.
+// together calls write for each i from 0 to n-1. If f.inTx is true, all calls are in one
+// transaction.
 func (f folder) together(ctx context.Context, r Runner, n int, write func(i int) error) (err error) {
 	if n == 0 {
 		return nil

@@ -20,7 +20,7 @@ const pollEvery = 500 * time.Millisecond
 type Present struct {
 	Model         *meta.Model
 	Generation    int64
-	ReadElsewhere bool // some process reads elsewhere, or has done so; see the function ReadElsewhere
+	ReadElsewhere bool // some process reads from a replica, or has done so; see the function ReadElsewhere
 	Tracking      Tracking
 }
 
@@ -74,8 +74,8 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	return c.refresh(ctx, now)
 }
 
-// Pass is Refresh for a caller that has found the model with a generation to be outdated. Of
-// several concurrent calls only one reads the rows.
+// Pass is like Refresh, for a caller that has found out that the model with this generation is
+// outdated. If several callers do this at the same time, only one of them reads the rows.
 func (c *Catalog) Pass(ctx context.Context, generation int64) error {
 	return c.refresh(ctx, generation+1)
 }
@@ -152,10 +152,10 @@ func Generation(ctx context.Context, q db.Querier) (n int64, err error) {
 	return n, err
 }
 
-// Raise counts a change of the model's rows. Call it at the end of the transaction of the
-// change. It waits for all writes that have begun to commit with the old model; later writes
-// wait for it. It also raises the generation of the subscriptions, so that matching later
-// changes reads the model again.
+// Raise counts a change of the model's rows. Call it at the end of the transaction of the change.
+// It waits for all writes that have begun to commit with the old model; later writes wait for it.
+// It also raises the generation of the subscriptions, so that code which matches later changes with
+// subscriptions reads the model again.
 func Raise(ctx context.Context, tx *db.Tx) error {
 	err := LockWrites(ctx, tx)
 	if err == nil {

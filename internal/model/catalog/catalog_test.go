@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Judged(m) }
 
-// The codes of definitions.
+// The codes of the asset types whose assets describe the model.
 const (
 	assetType  = 120
 	simple     = 122
@@ -95,7 +95,8 @@ func attr(m *meta.Model, typ, name string) *meta.Attr {
 	return a
 }
 
-// Rows become types and attributes of the model. A row that is closed or deleted disappears from it.
+// Rows become types and attributes of the model. A row that is closed or deleted disappears from
+// the model.
 func TestRowsBecomeTheModel(t *testing.T) {
 	each(t, func(t definitions) {
 		t.row(5001, assetType, "Custom_OriginType", -1, 0, `{"DisplayName": "Origin", "Code": 10000, "IsCustom": true}`)

@@ -21,8 +21,8 @@ import (
 // the process has more connections than there are rows.
 const writeSlots = 256
 
-// slotOffset is random. It separates processes that are connected to different servers and
-// therefore have the same connection numbers.
+// slotOffset is random. Processes that are connected to different servers may have the same
+// connection numbers. With different offsets they lock different rows.
 var slotOffset = rand.IntN(writeSlots)
 
 // LockWrite locks the row of a write until the transaction ends. Until then, the model and the
@@ -49,9 +49,9 @@ var raiseSlots = func() string {
 	return `INSERT INTO write_lock (slot, lock_count) VALUES ` + strings.Join(rows, ", ") + raiseSlot
 }()
 
-// LockWrites locks all rows of write_lock, in order, until the transaction ends. Writes that have
-// locked a row before are committed when it returns, and the transaction's next statements see
-// them. Later writes wait, and see the changes of the transaction.
+// LockWrites locks all rows of write_lock, in order, until the transaction ends. When it returns,
+// all writes that had locked a row before are committed, and the next statements of the transaction
+// see them. Later writes wait, and then see the changes of the transaction.
 func LockWrites(ctx context.Context, tx *db.Tx) error {
 	if tx.Dialect().IsAlone {
 		return nil
@@ -74,14 +74,14 @@ const (
 	everybodySlots = "8"
 )
 
-// readElsewhere is the row of sequence that exists once a process reads elsewhere. Before
-// that, writes are not counted.
+// readElsewhere is the name of a row in the table sequence. The row exists once a process reads
+// elsewhere, that is, from a replica. Before that, writes are not counted.
 const readElsewhere = "read_elsewhere"
 
-// ReadElsewhere must be called before a process reads elsewhere, that is, from a replica. From
-// then on writes are counted. ReadElsewhere writes the row readElsewhere and raises the model's
-// generation, so all uncounted writes are committed before it. Therefore a replica that has the
-// row also has these writes. Position counts the row as one write. All writes with a later
+// ReadElsewhere must be called before a process reads elsewhere, that is, from a replica. From then
+// on writes are counted. ReadElsewhere writes the row readElsewhere and raises the model's
+// generation, so all uncounted writes are committed before the row. Therefore a replica that has
+// the row also has these writes. Position counts the row as one write. All writes with a later
 // generation are counted.
 func ReadElsewhere(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
@@ -98,7 +98,7 @@ func ReadElsewhere(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// readsElsewhere reports whether some process reads elsewhere, as q sees it.
+// readsElsewhere reports whether q sees the row readElsewhere.
 func readsElsewhere(ctx context.Context, q db.Querier) (bool, error) {
 	var value int64
 	err := q.QueryRow(ctx, `SELECT value FROM sequence WHERE name = ?`, readElsewhere).Scan(&value)
@@ -113,7 +113,7 @@ func readsElsewhere(ctx context.Context, q db.Querier) (bool, error) {
 // statement. The transaction must already have LockWrite and all other locks.
 func NoteWrite(ctx context.Context, tx *db.Tx, member int64, everybody bool) error {
 	if tx.Dialect().IsAlone {
-		return nil // no replicas, so nothing reads elsewhere
+		return nil // there are no replicas, so no process reads elsewhere
 	}
 	const slot = `SELECT ?, (CONNECTION_ID() + ?) % `
 	const from = `, 1 FROM sequence WHERE name = ?`

@@ -12,9 +12,9 @@ type Level string
 
 // The levels.
 const (
-	Mix Level = "Mix" // on the story or defect, and on its tasks and tests
-	On  Level = "On"  // only on the story or defect
-	Off Level = "Off" // only on its tasks and tests
+	Mix Level = "Mix" // effort is recorded on the story or defect, and on its tasks and tests
+	On  Level = "On"  // effort is recorded only on the story or defect
+	Off Level = "Off" // effort is recorded only on the tasks and tests of the story or defect
 )
 
 // IsLevel reports whether a text is a level.
@@ -23,7 +23,7 @@ func IsLevel(text string) bool {
 }
 
 // Tracking says where to-do, detail estimate and effort are recorded. Administrators set it. Every
-// process reads it together with the model. Spec: interface 4.16.2.
+// process reads it together with the model. Spec: docs/interface.md, section 4.16.2.
 type Tracking struct{ Story, Defect Level }
 
 // The names of the settings.
@@ -54,9 +54,8 @@ func ReadTracking(ctx context.Context, q db.Querier) (Tracking, error) {
 	return t, nil
 }
 
-// StoreTracking sets the levels and returns the names of those that changed. A change raises
-// the model's generation, so writes that began with the old levels run again with the new
-// ones.
+// StoreTracking sets the levels and returns the names of those that changed. A change raises the
+// model's generation, so writes that began with the old levels run again with the new levels.
 func StoreTracking(ctx context.Context, tx *db.Tx, to Tracking) (changed []string, err error) {
 	was, err := ReadTracking(ctx, tx)
 	if err != nil {

@@ -8,8 +8,9 @@
 //	Role.Name'Observer                 Observer
 //	Violation'Required'Story.Name      Title is required
 //
-// The most specific existing text applies. The search starts with the whole tag. Then it
-// replaces the type in it by the types above, and then removes the last parts one by one.
+// The most specific existing text applies. The search starts with the whole tag. Then it replaces
+// the type in the tag by each type above it, from the nearest to the farthest. Then it removes the
+// last parts of the tag one by one.
 //
 // For each of these tags a text that an administrator has set comes first. Then comes a text of
 // the model: the name of a type in the methodology, of a custom attribute or of a custom list.
@@ -21,5 +22,5 @@
 //
 // The package is pure: a Localizer always returns the same text for a tag.
 //
-// Spec: interface 4.10.
+// Spec: docs/interface.md, section 4.10.
 package localizer

@@ -67,7 +67,7 @@ func (l *Localizer) Languages() []string {
 	return names
 }
 
-// maxAccept is the maximum size, in bytes, of an Accept-Language header. Longer ones are
+// maxAccept is the maximum size, in bytes, of an Accept-Language header. A longer header is
 // ignored.
 const maxAccept = 500
 

@@ -35,9 +35,8 @@ func NumbersIn(accept string) Numbers {
 	return Numbers{group, decimal}
 }
 
-// IsAmbiguous reports whether a text has two meanings as a number: with its point as a
-// decimal point, or as a group separator of the language. Both apply to 1.000, but not to 1.5
-// or 0.125.
+// IsAmbiguous reports whether a text has two meanings as a number in this language: its point may
+// be a decimal point or a group separator. This is so for 1.000, but not for 1.5 or 0.125.
 func (n Numbers) IsAmbiguous(text string) bool {
 	_, ok := n.ungrouped(strings.TrimLeft(text, "+-"))
 	return ok && n.group == "." && strings.Count(text, ".") == 1
@@ -65,8 +64,8 @@ func (n Numbers) Plain(text string) string {
 // maxDigits is the maximum length, in bytes, of a number with groups.
 const maxDigits = 100
 
-// ungrouped joins digits that are in groups of three. It reports false for other groups, and
-// if the first digit is a zero: nobody groups such a number, so 0,125 is less than one.
+// ungrouped joins digits that are in groups of three. It returns false for other groups, and if the
+// first digit is a zero: nobody groups such a number, so 0,125 is less than one.
 func (n Numbers) ungrouped(text string) (string, bool) {
 	if len(text) > maxDigits {
 		return "", false

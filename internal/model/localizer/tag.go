@@ -51,7 +51,7 @@ func (l *Localizer) candidates(tag string, parts []string) []candidate {
 	}
 	for n := len(parts) - 1; n > 0; n-- {
 		if n == 1 && (isMember(parts[0]) || parts[0] == kindType) {
-			break // a first part alone, such as Operation, has a text that is no name of an operation
+			break // the first part alone, such as Operation, has a text that is not the name of an operation
 		}
 		all = append(all, candidate{strings.Join(parts[:n], separator), parts[n:]})
 	}

@@ -11,15 +11,15 @@ import (
 type decl struct {
 	attr     Attr // On, Back and Place.Closure.Up are not set yet
 	back     string
-	self     bool      // a relation to the type that has the attribute
-	override *fileAttr // not a new attribute but a change to an inherited one
+	self     bool      // true for a relation to the type that has the attribute
+	override *fileAttr // the change to an inherited attribute; nil for a new attribute
 	only     []*Type   // the concrete types at both ends; nil means all
-	up       string    // closures: the attribute that defines the hierarchy
+	up       string    // for a closure: the attribute that defines the hierarchy
 	made     bool      // the attribute is a generated reciprocal
 	line     int
 }
 
-// flag returns a flag of the file, or otherwise if the file does not set it.
+// flag returns a flag of the file, or the value of otherwise if the file does not set the flag.
 func flag(given *bool, otherwise bool) bool {
 	if given == nil {
 		return otherwise
@@ -32,18 +32,18 @@ var kinds = []Kind{
 	AssetType, Relation, Opaque, State, Rank, Blob, LongInt, GUID,
 }
 
-// fixedColumns are the columns of every asset that are not slots.
+// fixedColumns are the columns that every asset has and that are not in Model.Columns.
 var fixedColumns = []string{"id", "type", "state", "moment"}
 
-// columnKinds lists the column kinds that an attribute kind may use.
+// columnKinds maps an attribute kind to the column kinds that its attributes may use.
 var columnKinds = map[Kind][]ColumnKind{
 	Text: {Str}, LocalizerTag: {Str}, LongText: {Long}, Numeric: {Number},
 	Rank: {Int}, Date: {Micros}, Relation: {Ref},
 }
 
-// declare collects the declarations of each type: what the file says, and what follows from
-// it. It visits types in the order of the file, so the reciprocals of a type come after its
-// own attributes.
+// declare collects the declarations of each type: the declarations in the file, and those that are
+// generated from them. It visits types in the order of the file, so the reciprocals of a type come
+// after its own attributes.
 func (l *loader) declare(s *source) {
 	for _, t := range l.m.Types {
 		if t.Parent == nil {

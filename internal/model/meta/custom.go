@@ -48,8 +48,8 @@ type CustomAttribute struct {
 	Code int
 }
 
-// DefinedBy returns the attribute that a row defines, on the type that declares it. It also
-// finds retired attributes.
+// DefinedBy returns the attribute that the definition with this stored id defines, on the type that
+// declares it. It also finds retired attributes.
 func (m *Model) DefinedBy(definition int64) (*Attr, bool) {
 	for _, t := range m.Types {
 		for _, a := range slices.Concat(t.Attrs, t.Kept) {
@@ -61,7 +61,8 @@ func (m *Model) DefinedBy(definition int64) (*Attr, bool) {
 	return nil, false
 }
 
-// ListDefinedBy returns the list that a row defines. It also finds retired lists.
+// ListDefinedBy returns the list that the definition with this stored id defines. It also finds
+// retired lists.
 func (m *Model) ListDefinedBy(definition int64) (*Type, bool) {
 	i := slices.IndexFunc(m.Types, func(t *Type) bool { return t.Custom && t.Definition == definition })
 	if i < 0 {
@@ -86,8 +87,8 @@ func (m *Model) Extend(c Custom) (*Model, error) {
 	return extended, errors.Join(all...)
 }
 
-// extend is Extend; it returns the entries that were left out.
-// Errors: errors of the files, which do not occur for those of a loaded model.
+// extend is like Extend, but returns the entries that were left out.
+// Errors: defects of the model files. A loaded model has no such defects.
 func (m *Model) extend(c Custom) (*Model, []*leftOutError, error) {
 	l := &loader{}
 	extended, err := m.source.load(c, l)
@@ -143,8 +144,8 @@ func (l *loader) customLists() {
 	}
 }
 
-// customAttributes declares the custom attributes in order. An attribute in use takes
-// precedence over a retired one of the same name.
+// customAttributes declares the custom attributes in order. An attribute in use takes precedence
+// over a retired attribute of the same name.
 func (l *loader) customAttributes() {
 	all := slices.DeleteFunc(slices.Clone(l.custom.Attributes), func(c CustomAttribute) bool { return c.Purged })
 	retired := func(c CustomAttribute) int {
@@ -179,7 +180,7 @@ func (l *loader) linkCodes() map[int]bool {
 }
 
 // customAttribute declares one custom attribute and its reciprocal.
-// Errors: why it does not fit.
+// Errors: the reason why the attribute does not fit.
 func (l *loader) customAttribute(c CustomAttribute, codes map[int]bool) error {
 	t := l.m.types[c.Type]
 	switch {
@@ -248,15 +249,16 @@ func (l *loader) isTaken(t *Type, name string) bool {
 	})
 }
 
-// has reports whether t, or a type above or below it, has a declaration for which is is true.
+// has reports whether t, or a type above or below it, has a declaration for which the function is
+// returns true.
 func (l *loader) has(t *Type, is func(d *decl) bool) bool {
 	return slices.ContainsFunc(l.m.Types, func(other *Type) bool {
 		return (other.IsA(t) || t.IsA(other)) && slices.ContainsFunc(l.own[other], is)
 	})
 }
 
-// retireAttrs removes the retired attributes and their reciprocals from the names of each
-// type.
+// retireAttrs moves the retired attributes of each type, including reciprocals, from Attrs to Kept.
+// So they are not found by name.
 func (l *loader) retireAttrs(*source) {
 	retired := func(a *Attr) bool { return a.Retired }
 	for _, t := range l.m.Types {
@@ -272,7 +274,7 @@ func (l *loader) retireAttrs(*source) {
 	}
 }
 
-// retireTypes removes the retired lists from the names of the model.
+// retireTypes removes the retired lists from the types by name and from the types above them.
 func (l *loader) retireTypes(*source) {
 	for _, t := range l.m.Types {
 		if !t.Retired {

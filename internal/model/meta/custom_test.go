@@ -118,7 +118,7 @@ func TestRetired(t *testing.T) {
 	}
 }
 
-// The reciprocals of a list's attributes are retired together with the list.
+// If a list is retired, the reciprocals of its attributes are retired, too.
 func TestAttributesOfARetiredListLeadNowhere(t *testing.T) {
 	for _, retired := range []bool{false, true} {
 		m, err := Default().Extend(Custom{
@@ -134,7 +134,7 @@ func TestAttributesOfARetiredListLeadNowhere(t *testing.T) {
 	}
 }
 
-// An attribute in use takes precedence over a retired one of the same name.
+// An attribute in use takes precedence over a retired attribute of the same name.
 func TestRetiredNamesGiveWay(t *testing.T) {
 	m, err := Default().Extend(Custom{Attributes: []CustomAttribute{
 		{ID: 1, Type: "Story", Name: "Custom_A", Kind: Text, Retired: true},

@@ -74,7 +74,8 @@ func (l *loader) displayNames(t *Type, n *yaml.Node) map[string]string {
 	return names
 }
 
-// checkNames reports every attribute name that the properties of t use and t does not have.
+// checkNames records an error for every attribute name that the properties of t use and t does not
+// have.
 func (l *loader) checkNames(t *Type) {
 	names := slices.Concat(
 		[]string{t.OrderBy, t.DisplayBy, t.ShortName, t.NameAttr, t.Description},
@@ -93,9 +94,9 @@ func (l *loader) checkNames(t *Type) {
 	}
 }
 
-// basic returns the attributes that a read without sel returns. They are the attributes in
-// names. Without names they are the stored attributes that can be written, and the few
-// read-only ones that identify the asset.
+// basic returns the attributes that a read without sel returns. They are the attributes in names.
+// Without names they are the stored attributes that can be written, and the few read-only
+// attributes that identify the asset.
 func basic(t *Type, names []string) []*Attr {
 	var all []*Attr
 	for _, name := range names {

@@ -2,20 +2,21 @@
 // and well-known assets. It is read once from model.yaml, which people edit, and never
 // changes while the process runs.
 //
-// A type inherits every attribute and operation of its parent. Type.Attr finds inherited ones
-// too, each under the type's own token (Story.Name, declared by BaseAsset). The place where
-// the value of an attribute is stored is data as well: its Place.
+// A type inherits every attribute and operation of its parent. Type.Attr also finds inherited
+// attributes, each under the token of the type itself: Story has Story.Name, which BaseAsset
+// declares. The Place of an attribute is where its value is stored.
 //
-// A relation is written once, at the side that holds it. Reciprocals, closures and validators
-// are generated at load time:
+// A relation is declared once, on the side that stores it. Its reciprocal, which is the same
+// relation in the other direction, is generated when the model is loaded. Closures and validators
+// are generated, too. For example, this line also declares Member.OwnedWorkitems:
 //
 //	Owners: {to: Member, many: true, link: 1, back: OwnedWorkitems}
 //
-// To add an attribute, edit model.yaml (its head explains every word) and use the next free
-// code at its end. The tests check the whole model.
+// To add an attribute, edit model.yaml, whose first comment explains every key. Its last comment
+// has the next free codes. The tests check the whole model.
 //
 // Model.Extend builds another model, by the same steps, with the custom attributes and lists
 // of administrators.
 //
-// Spec: interface 2.1, 2.2, 2.4.
+// Spec: docs/interface.md, sections 2.1, 2.2 and 2.4.
 package meta

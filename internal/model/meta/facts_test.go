@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// say prints the important properties of an attribute in one line.
+// say returns the important properties of an attribute as one line.
 func say(a *Attr) string {
 	words := []string{string(a.Kind)}
 	add := func(when bool, word string) {

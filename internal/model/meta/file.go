@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// file is the content of model.yaml. Maps whose order matters stay nodes.
+// file is the content of model.yaml. Maps whose order matters are kept as YAML nodes.
 type file struct {
 	Columns    yaml.Node `yaml:"columns"`
 	Operations yaml.Node `yaml:"operations"`
@@ -130,8 +130,8 @@ type entry struct {
 	line int
 }
 
-// entries returns the entries of a mapping in the order of the file. A missing mapping has
-// none. Errors: a key appears twice.
+// entries returns the entries of a mapping in the order of the file. A missing mapping has no
+// entries. Errors: a key appears twice.
 func entries(n *yaml.Node) ([]entry, error) {
 	if n.Kind == 0 {
 		return nil, nil
@@ -210,7 +210,7 @@ func decodeAttr(n *yaml.Node) (fileAttr, error) {
 	return fa, err
 }
 
-// at returns an error that names its line of model.yaml.
+// at returns an error that begins with its line in model.yaml.
 func at(line int, format string, args ...any) error {
 	return fmt.Errorf("model.yaml:%d: "+format, append([]any{line}, args...)...)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// lifecycle finds the protected assets, and the requirements of operations that create
-// assets.
+// lifecycle finds the protected assets, the sealed types, and the requirements of operations that
+// create assets. It also checks the operations of partOf.
 func (l *loader) lifecycle(*source) {
 	for _, t := range l.m.Types {
 		if attributes := l.files[t].Protected; attributes != nil {
@@ -53,8 +53,8 @@ func (l *loader) protect(t *Type, attributes []string) {
 	}
 }
 
-// seal makes assets read-only if others refer to them by a relation. The aggregate includes
-// deleted assets.
+// seal extends the filters IsReadOnly and CanUpdate of t. An asset is read-only if other assets
+// refer to it by the relation. The filters also count deleted assets.
 func (l *loader) seal(t *Type, name string) {
 	a := t.attrs[name]
 	if a == nil || a.Place.Kind != InLinksBack {
@@ -95,8 +95,9 @@ func (l *loader) needs(op *Op) {
 	}
 }
 
-// Condition returns the filter of the assets for which the validator is true, by state,
-// identity and related assets. It is evaluated without regard to what the caller may see.
+// Condition returns the filter of the assets for which the validator of the operation is true. The
+// filter checks the state, the id and the related assets. It also uses assets that the caller must
+// not see.
 func (o *Op) Condition() string {
 	var all []string
 	in := o.Effect.From

@@ -68,7 +68,7 @@ func (l *loader) rights(s *source) {
 type loader struct {
 	m      *Model
 	custom Custom              // what administrators have added
-	slots  map[string]int      // columns
+	slots  map[string]int      // index of each column in m.Columns, by name
 	files  map[*Type]*fileType // types of the file, with inherited properties filled in
 	own    map[*Type][]*decl   // declarations of a type, including generated attributes
 	from   map[*Attr]*decl     // the declaration of an attribute
@@ -79,7 +79,7 @@ type loader struct {
 
 func (l *loader) fail(err error) { l.errs = append(l.errs, err) }
 
-// entries is the function entries; it records the error.
+// entries is like the function entries, but records the error.
 func (l *loader) entries(n *yaml.Node) []entry {
 	all, err := entries(n)
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *loader) columns(s *source) {
 	}
 }
 
-// operations reads the operations, for the types that list them.
+// operations reads the section of operations. Types refer to these operations by name.
 func (l *loader) operations(s *source) {
 	for _, e := range l.entries(&s.file.Operations) {
 		op, err := s.ops.read(e.node, decodeOp)

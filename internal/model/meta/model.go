@@ -2,7 +2,8 @@ package meta
 
 import "slices"
 
-// Model is all of model.yaml, resolved. It is immutable and safe for concurrent use.
+// Model is the content of model.yaml, with all names resolved. It is immutable and safe for
+// concurrent use.
 type Model struct {
 	Types     []*Type    // in the order of the file; parents come before their children
 	Columns   []Column   // the typed columns that attributes share; Place.Slot indexes it
@@ -23,11 +24,11 @@ type Type struct {
 	IDBase   int64   // stored id minus the number in the Oid; 0 except where well-known numbers of types conflict
 	Parent   *Type   // nil for a root
 	Abstract bool    // has child types, so no instances
-	Children []*Type // direct
+	Children []*Type // direct child types
 	Concrete []*Type // the leaf types below, or itself if it is a leaf; file order
 
 	DisplayNames map[string]string // by methodology; Scrum may only be missing for custom lists
-	NumberPrefix string            // "S-"; empty when the type has no Number
+	NumberPrefix string            // such as "S-"; empty if the type has no Number
 	RankSpace    string            // types with the same word share one ranking; by default its own name
 
 	Custom     bool  // added by an administrator: a list
@@ -40,48 +41,49 @@ type Type struct {
 	Seen      Seen       // who sees its assets, if the SecurityScope does not decide alone
 	Follows   Follows    // attributes that always equal those of a related asset
 	StateFrom StateFrom  // AssetState for the values of an attribute
-	Period    Period     // two dates in order
+	Period    Period     // two dates, of which the second is never before the first
 	Protected *Protected // its well-known assets, if they are protected; else nil
 	PartOf    PartOf     // the asset that each of its assets belongs to
-	Sealed    *Attr      // an asset is read-only once others, even deleted, refer to it by this relation
+	Sealed    *Attr      // an asset is read-only once other assets, even deleted ones, refer to it by this relation
 	Rights    TypeRights // who may write its assets
 
-	Kept        []*Attr     // retired custom attributes, own and inherited: their values remain, without a name
+	Kept        []*Attr     // retired custom attributes, own and inherited: they keep their values, but have no name
 	Attrs       []*Attr     // own and inherited, in order of declaration from the root down
 	Ops         []*Op       // own and inherited
 	Hierarchies []Hierarchy // own and inherited
 
 	OrderBy, DisplayBy, ShortName, NameAttr, Description string   // attribute names; empty when the type has none
 	ResolveBy                                            []string // attributes in which names are looked up
-	Basic                                                []*Attr  // what a read without sel returns (domain: default attribute sets)
+	Basic                                                []*Attr  // what a read without sel returns
 
 	attrs    map[string]*Attr
 	partials map[string]*Partial
 	ops      map[string]*Op
 }
 
-// Secured says where the SecurityScope (column scope_id) of an asset comes from. The zero
-// value: it has none, and everyone sees it.
+// Secured says where the SecurityScope (column scope_id) of an asset comes from. The zero value
+// means that the asset has no SecurityScope, and that everyone sees it.
 type Secured struct {
 	Self bool   // the asset itself
 	Via  string // to-one attribute whose target has the SecurityScope; if the target is a Scope, the target itself
 }
 
-// Follows says that Attributes always have the same values as on the target of the to-one
-// attribute Relation. The zero value: no attributes do.
+// Follows says that Attributes always have the same values as on the target of the to-one attribute
+// Relation. The zero value means that there are no such attributes.
 type Follows struct {
 	Relation   string
 	Attributes []string
 }
 
-// StateFrom maps values of Attribute, as Oid tokens, to an AssetState. The zero value: none.
+// StateFrom maps values of Attribute, as Oid tokens, to an AssetState. The zero value means that no
+// attribute decides the state.
 type StateFrom struct {
 	Attribute string
 	States    map[string]int
 }
 
-// Period names two dates of a type; the second is never before the first. The zero value: no
-// such dates.
+// Period names two dates of a type; the second is never before the first. The zero value means that
+// the type has no such dates.
 type Period struct{ Begin, End string }
 
 // Protected are the well-known assets of a type. They are never closed or deleted, and the
@@ -101,20 +103,21 @@ func (t *Type) IsProtected(id int64) bool {
 }
 
 // PartOf says that assets belong to the target of the to-one attribute Relation, and that the
-// operations Ops on that target also run on them. The zero value: they belong to none.
+// operations Ops on that target also run on them. The zero value means that the assets belong to no
+// other asset.
 type PartOf struct {
 	Relation string
 	Ops      []string
 }
 
-// Hierarchy is the tree of a to-one attribute, as its declaring type has it. It has six
-// closures.
+// Hierarchy is a tree of assets, which a to-one attribute and its reciprocal define. Both belong to
+// the declaring type. Six closures of the tree are generated.
 type Hierarchy struct {
 	Up, Down *Attr // such as Workitem.Super and Workitem.Subs
 }
 
-// Kind is the attribute type as metadata spells it. The set is closed, since existing clients
-// parse it.
+// Kind is the type of an attribute, in the spelling of the metadata. No kind can be added, since
+// existing clients read the kinds.
 type Kind string
 
 // The attribute types.
@@ -148,8 +151,8 @@ type Attr struct {
 	Related  *Type // Kind Relation: the type it refers to, as in metadata
 	Multi    bool
 
-	// Targets are the concrete types of its values; nil if they are those of Related, see
-	// Takes.
+	// Targets are the concrete types to which the relation may refer; nil means the concrete types
+	// of Related. See Takes.
 	Targets []*Type
 	// Among are the types in which a name is looked up, in this order. They contain all Targets;
 	// nil means only Related.
@@ -212,10 +215,10 @@ func (a *Attr) ToMany() bool { return a.Kind == Relation && a.Multi }
 // PlaceKind says where the value of an attribute is stored.
 type PlaceKind uint8
 
-// The places. Stored: InColumn, InAttrs, InValues, InLinks. The others are derived from
-// stored values.
+// The kinds of places. Values in InColumn, InAttrs, InValues and InLinks are stored. The values in
+// all other places are derived from stored values.
 const (
-	// InColumn: asset.<Column>; a to-one relation holds the id of the target.
+	// InColumn: the column asset.<Column>. For a to-one relation it has the id of the target.
 	InColumn PlaceKind = iota + 1
 	// InAttrs: the key <Column> of the JSON object asset.attrs. Text, LongText, Guid,
 	// Duration and LocalizerTag are strings. Numeric, Rank, State and LongInt are numbers. A
@@ -236,13 +239,13 @@ const (
 	// Calc: the query-language expression Place.Expr, evaluated on this asset. It is a filter
 	// for a Boolean and a selection token for all other kinds.
 	Calc
-	// System: computed by the engines under the name in Place.Expr (ID, Moment, CreateDate,
-	// IsSelf, ...). See model.yaml "system".
+	// System: computed by code for the name in Place.Expr (ID, Moment, CreateDate, IsSelf, ...).
+	// See model.yaml "system".
 	System
 	// Validator: Boolean, true when the operation Place.Expr may run on the asset now and the
 	// caller has the right to run it.
 	Validator
-	// Secret: Password; written to the credential, never read.
+	// Secret: a Password. It is written to the table of credentials and never read.
 	Secret
 )
 
@@ -298,22 +301,22 @@ type Op struct {
 // Retires reports whether the operation closes or deletes the asset.
 func (o *Op) Retires() bool { return o.Effect.To >= StateClosed }
 
-// Repeats reports whether the operation changes nothing of an asset in a state. It only opens
-// or closes assets, and the asset already has the new state. Existing clients run such
-// operations without a check. Spec: interface 3.2.
+// Repeats reports whether the operation would change nothing, because the asset already has the
+// state to which the operation leads. code is the state of the asset. This applies only to
+// operations that open or close assets. Existing clients run such operations without a check. Spec:
+// docs/interface.md, section 3.2.
 func (o *Op) Repeats(code int) bool {
 	return code == o.Effect.To && code < StateDead && o.Effect.Code == "" && !o.Effect.Back
 }
 
-// Effect is what an operation does, as data. Code in the write engine does what data cannot
-// express.
+// Effect is what an operation does, as data. Code in package asset does what data cannot express.
 type Effect struct {
 	From    []int             // states in which it may run; empty: any state below StateDeleted
 	Offered []int             // states in which the validator is true; empty: those in From
 	To      int               // the new AssetState; -1 for no change, or with Back
 	Back    bool              // the new AssetState is the one before the asset was deleted
 	When    string            // a filter that the asset must match, for any caller; empty: none
-	Set     map[string]string // attributes set, such as State: "State:101"
+	Set     map[string]string // attributes that the operation sets, such as State: "State:101"
 	Code    string            // name of the Go implementation; empty for a pure state change
 	Result  string            // type of the new asset that the operation returns; empty: it returns the asset itself
 	Args    []string          // names of its arguments

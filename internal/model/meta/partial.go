@@ -127,7 +127,7 @@ func above(a, b *Type) *Type {
 	return nil
 }
 
-// alike reports whether two relations are followed in the same way.
+// alike reports whether the targets of two relations are read in the same way.
 func alike(a, b *Attr) bool {
 	switch a.Place.Kind {
 	case InLinks, InLinksBack:

@@ -151,8 +151,8 @@ func (l *loader) inheritOps(t *Type) {
 	}
 }
 
-// resolve connects reciprocals with each other, and closures with the relation they follow.
-// It also checks that codes are used once.
+// resolve connects each relation with its reciprocal, and each closure with the relation of its
+// hierarchy. It also checks that each code is used only once.
 func (l *loader) resolve(*source) {
 	values := map[int]*Attr{}
 	for _, t := range l.m.Types {
@@ -184,7 +184,7 @@ func (l *loader) resolve(*source) {
 	}
 }
 
-// code records the attribute of a code.
+// code records the attribute that uses a code, and an error if another attribute uses it, too.
 func (l *loader) code(codes map[int]*Attr, word string, a *Attr, d *decl) {
 	if other := codes[a.Place.Code]; other != nil {
 		l.fail(at(d.line, "%s: %s %d is that of %s", a.Token(), word, a.Place.Code, other.Token()))

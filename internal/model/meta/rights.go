@@ -72,7 +72,7 @@ var verbNames = [verbs]string{"create", "change", "operate", "delete", "relate",
 // String returns the verb as rights.yaml spells it.
 func (v Verb) String() string { return verbNames[v] }
 
-// Rights is rights.yaml, resolved against the model. It is immutable.
+// Rights is the content of rights.yaml, with all names resolved in the model. It is immutable.
 type Rights struct {
 	Order []Role // highest first
 	Names map[Role]string
@@ -96,7 +96,7 @@ type RightsKind struct {
 // TypeRights are the rights to the assets of a concrete type.
 type TypeRights struct {
 	Kind *RightsKind
-	Lies *Attr // relation to the assets to whose projects this asset belongs; nil: to its SecurityScope
+	Lies *Attr // relation to the assets whose projects this asset belongs to; nil: it belongs to its SecurityScope
 	On   *Attr // relation to the asset whose writers may write this asset; nil: this asset has separate rights
 	Own  *Attr // relation to the member to whom the asset belongs; nil: it belongs to its creator
 
@@ -335,7 +335,7 @@ func (l *rightsLoader) allow(k *RightsKind, role Role, word string) {
 	k.allow[v] |= 1 << role
 }
 
-// relations resolves lie, on and own.
+// relations resolves the sections lie, on, own and self of rights.yaml.
 func (l *rightsLoader) relations(f *rightsYAML) {
 	for _, part := range []struct {
 		names map[string]string
@@ -364,7 +364,7 @@ func (l *rightsLoader) relations(f *rightsYAML) {
 	}
 }
 
-// complete refuses types whose rights are incomplete.
+// complete records an error for each type whose rights are incomplete.
 func (l *rightsLoader) complete() {
 	for _, t := range l.m.Types {
 		if !t.Abstract && t.Rights.Kind == nil {

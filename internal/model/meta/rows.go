@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Row is an asset that describes a part of the model. It is a type, an attribute or operation
-// that a type declares, or a change to an inherited attribute.
+// Row is an asset that describes a part of the model: a type, an attribute or operation that a type
+// declares, or a change to an inherited attribute.
 type Row struct {
 	Type   *Type  // a metadata type, such as SimpleAttributeDefinition
 	Of     string // the asset type it belongs to; empty for a Row of an asset type
@@ -21,7 +21,7 @@ type RowValue struct {
 	Value any
 }
 
-// Key identifies a row for ever: its kind, the type it belongs to, and its name.
+// Key returns a text that identifies a row forever: its kind, the type it belongs to, and its name.
 func (r *Row) Key() string { return r.Type.Name + " " + r.Of + " " + r.Name }
 
 // Rows returns the model as assets: first its types in order, then the declarations of each
@@ -49,7 +49,7 @@ func (m *Model) Rows() []Row {
 	return b.all
 }
 
-// rowBuilder collects rows. Its method with sets a value of the last row.
+// rowBuilder collects rows. Its method with adds a value to the last row.
 type rowBuilder struct {
 	m   *Model
 	all []Row
@@ -62,8 +62,7 @@ func (b *rowBuilder) add(typ, of, name string) {
 	b.with("Asset", of)
 }
 
-// with sets a value of the last row, unless the value is empty or the type has no such
-// attribute.
+// with adds a value to the last row, unless the value is empty or the type has no such attribute.
 func (b *rowBuilder) with(name string, v any) {
 	r := &b.all[len(b.all)-1]
 	a, ok := r.Type.attrs[name]
@@ -184,8 +183,8 @@ func (b *rowBuilder) operation(op *Op) {
 	}
 }
 
-// implementation names the code of the operation: its own, or common code that sets a state
-// and values.
+// implementation returns the name of the code for the operation: its own code, or common code that
+// sets a state and values.
 func (o *Op) implementation() string {
 	switch {
 	case o.Effect.Code != "":
@@ -224,7 +223,7 @@ func (a *Attr) definedBy() string {
 	return "SimpleAttributeDefinition"
 }
 
-// ofHierarchy reports whether a relation defines a hierarchy, or follows from one.
+// ofHierarchy reports whether a relation defines a hierarchy, or is generated from a hierarchy.
 func (a *Attr) ofHierarchy() bool {
 	return a.Place.Kind == Closure || slices.ContainsFunc(a.On.Hierarchies, func(h Hierarchy) bool {
 		return h.Up.Name == a.Name || h.Down.Name == a.Name

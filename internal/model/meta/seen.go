@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Seen says who sees the assets of a type if the SecurityScope does not decide alone. The
-// zero value: the SecurityScope decides, and everyone sees an asset without one.
+// Seen says who sees the assets of a type if the SecurityScope does not decide alone. The zero
+// value means that the SecurityScope decides, and that everyone sees an asset without a
+// SecurityScope.
 //
 //	Shared   a member is seen by itself and by all who read a project in which it has a
 //	         role, or a project below such a project.
@@ -14,15 +15,15 @@ import (
 //	By       these members always see it.
 //	Through  for an asset without a SecurityScope: the first path with targets decides,
 //	         and the caller must see one of them. If no path has targets, everyone sees
-//	         the asset. A target with the same rule does not count.
+//	         the asset. A target whose type has the same rule does not count.
 //
-// All assets count for the targets of a path, also those that the caller does not see.
+// A path may lead to any assets, also to those that the caller does not see.
 type Seen struct {
 	Shared            bool
 	Only, By, Through []Walk
 }
 
-// Walk is a path of relations, from an asset of the type to others.
+// Walk is a path of relations from an asset of the type to other assets.
 type Walk []*Attr
 
 // String returns the path as the file spells it.

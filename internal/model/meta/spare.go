@@ -10,7 +10,8 @@ import (
 // attributes of a kind in columns. The others are stored in the JSON.
 const MaxSpare = 8
 
-// spare are the kinds of custom attributes that have columns, in the order of the tables.
+// spare are the kinds of custom attributes that have columns, in the order of the columns in the
+// tables.
 var spare = []struct {
 	of     Kind
 	prefix string
@@ -31,8 +32,8 @@ func spareColumn(k Kind, n int) string {
 	return ""
 }
 
-// spareColumns adds the columns that custom attributes use to the model, so that statements
-// name no unused ones.
+// spareColumns adds the columns that custom attributes use to the model, so that statements do not
+// name unused columns.
 func (l *loader) spareColumns() {
 	for _, s := range spare {
 		for n := 1; n <= MaxSpare; n++ {

@@ -1,2 +1,2 @@
-// Package oid implements the identifier of assets: the Oid token of interface 2.1.
+// Package oid implements the identifier of assets: the Oid token of docs/interface.md, section 2.1.
 package oid

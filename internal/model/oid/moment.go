@@ -1,6 +1,7 @@
 package oid
 
-// MomentZero is the required moment that stands for 0, which well-known assets have.
+// MomentZero is the required moment for assets whose moment must be 0, such as well-known assets.
+// The required moment 0 has another meaning; see HasMoment.
 const MomentZero int64 = -1
 
 // HasMoment reports whether the moment of an asset is the required moment. A required moment of 0

@@ -14,8 +14,7 @@ import (
 //	Scope:0           the root project         {Type: "Scope"}
 //	AssetType:-5001   a row that describes the model
 //
-// The zero OID is the null reference and prints as NULL.
-// Spec: interface 2.1.
+// The zero OID is the null reference and prints as NULL. Spec: docs/interface.md, section 2.1.
 type OID struct {
 	Type   string // asset type name, as spelled in the model
 	ID     int64  // unique over all types, except fixed ids below 1001; negative: made by alds itself
@@ -60,8 +59,8 @@ func IsToken(s string) bool {
 	return err == nil && !o.IsNull()
 }
 
-// Invalid returns the interface's error for a token that names no asset.
-// Spec: interface 7.2.
+// Invalid returns the error of the API for a token that names no asset.
+// Spec: docs/interface.md, section 7.2.
 func Invalid(token string) error {
 	return fault.Invalidf(fault.NoPlace, "Invalid OID token: %s", token)
 }
@@ -90,7 +89,8 @@ func (o OID) Append(b []byte) []byte {
 	return b
 }
 
-// maxDigits keeps every accepted number within an int64.
+// maxDigits is the maximum number of digits in a number, so that every accepted number fits into an
+// int64.
 const maxDigits = 18
 
 func number(s string) (int64, bool) {

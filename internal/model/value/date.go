@@ -24,15 +24,16 @@ var dateForms = [...]string{
 	"1/2/2006 3:04:05 PM",
 }
 
-// The printed forms: a time in the server's zone, which is UTC, and the seven digits of UTC
-// attributes. A date without a time of day is time.DateOnly.
+// The printed forms of dates, in UTC. Attributes with the property UTC use dateUTC, which has seven
+// decimals. Other attributes use dateTime. A date without a time of day is printed as
+// time.DateOnly.
 const (
 	dateTime = "2006-01-02T15:04:05.000"
 	dateUTC  = "2006-01-02T15:04:05.0000000Z"
 )
 
-// Instant reads a date or a time as UTC microseconds.
-// Shape: 2019-11-21T16:45:34.822Z, 2016-06-19, 12/31/2019, 1/2/2026 3:04 PM.
+// Instant reads a date or a time as UTC microseconds. Examples: 2019-11-21T16:45:34.822Z,
+// 2016-06-19, 12/31/2019, 1/2/2026 3:04 PM.
 func Instant(text string) (micros int64, ok bool) { return instant(text, asInstant) }
 
 func parseDate(text string, dayOnly bool) (any, bool) {
@@ -55,7 +56,8 @@ func onCalendar(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// instant reads an ISO or US date and returns the result of in for it.
+// instant reads an ISO or US date, and applies the function in to it. The result is in UTC
+// microseconds.
 func instant(text string, in func(time.Time) time.Time) (micros int64, ok bool) {
 	for _, form := range dateForms {
 		t, err := time.Parse(form, text)
@@ -71,8 +73,8 @@ func instant(text string, in func(time.Time) time.Time) (micros int64, ok bool) 
 	return 0, false
 }
 
-// AppendInstant appends UTC microseconds with seven digits of a second.
-// Shape: 2026-01-02T15:04:05.1234560Z, without quotes.
+// AppendInstant appends UTC microseconds with seven decimals of the second. Example:
+// 2026-01-02T15:04:05.1234560Z, without quotes.
 func AppendInstant(w []byte, micros int64) []byte {
 	return time.UnixMicro(micros).UTC().AppendFormat(w, dateUTC)
 }

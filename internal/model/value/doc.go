@@ -6,12 +6,12 @@
 //	AppendRow(nil, Of(3.5), meta.Numeric, nil)         "3.5", in quotes
 //	AppendData(nil, Of(3.5), meta.Numeric, nil)        3.5
 //
-// Writes, filters, variables and instants are read by the same functions, so a value can be
-// found by the text with which it was written. Rows, the data path, events and templates are
-// printed by the same functions.
+// The same functions read values in writes, filters, variables and instants. So a value can be
+// found by the text with which it was written. The same functions also print values in query rows,
+// on the data path (docs/interface.md, section 4.1), in events and in templates.
 //
 // The package is pure. It does not resolve references such as an Oid or the name of a type,
 // which needs the model.
 //
-// Spec: interface 2.2, 3.
+// Spec: docs/interface.md, sections 2.2 and 3.
 package value

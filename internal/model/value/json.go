@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stretch is how many bytes of a text are quoted at a time. A copy of more bytes could not be
-// interrupted meanwhile (memory.Append).
+// stretch is how many bytes of a text are quoted at a time. The garbage collector cannot interrupt
+// the copying of one part (see memory.Append).
 const stretch = 256 << 10
 
 // AppendString appends s as a JSON string. It does not escape <, > and &. It replaces bytes
@@ -23,7 +23,7 @@ func AppendString[T ~string | ~[]byte](w []byte, s T) []byte {
 	return w
 }
 
-// appendLong quotes a text in parts that end at a character. The caller has made room for it.
+// appendLong quotes a text in parts that end at a character. w has room for the result.
 func appendLong[T ~string | ~[]byte](w []byte, s T) []byte {
 	w = append(w, '"')
 	var part []byte

@@ -22,8 +22,8 @@ type kind struct {
 	data  printer                                     // on the data path, as JSON
 	xml   printer                                     // on the data path, as the text of an XML element
 
-	equalFolded bool // texts are equal when their folded forms are
-	summable    bool // @Sum, @Min and @Max apply
+	equalFolded bool // two texts are equal if their folded forms are equal
+	summable    bool // @Sum, @Min and @Max can be used
 }
 
 // kinds is the table of kinds. Packages with access to the model print relations and types.
@@ -54,8 +54,8 @@ func FormOf(k meta.Kind) Form { return kinds[k].form }
 // IsNumber reports whether the values of a kind can be added.
 func IsNumber(k meta.Kind) bool { return kinds[k].summable }
 
-// IsText reports whether the values of a kind are texts to compare and search. Two of them
-// are equal when their folded forms are. An empty text is no value.
+// IsText reports whether the values of a kind are texts to compare and search. Two of these texts
+// are equal if their folded forms are equal. An empty text counts as a missing value.
 func IsText(k meta.Kind) bool { return kinds[k].equalFolded }
 
 // IsFreeText reports whether a kind accepts any text, also the empty one.

@@ -15,10 +15,10 @@ import (
 // Parse reads a text, which must not be empty, as a value of a kind. It returns false if the text
 // is not a value of the kind.
 //
-// Shape: bool for Boolean; float64 for Numeric, never infinite and never negative zero; int64 for
-// Rank, LongInt, Opaque and State; int64 for Date, in UTC microseconds (if dayOnly is true, of the
-// beginning of the day); string for all other kinds. A Guid and a Blob get the spelling in which
-// they are stored.
+// The result is a bool for Boolean; float64 for Numeric, never infinite and never negative zero;
+// int64 for Rank, LongInt, Opaque and State; int64 for Date, in UTC microseconds (if dayOnly is
+// true, of the beginning of the day); string for all other kinds. A Guid and a Blob get the
+// spelling in which they are stored.
 func Parse(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	if parse := kinds[k].parse; parse != nil {
 		return parse(text, dayOnly)
@@ -28,7 +28,7 @@ func Parse(k meta.Kind, dayOnly bool, text string) (any, bool) {
 
 // Operand reads a text as Parse does, for a comparison with stored values. There is one difference:
 // a date keeps its time of day, even if dayOnly is true. A stored day counts as midnight, so it is
-// before every later time of the same day. Spec: interface 2.3.3.
+// before every later time of the same day. Spec: docs/interface.md, section 2.3.3.
 func Operand(k meta.Kind, dayOnly bool, text string) (any, bool) {
 	if k == meta.Date && dayOnly {
 		return instant(text, onCalendar)
@@ -59,7 +59,8 @@ func parseFloat(text string, _ bool) (any, bool) {
 }
 
 // The largest absolute values that may be written: MaxNumber to a Numeric, MaxInt to a LongInt.
-// Sums and differences of very many such values are still finite. Spec: interface 2.2.1.
+// Sums and differences of very many such values are still finite. Spec: docs/interface.md, section
+// 2.2.1.
 const (
 	MaxNumber       = 1e100
 	MaxInt    int64 = 1e15

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// printer appends a value, which is not missing, as JSON. a sets the form of dates and may be
-// nil.
+// printer appends a value that is not missing, in one of the forms of kind. a decides the form of a
+// date and may be nil.
 type printer func(w []byte, v Scalar, a *meta.Attr) []byte
 
 // AppendRow appends a value in the form of query rows and events: numbers as strings, states
@@ -20,8 +20,8 @@ func AppendRow(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	return kinds[k].row(w, v, a)
 }
 
-// AppendData appends a value in the form of the data path: numbers and states as numbers. a
-// is as for AppendRow.
+// AppendData appends a value in the form of the data path: numbers and states as numbers. Only the
+// form of a date depends on a, which may be nil.
 func AppendData(w []byte, v Scalar, k meta.Kind, a *meta.Attr) []byte {
 	if v.Form == Null {
 		return append(w, "null"...)

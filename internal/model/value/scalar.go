@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Scalar is a value from a database or stored JSON. It is not boxed, so rows are read and
-// printed without an allocation for each value.
+// Scalar is a value from a database or stored JSON. It is not stored in an interface, so rows are
+// read and printed without an allocation for each value.
 type Scalar struct {
-	Form Form // never Bool: a Boolean is 0 or 1, or the text true
+	Form Form // never Bool: a Boolean is 0 or 1, or a text such as "true"
 	N    int64
 	F    float64
 	T    []byte

@@ -68,8 +68,8 @@ func FromColumn(k meta.ColumnKind, v any) any {
 	return v
 }
 
-// Canonical returns a stored scalar as the text that JSON makes of it, even if a server has
-// normalized that text.
+// Canonical returns a stored scalar in the form in which the function JSON writes it. A server may
+// have stored it in another form.
 func Canonical(v jsontext.Token) string {
 	switch v.Kind() {
 	case '"':
@@ -87,9 +87,9 @@ func Canonical(v jsontext.Token) string {
 	return v.String()
 }
 
-// Members calls fn for each member of a stored JSON object. An empty object has none. The
-// token is valid until fn returns.
-// Errors: that of fn; the text is not an object of scalars.
+// Members calls fn for each member of a stored JSON object. An empty text has no members. The token
+// is valid until fn returns.
+// Errors: the error of fn; the text is not an object of scalars.
 func Members[T ~string | ~[]byte](object T, fn func(key string, v jsontext.Token) error) error {
 	if len(object) == 0 {
 		return nil

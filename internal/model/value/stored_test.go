@@ -65,7 +65,7 @@ func TestOrUnset(t *testing.T) {
 	}
 }
 
-// Every kind of the model has its line in the table.
+// Every attribute kind in the model has a line in the table kinds.
 func TestEveryKind(t *testing.T) {
 	for _, typ := range meta.Default().Types {
 		for _, a := range typ.Attrs {

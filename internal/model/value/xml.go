@@ -11,7 +11,7 @@ const XMLDeclaration = `<?xml version="1.0" encoding="UTF-8"?>`
 
 // escapes are the escapes of bytes in XML.
 type escapes struct {
-	plain [256]bool             // written unchanged; never part of a longer character
+	plain [256]bool             // true for a byte that is written unchanged; it is never part of a longer character
 	text  [utf8.RuneSelf]string // the escape of an ASCII character that is not plain
 }
 
@@ -36,7 +36,7 @@ func escapesFor(by map[byte]string) *escapes {
 	return all
 }
 
-// AppendXML appends s as the text of an XML element; every parser reads it back as s.
+// AppendXML appends s as the text of an XML element. Every parser reads this text back as s.
 // Characters that XML 1.0 does not allow, and bytes that are not UTF-8, become U+FFFD.
 func AppendXML[T ~string | ~[]byte](w []byte, s T) []byte { return appendXML(w, s, textEscapes) }
 
@@ -83,8 +83,8 @@ func appendXML[T ~string | ~[]byte](w []byte, s T, by *escapes) []byte {
 	return append(w, s[from:]...)
 }
 
-// escapeRune returns the escape of the first character of s, which is not ASCII, and its size
-// in s.
+// escapeRune returns the escape of the first character of s, which is not ASCII, and the size of
+// the character in bytes. The escape is empty if the character needs none.
 func escapeRune(s string) (text string, size int) {
 	r, size := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && size == 1 || r == 0xFFFE || r == 0xFFFF {

@@ -138,7 +138,7 @@ func TestSameBytesAreStoredOnce(t *testing.T) {
 	})
 }
 
-// broken is a sender that breaks off.
+// broken is a sender of an upload that fails after the last byte of r.
 type broken struct{ r io.Reader }
 
 var errBroken = errors.New("the sender has gone")
@@ -214,7 +214,7 @@ type stuck struct {
 
 var errStuck = errors.New("stuck")
 
-// Remove removes an object, except for the one that is stuck.
+// Remove removes an object. It returns an error for the object with the key s.key.
 func (s *stuck) Remove(ctx context.Context, key string) error {
 	if key == s.key {
 		return errStuck
@@ -324,8 +324,7 @@ func TestReferencesAreNoBase64(t *testing.T) {
 	}
 }
 
-// TestVerify checks that damaged contents are found, and that nothing is reported for intact
-// ones.
+// TestVerify checks that damaged contents are found, and that intact contents are not reported.
 func TestVerify(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		folder := t.TempDir()

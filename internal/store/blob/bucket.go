@@ -31,7 +31,7 @@ func OpenBucket(address string) (Bucket, error) {
 	return folder(u.Path), nil
 }
 
-// makeFolder creates a folder durably, unless it exists.
+// makeFolder creates a folder, unless it exists. A new folder survives a crash of the machine.
 func makeFolder(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -75,7 +75,7 @@ func (f folder) Put(ctx context.Context, key string, src io.Reader, _ int64) err
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder writes the names in a folder to disk, so that they survive a crash of the machine.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Open opens a file.
+// Open opens a file. The result reads n bytes that begin at the offset from.
 func (f folder) Open(_ context.Context, key string, from, n int64) (io.ReadCloser, error) {
 	file, err := os.Open(f.path(key))
 	if err != nil {
@@ -106,7 +106,7 @@ func (f folder) Remove(_ context.Context, key string) error {
 	return nil
 }
 
-// Ping reports whether the folder is writable.
+// Ping returns an error if the folder is not writable.
 func (f folder) Ping(context.Context) error {
 	file, err := os.CreateTemp(string(f), "ping")
 	if err != nil {

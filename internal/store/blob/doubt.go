@@ -6,13 +6,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// doubted is the value of the column kept for a content to which a removed version referred. If a
-// new version refers to the content, kept becomes 1 again. A search of the existing versions
-// decides about all contents that stay doubted.
+// doubted is the value of the column kept for a content that may be unused, because a version that
+// referred to it was removed. If a new version refers to the content, kept becomes 1 again.
+// Otherwise a search for versions that refer to the content decides whether the content is kept.
 const doubted = 2
 
-// doubts is the maximum number of doubted contents in one search. Each search reads all assets
-// that may have contents, so it is for many contents at once.
+// doubts is the maximum number of doubted contents in one search. Each search reads all assets that
+// may have contents, so one search is for many contents.
 const doubts = 5000
 
 // Doubt marks the contents with these hashes as doubted, because tx removes a version that refers
@@ -27,9 +27,10 @@ func (s *Store) Doubt(ctx context.Context, tx *db.Tx, hashes []string) error {
 	return nil
 }
 
-// Doubted returns the hashes of some contents that have been doubted for longer than Grace. A
-// write that has found one of them kept before the doubt has ended by then, so a search finds its
-// version. before is the time before which all of them were doubted, in UTC microseconds.
+// Doubted returns the hashes of some contents that have been doubted for longer than Grace. Shortly
+// before such a content was doubted, a write may have found that it was kept. This write has ended
+// by now, so a search finds its version. All these contents were doubted before the time in before,
+// in UTC microseconds.
 func (s *Store) Doubted(ctx context.Context) (hashes []string, before int64, err error) {
 	err = s.db.QueryRow(ctx, "SELECT "+s.db.Dialect.NowMicros+" - ?", s.grace.Microseconds()).Scan(&before)
 	if err != nil {
@@ -39,9 +40,9 @@ func (s *Store) Doubted(ctx context.Context) (hashes []string, before int64, err
 	return hashes, before, err
 }
 
-// Settle keeps the doubted contents in held, to which a version refers. It gives the contents in
-// others to Sweep, which removes them after Grace. It skips a content that was doubted again since
-// before, because the version that referred to it may have been removed.
+// Settle keeps the doubted contents in held, because a version refers to each of them. Sweep
+// removes the contents in others after Grace. Settle skips a content that was doubted again after
+// the time in before, because the version that referred to it may have been removed.
 func (s *Store) Settle(ctx context.Context, before int64, held, others []string) error {
 	return s.db.Small(ctx, func(tx *db.Tx) error {
 		for in, args := range db.InChunks(held) {

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// KeepAll stores and keeps contents in the transaction of the versions that refer to them.
-// After a rollback their rows do not exist. An object that was already put into a bucket
+// KeepAll stores and keeps contents in the transaction of the versions that refer to them. After a
+// rollback the rows of the contents do not exist. An object that was already put into a bucket
 // stays there unused.
 // Errors: fault.Transient.
 func (s *Store) KeepAll(ctx context.Context, tx *db.Tx, contents map[Ref][]byte) error {
@@ -23,8 +23,8 @@ func (s *Store) KeepAll(ctx context.Context, tx *db.Tx, contents map[Ref][]byte)
 	return nil
 }
 
-// keepContent inserts the row first. If two transactions store the same bytes, the second one
-// waits there for the first.
+// keepContent stores and keeps one content. It first inserts the row of the content. If two
+// transactions store the same bytes, the second one waits at this insert until the first one ends.
 func (s *Store) keepContent(ctx context.Context, tx *db.Tx, ref Ref, content []byte) error {
 	if kept, err := isKept(ctx, tx, ref.Hash); err != nil || kept {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// dying is a sender that simulates a killed process at its nth read, so that nothing of the
-// upload is cleaned up.
+// dying is a sender of an upload. After left reads it panics. As in a killed process, nothing of
+// the upload is cleaned up then.
 type dying struct {
 	r    io.Reader
 	left int
@@ -28,7 +28,8 @@ func (s *dying) Read(b []byte) (int, error) {
 	return s.r.Read(b[:min(len(b), blob.PartSize)])
 }
 
-// upload uploads until the sender dies, and reports whether it did.
+// upload uploads a content with a sender that dies after a number of reads. It reports whether the
+// sender died.
 func upload(t *testing.T, s *blob.Store, content []byte, reads int, size int64) (died bool) {
 	t.Helper()
 	defer func() { died = died || recover() != nil }()
@@ -38,8 +39,9 @@ func upload(t *testing.T, s *blob.Store, content []byte, reads int, size int64) 
 	return false
 }
 
-// TestKilledUploads checks uploads and removals of killed processes. At every point nobody
-// can read the upload, it blocks no other upload, and it is removed once it is old.
+// TestKilledUploads checks uploads and removals that ended because the process was killed. Wherever
+// an upload ended, it cannot be read, it blocks no other upload, and a sweep removes it once it is
+// old.
 func TestKilledUploads(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		bucket, err := blob.OpenBucket("file://" + t.TempDir())
@@ -62,7 +64,7 @@ func TestKilledUploads(t *testing.T) {
 			if got := read(t, s, blob.RefOf(content), 0, int64(len(content))); !bytes.Equal(got, content) {
 				t.Error("other bytes")
 			}
-			write(t, d, func(tx *db.Tx) error { // the state after a sweep that was killed when it had removed one part
+			write(t, d, func(tx *db.Tx) error { // the state after a sweep that was killed after it had removed one part
 				if _, err := tx.Exec(t.Context(), "UPDATE blob_content SET hash = NULL, touched_at = -1 WHERE hash IS NOT NULL"); err != nil {
 					return err
 				}
@@ -103,8 +105,7 @@ func TestUploadsInProgressStay(t *testing.T) {
 	})
 }
 
-// TestLyingSenders checks that a content whose length differs from the announced one is
-// refused.
+// TestLyingSenders checks that a content whose length differs from the announced size is refused.
 func TestLyingSenders(t *testing.T) {
 	stores(t, 0, func(t *testing.T, d *db.DB, s *blob.Store) {
 		before := count(t, d, "blob_content")

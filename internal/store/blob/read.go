@@ -10,15 +10,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// where says where the bytes of a content are stored.
+// where is the place at which the bytes of a content are stored: in the bucket if outside is true,
+// else in the database.
 type where struct {
 	id      string
 	outside bool
 	size    int64
 }
 
-// find returns where a content is stored. Errors: fault.Internal for a missing content, since a
-// version refers to it.
+// find returns where a content is stored.
+// Errors: fault.Internal if the content is missing or has another size, since a version refers to
+// it; fault.Transient if its bytes are in a bucket, but no bucket is set.
 func (s *Store) find(ctx context.Context, q db.Querier, ref Ref) (where, error) {
 	found, err := db.Collect(ctx, q, "SELECT id, outside, size FROM blob_content WHERE hash = ?", []any{ref.Hash}, func(row db.Scanner) (w where, err error) {
 		err = row.Scan(&w.id, &w.outside, &w.size)
@@ -37,20 +39,21 @@ func (s *Store) find(ctx context.Context, q db.Querier, ref Ref) (where, error) 
 	return w, err
 }
 
-// Reader reads a range of a content. It has one part in memory, and uses no database
+// Reader reads a range of the bytes of a content. It has one part in memory, and uses no database
 // connection between two reads.
 type Reader struct {
 	s        *Store
 	ctx      context.Context
 	w        where
 	from, to int64
-	part     []byte        // bytes in memory, from the offset from
+	part     []byte        // bytes in memory; the first one is at the offset from
 	stream   io.ReadCloser // for a content outside of the database
 }
 
-// Open returns a reader of n bytes from an offset, which must be within the content. It reads
-// the first bytes, so a store that does not answer is an error here. ctx applies to all
-// reads. Errors: fault.Transient.
+// Open returns a reader of n bytes that begin at the offset from. The range must be within the
+// content. Open already reads the first bytes, so it returns an error if the store does not answer.
+// The end of ctx also ends later reads.
+// Errors: fault.Transient.
 func (s *Store) Open(ctx context.Context, ref Ref, from, n int64) (*Reader, error) {
 	r := &Reader{s: s, ctx: ctx, from: from, to: from + n}
 	if n == 0 {
@@ -89,7 +92,7 @@ func (r *Reader) Close() error {
 	return r.stream.Close()
 }
 
-// fill reads the next bytes.
+// fill reads the next bytes into part.
 func (r *Reader) fill() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -135,8 +138,8 @@ func readPart(ctx context.Context, q db.Querier, id string, n int64) (part []byt
 	return found[0], nil
 }
 
-// AppendBase64 appends the Base64 of a content to w. It reads the content part by part, with
-// q.
+// AppendBase64 appends the Base64 of a content to w. It reads the content part by part, and uses q
+// for all queries.
 // Errors: fault.Transient.
 func (s *Store) AppendBase64(ctx context.Context, q db.Querier, ref Ref, w []byte) ([]byte, error) {
 	if ref.Size == 0 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Ref identifies a content. A version has it instead of the bytes.
+// Ref identifies a content. A version of an asset has a Ref instead of the bytes.
 type Ref struct {
 	Hash string // SHA-256, 64 digits in lower case
 	Size int64  // bytes
@@ -28,7 +28,8 @@ func (r Ref) IsZero() bool { return r.Hash == "" }
 // String returns the stored form sha256:<digits>:<size>, which is never valid Base64.
 func (r Ref) String() string { return prefix + r.Hash + ":" + strconv.FormatInt(r.Size, 10) }
 
-// ParseRef reads the stored form. It reports false for any other text, including all Base64.
+// ParseRef converts the stored form to a Ref. It returns false for any other text, including all
+// Base64.
 func ParseRef[T ~string | ~[]byte](text T) (Ref, bool) {
 	rest, ok := strings.CutPrefix(string(text[:min(len(text), 2*len(prefix)+sha256.Size*2+20)]), prefix)
 	hash, size, two := strings.Cut(rest, ":")

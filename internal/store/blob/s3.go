@@ -72,7 +72,7 @@ func openS3(u *url.URL) (Bucket, error) {
 // key returns the name of an object in the bucket.
 func (b *s3) key(key string) string { return b.prefix + key }
 
-// Put sends an object of known size as a stream, and others in parts.
+// Put sends an object of known size as a stream, and an object of unknown size in parts.
 func (b *s3) Put(ctx context.Context, key string, src io.Reader, size int64) error {
 	if size < 0 {
 		return b.putParts(ctx, b.key(key), src)
@@ -81,8 +81,8 @@ func (b *s3) Put(ctx context.Context, key string, src io.Reader, size int64) err
 	return err
 }
 
-// putParts sends an object in parts, each of which is in memory. The object exists once all
-// parts have arrived.
+// putParts sends an object in parts. It has one part in memory at a time. The object exists once
+// all parts have arrived.
 func (b *s3) putParts(ctx context.Context, key string, src io.Reader) (err error) {
 	buf := make([]byte, objectPart)
 	n, err := io.ReadFull(src, buf)
@@ -108,7 +108,7 @@ func (b *s3) putParts(ctx context.Context, key string, src io.Reader) (err error
 	for n > 0 {
 		sum := sha256.Sum256(buf[:n])
 		part, err := b.core.PutObjectPart(ctx, b.bucket, key, id, len(parts)+1, bytes.NewReader(buf[:n]), int64(n),
-			minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true}) // the hash of the whole part is signed
+			minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true}) // the signature has the hash of the part
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (b *s3) Open(ctx context.Context, key string, from, n int64) (io.ReadCloser
 	return body, err
 }
 
-// Remove removes an object, and the parts of an incomplete one.
+// Remove removes an object, and the parts of an incomplete upload.
 func (b *s3) Remove(ctx context.Context, key string) error {
 	if err := b.core.RemoveObject(ctx, b.bucket, b.key(key), minio.RemoveObjectOptions{}); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (b *s3) Remove(ctx context.Context, key string) error {
 	return err
 }
 
-// Ping reports whether the bucket exists.
+// Ping returns an error if the bucket does not exist.
 func (b *s3) Ping(ctx context.Context) error {
 	there, err := b.core.BucketExists(ctx, b.bucket)
 	if err == nil && !there {

@@ -21,7 +21,7 @@ import (
 type s3Server struct {
 	url      string
 	backend  gofakes3.Backend
-	broken   atomic.Bool  // it answers 503
+	broken   atomic.Bool  // it answers every request with 403
 	requests atomic.Int64 // number of answered requests
 }
 
@@ -56,7 +56,7 @@ func (s *s3Server) open(t *testing.T) blob.Bucket {
 	return b
 }
 
-// objects returns the number of objects.
+// objects returns the number of objects in the bucket.
 func (s *s3Server) objects(t *testing.T) int {
 	t.Helper()
 	list, err := s.backend.ListBucket("alds-test", nil, gofakes3.ListBucketPage{})

@@ -15,8 +15,8 @@ import (
 const oldRow = `INSERT INTO %s (id, type, state, moment, audit_id, created_moment, created_at, created_by, changed_at, changed_by, name, attrs%s)
 	VALUES (?, 41, 64, ?, 1, 1, 1, 20, 1, 20, 'N', ?%s)`
 
-// TestOldContentsAreMoved checks that the migration moves the Base64 in old rows into
-// contents, each once, and can run again.
+// TestOldContentsAreMoved checks that the migration moves the Base64 in old rows into the tables of
+// package blob, stores each content once, and can run again.
 func TestOldContentsAreMoved(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		content := random(3*blob.PartSize + 5)

@@ -12,31 +12,34 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// PartSize is the number of bytes in a row of blob_part; the last row of a content has fewer.
-// It must not change, since reads compute the row of a byte from it.
+// PartSize is the number of bytes in a row of blob_part; the last row of a content may have fewer.
+// PartSize must not change, since reads use it to compute which row has a byte.
 const PartSize = 256 << 10
 
 // ReadMemory is the memory to reserve for a Reader, in bytes: one part, and the driver's
 // buffers for the row of the part.
 const ReadMemory = 3 * PartSize
 
-// objectPart is the memory, in bytes, that a bucket needs for an object of unknown size. Its
-// parts are at least that large.
+// objectPart is the size in bytes of a part of an object whose total size is unknown. Such an
+// object is sent to the bucket in parts, with one part in memory. A bucket does not accept smaller
+// parts.
 const objectPart = 5 << 20
 
 // Grace is how long a content without a version is kept. A request that uploads a content and
 // then writes a version takes less time.
 const Grace = 2 * time.Hour
 
-// Bucket stores objects outside of the database. Every error comes from the bucket.
+// Bucket stores objects outside of the database. An error of a method means that the bucket failed,
+// or that src of Put failed.
 type Bucket interface {
-	// Put stores an object once src has ended. size is its size in bytes; -1: unknown.
+	// Put stores the bytes of src as an object. The object does not exist before src has ended.
+	// size is its size in bytes; -1: unknown.
 	Put(ctx context.Context, key string, src io.Reader, size int64) error
-	// Open reads n bytes of an object from an offset.
+	// Open reads n bytes of an object, which begin at the offset from.
 	Open(ctx context.Context, key string, from, n int64) (io.ReadCloser, error)
 	// Remove removes an object. It is no error if the object does not exist.
 	Remove(ctx context.Context, key string) error
-	// Ping reports whether the bucket answers.
+	// Ping returns an error if the bucket does not answer.
 	Ping(ctx context.Context) error
 }
 
@@ -66,7 +69,7 @@ func New(d *db.DB, o Options) *Store {
 	return &Store{db: d, bucket: o.Bucket, grace: o.Grace, log: o.Log}
 }
 
-// Ping reports whether the store outside of the database answers.
+// Ping returns an error if the store outside of the database does not answer.
 // Errors: fault.Transient.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.bucket == nil {
@@ -75,15 +78,16 @@ func (s *Store) Ping(ctx context.Context) error {
 	return unreachable(s.bucket.Ping(ctx))
 }
 
-// ErrTooLarge is the error of an upload beyond its limit.
+// ErrTooLarge is the error of an upload that has more bytes than its limit.
 var ErrTooLarge = errors.New("the content is larger than allowed")
 
-// errGone is the error of a content that was removed before a version referred to it.
+// errGone returns the error for a content that was removed before a version referred to it.
 func errGone() error {
 	return fault.Transientf(nil, "the content was removed before it was used; send it again")
 }
 
-// unreachable turns an error of the bucket into a fault.
+// unreachable converts an error of the bucket to fault.Transient. It does not change the errors of
+// an ended context.
 func unreachable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -92,13 +96,13 @@ func unreachable(err error) error {
 }
 
 // Keep keeps contents permanently, because a version written by tx refers to them.
-// Errors: fault.Transient when a content was removed or does not exist.
+// Errors: fault.Transient if a content was removed or does not exist.
 func (s *Store) Keep(ctx context.Context, tx *db.Tx, refs []Ref) error {
 	hashes := make([]string, 0, len(refs))
 	for _, r := range refs {
 		hashes = append(hashes, r.Hash)
 	}
-	slices.Sort(hashes) // all transactions lock in the same order
+	slices.Sort(hashes) // so that all transactions lock in the same order
 	for _, hash := range slices.Compact(hashes) {
 		if err := s.keep(ctx, tx, hash); err != nil {
 			return err
@@ -107,8 +111,8 @@ func (s *Store) Keep(ctx context.Context, tx *db.Tx, refs []Ref) error {
 	return nil
 }
 
-// keep locks the row only if the content is not kept yet, since kept contents are never
-// removed.
+// keep keeps one content. It locks the row of the content only if the content is not kept yet. A
+// kept content needs no lock, since it is never removed.
 func (s *Store) keep(ctx context.Context, tx *db.Tx, hash string) error {
 	if kept, err := isKept(ctx, tx, hash); err != nil || kept {
 		return err

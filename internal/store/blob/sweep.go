@@ -16,13 +16,14 @@ const partRows = 64
 // Sweep removes contents without a version after Grace, and unfinished uploads. It may run in
 // several processes at once.
 //
-// The first statement for a content removes its hash. If an upload or a version of the same bytes
-// comes before this statement, it touches or keeps the content, and the sweep leaves the content.
-// If the upload comes after this statement, it does not find the content and stores the bytes
-// again.
+// The first statement for a content removes its hash. If a new upload or version of the same bytes
+// comes before this statement, Sweep does not remove the content: the upload has changed
+// touched_at, or the version has changed kept. If the upload comes after this statement, it does
+// not find the content and stores the bytes again.
 //
-// A content that cannot be removed does not stop the sweep; the next one tries again.
-// Errors: the first, with the number of such contents.
+// If a content cannot be removed, Sweep continues with the next content. The next sweep tries
+// again.
+// Errors: the first error of a removal, with the number of contents that could not be removed.
 func (s *Store) Sweep(ctx context.Context) error {
 	old := "kept = 0 AND touched_at < " + s.db.Dialect.NowMicros + " - ?"
 	var first error

@@ -17,13 +17,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// parts are the buffers of uploads.
+// parts has unused buffers for uploads, of PartSize bytes each.
 var parts = sync.Pool{New: func() any { b := make([]byte, PartSize); return &b }}
 
-// Upload stores the bytes of r, at most limit, and returns their reference. size is the
-// number of bytes in r; -1: unknown until its end. Keep must follow within Grace. It has two
-// parts in memory at a time, and needs UploadMemory in total. A failed upload leaves nothing
-// behind.
+// Upload stores the bytes of r, at most limit, and returns their reference. size is the number of
+// bytes in r; -1: unknown until its end. Keep must follow within Grace. An upload has two parts in
+// memory at a time, and needs UploadMemory in total. A failed upload leaves nothing behind.
 // Errors: ErrTooLarge; those of r; fault.Transient.
 func (s *Store) Upload(ctx context.Context, r io.Reader, size, limit int64) (Ref, error) {
 	if size > limit {
@@ -43,8 +42,8 @@ func (s *Store) Upload(ctx context.Context, r io.Reader, size, limit int64) (Ref
 	return s.uploadParts(ctx, first, src, size)
 }
 
-// UploadMemory returns the memory, in bytes, that an upload needs. known says whether its
-// size is known.
+// UploadMemory returns the memory, in bytes, that an upload needs. known is true if the size of the
+// upload is known.
 func (s *Store) UploadMemory(known bool) int64 {
 	if s.bucket != nil && !known {
 		return 2*PartSize + objectPart
@@ -54,17 +53,18 @@ func (s *Store) UploadMemory(known bool) int64 {
 
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// source refuses a content that exceeds its limit, or differs from the announced size.
+// source is a reader of a content. It returns an error if the content exceeds its limit, or does
+// not have the announced size.
 type source struct {
 	r        io.Reader
 	n, limit int64
-	size     int64 // announced; -1: unknown
+	size     int64 // announced size; -1: unknown
 }
 
-// errCutOff is the error of a content whose length differs from the announced one.
+// errCutOff is the error of a content whose length differs from the announced size.
 var errCutOff = errors.New("the content was cut off")
 
-// Read reads the next bytes. Errors: also ErrTooLarge, errCutOff.
+// Read reads the next bytes. Errors: those of the inner reader, ErrTooLarge, errCutOff.
 func (s *source) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if s.n += int64(n); s.n > s.limit {
@@ -76,7 +76,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// uploadOne stores a content of one part, unless it exists.
+// uploadOne stores a content that has less than one full part, unless the content is already
+// stored.
 func (s *Store) uploadOne(ctx context.Context, content []byte) (Ref, error) {
 	ref := RefOf(content)
 	found, err := s.touch(ctx, ref)
@@ -256,8 +257,8 @@ func (s *Store) finish(ctx context.Context, id string, ref Ref) (known bool, err
 // dropTime limits the cleanup of a failed upload; Sweep removes the rest.
 const dropTime = 10 * time.Second
 
-// drop removes an unused upload if the database answers. The upload may have its hash
-// already, if the answer to the commit was lost.
+// drop removes an upload that failed or is not needed, if the database answers. The upload may
+// already have its hash, if the answer to the commit was lost.
 func (s *Store) drop(ctx context.Context, u *upload) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
 	defer cancel()

@@ -12,9 +12,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Verify reads all bytes. It calls report for each content with missing bytes or another
-// hash, and for parts without a content. The service may run meanwhile. An error of report
-// ends it.
+// Verify reads the bytes of all contents. It calls report for each content whose bytes are missing
+// or have another hash, and for parts that belong to no content. The service may run at the same
+// time. If report returns an error, Verify returns this error at once.
 // Errors: also fault.Transient.
 func (s *Store) Verify(ctx context.Context, report func(text string) error) error {
 	if err := s.lostParts(ctx, report); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) Verify(ctx context.Context, report func(text string) error) erro
 	}
 }
 
-// lostParts reports parts of no content.
+// lostParts calls report for parts that belong to no content.
 func (s *Store) lostParts(ctx context.Context, report func(text string) error) error {
 	for last := ""; ; {
 		all, err := db.Column[string](ctx, s.db, "SELECT DISTINCT content FROM blob_part WHERE content > ? ORDER BY content LIMIT ?", last, sweepRows)
@@ -73,7 +73,7 @@ type stored struct {
 	hash string
 }
 
-// verify reads one content. It ignores a content that was removed meanwhile.
+// verify reads and checks one content. It ignores a content that is removed while it reads.
 func (s *Store) verify(ctx context.Context, c stored, report func(string) error) error {
 	if c.outside && s.bucket == nil {
 		return report("content " + c.id + " lies outside of the database, and ALDS_BLOB_URL is not set")
@@ -98,7 +98,7 @@ func (s *Store) verify(ctx context.Context, c stored, report func(string) error)
 	return report(fmt.Sprintf("content %s: the bytes have another hash", c.id))
 }
 
-// ends checks that there are no parts after the last byte of a content.
+// ends calls report if there are parts after the last byte of a content.
 func (s *Store) ends(ctx context.Context, c stored, report func(string) error) error {
 	if c.outside {
 		return nil

@@ -11,27 +11,28 @@ import (
 	"unicode/utf8"
 )
 
-// The collation ALDS gives SQLite the order of utf8mb4_unicode_ci. Each character has zero or
-// more weights. Texts compare weight by weight, and the shorter one is padded with spaces.
+// The SQLite collation ALDS has the order of utf8mb4_unicode_ci. Each character has zero or more
+// weights, which are numbers. Two texts are compared weight by weight, and the shorter text is
+// padded with spaces.
 
-// weightsFile holds the weights that no rule gives, compressed with gzip. A character is
-// stored as its distance from the previous one and the number of its weights, both as
-// uvarint. Its weights follow as big-endian 16-bit numbers. The test of this file compares it
-// with a server and can write a new one.
+// weightsFile has the weights of all characters whose weights cannot be computed, compressed with
+// gzip. A character is stored as its distance from the previous character and the number of its
+// weights, both as uvarint. Its weights follow as big-endian 16-bit numbers. A test compares the
+// file with the weights of a server, and can write a new file.
 //
 //go:embed weights.gz
 var weightsFile []byte
 
 const (
 	spaceWeight = 0x0209
-	outside     = 0xFFFD // the weight of every character outside of the basic plane
-	several     = 1      // in weights.one: look into weights.more
-	implicit    = 2      // in weights.one: computed from the code point
+	outside     = 0xFFFD // the weight of every character above U+FFFF
+	several     = 1      // in weights.one: the character has several weights, in weights.more
+	implicit    = 2      // in weights.one: the weights are computed from the code point
 )
 
-// weights is the table of all characters of the basic plane.
+// weights has the weights of all characters up to U+FFFF.
 type weights struct {
-	one  [1 << 16]uint16 // the only weight; 0: none
+	one  [1 << 16]uint16 // the only weight of a character; 0: no weight; or several, or implicit
 	more map[rune][]uint16
 }
 
@@ -136,8 +137,8 @@ func (sc *scanner) next() uint16 {
 	return weight
 }
 
-// Compare orders two texts as the text columns do: it ignores case, accents and trailing
-// spaces. It returns -1, 0 or 1. Texts that compare as 0 need not be equal.
+// Compare returns the order of two texts in a text column: -1, 0 or 1. The order ignores case,
+// accents and trailing spaces. Texts that compare as 0 need not be equal.
 func Compare(a, b string) int {
 	w := weightTable()
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
@@ -170,8 +171,8 @@ func Compare(a, b string) int {
 	}
 }
 
-// padded compares the rest of the longer text, starting with weight p, with spaces. It
-// returns sign if the rest is greater.
+// padded compares the rest of the longer text, starting with weight p, with spaces. It returns sign
+// if the rest is greater, -sign if the rest is smaller, and 0 otherwise.
 func padded(p uint16, rest *scanner, sign int) int {
 	for ; p != 0; p = rest.next() {
 		if p > spaceWeight {

@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite weights.gz from the server")
 
-// TestWeightsAreTheServers compares the weights of every character of the basic plane with
-// those of the server, which are the same on MariaDB and MySQL.
+// TestWeightsAreTheServers compares the weights of every character up to U+FFFF with those of the
+// server, which are the same on MariaDB and MySQL.
 func TestWeightsAreTheServers(t *testing.T) {
 	d := testdb.MySQL(t)
 	rows, err := d.Query(context.Background(), `WITH RECURSIVE b(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM b WHERE n < 255)
@@ -80,7 +80,7 @@ func writeWeights(t *testing.T, data []byte) {
 	}
 }
 
-// pairs are compared both ways on both servers.
+// pairs are texts that are compared with each other in both directions, on a server and in SQLite.
 var pairs = [][2]string{
 	{"a", "A"},
 	{"a", "b"},
@@ -145,7 +145,7 @@ var pairs = [][2]string{
 	{"Ⅷ", "VIII"},
 }
 
-// likes are texts and patterns.
+// likes are pairs of a text and a pattern.
 var likes = [][2]string{
 	{"Résumé", "resu%"},
 	{"abc", "_B_"},
@@ -194,7 +194,8 @@ var likes = [][2]string{
 	{"ﷺ", "ﷺ"},
 }
 
-// answers stores the texts in text columns and lists the results of comparisons by a server.
+// answers stores pairs and likes in text columns of a database. It returns the results of comparing
+// them there.
 func answers(t *testing.T, d *db.DB) []string {
 	t.Helper()
 	ctx := context.Background()
@@ -239,7 +240,7 @@ func answers(t *testing.T, d *db.DB) []string {
 	return got
 }
 
-// TestServersCompareAlike checks that SQLite compares texts as MariaDB does.
+// TestServersCompareAlike checks that SQLite compares texts as the server does.
 func TestServersCompareAlike(t *testing.T) {
 	want, got := answers(t, testdb.MySQL(t)), answers(t, testdb.SQLite(t))
 	for i := range want {
@@ -280,8 +281,8 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// TestASCIIHasOnePlace checks that all characters equal to an ASCII character sort like it.
-// So a key in that order finds all texts equal to an ASCII text.
+// TestASCIIHasOnePlace checks that a character which is equal to an ASCII character has the same
+// place in the order. So an index in this order finds all texts that are equal to an ASCII text.
 func TestASCIIHasOnePlace(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
 		f := folding.Of(string(r))

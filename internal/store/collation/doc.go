@@ -1,7 +1,7 @@
-// Package collation compares and matches texts as MariaDB and MySQL do with
-// utf8mb4_unicode_ci, so that SQLite sorts like them. Package db gives these functions to
-// SQLite. The package knows no database.
+// Package collation compares and matches texts as MariaDB and MySQL do with utf8mb4_unicode_ci, so
+// that SQLite sorts like them. Package connection registers these functions in SQLite. This package
+// does not use a database.
 //
-// Compare orders two texts. Like matches a pattern; it compares the characters themselves, so
-// the caller folds both texts first.
+// Compare returns the order of two texts. Like compares a text with a pattern. Like does not ignore
+// case, so the caller passes the folded forms of the text and the pattern.
 package collation

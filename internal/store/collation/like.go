@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Like reports whether text matches an SQL pattern, character by character: % matches any
-// text, _ one character, and the character after escape matches itself. Like folds nothing;
-// the caller folds both if case must not count.
+// Like reports whether text matches an SQL pattern, character by character: % matches any text, _
+// one character, and the character after escape matches itself. Like does not ignore case. If case
+// must not count, the caller passes the folded forms of both.
 //
-// It never backtracks over %: the first match of each part between two % is used. A part
-// without _ is searched as a whole.
+// For each part of the pattern between two %, Like uses the first match and never tries a later
+// one. A part without _ is searched as one string.
 func Like(text, pattern string, escape rune) bool {
 	if len(text) < len(pattern)-strings.Count(pattern, "%")-strings.Count(pattern, string(escape)) {
-		return false // too short for the parts without %
+		return false // shorter than the parts between %
 	}
 	head, rest, more := cutAny(pattern, escape)
 	n, ok := prefixLike(text, head, escape)
@@ -49,8 +49,8 @@ func cutAny(pattern string, escape rune) (before, after string, found bool) {
 	return pattern, "", false
 }
 
-// literal returns the text that a pattern without % and _ matches. It reports false for a
-// pattern with _.
+// literal returns the text that a pattern without % and _ matches. It returns false for a pattern
+// with _.
 func literal(pattern string, escape rune) (string, bool) {
 	if !strings.ContainsRune(pattern, escape) {
 		return pattern, !strings.Contains(pattern, "_")
@@ -70,8 +70,8 @@ func literal(pattern string, escape rune) (string, bool) {
 	return string(b), true
 }
 
-// indexLike finds the first part of text that matches a pattern without %, and returns its
-// end.
+// indexLike finds the first part of text that matches a pattern without %. It returns where this
+// part ends, in bytes.
 func indexLike(text, pattern string, escape rune) (end int, ok bool) {
 	if whole, ok := literal(pattern, escape); ok {
 		at := strings.Index(text, whole)
@@ -95,7 +95,7 @@ func suffixLike(text, pattern string, escape rune) bool {
 		return strings.HasSuffix(text, whole)
 	}
 	at := len(text)
-	for i := 0; i < len(pattern); { // one character of text for each of the pattern
+	for i := 0; i < len(pattern); { // go back one character of text for each item of the pattern
 		if at == 0 {
 			return false
 		}
@@ -111,7 +111,7 @@ func suffixLike(text, pattern string, escape rune) bool {
 	return ok && at+n == len(text)
 }
 
-// prefixLike returns the length of the prefix of text that matches a pattern without %.
+// prefixLike returns the length, in bytes, of the prefix of text that matches a pattern without %.
 func prefixLike(text, pattern string, escape rune) (n int, ok bool) {
 	for p := 0; p < len(pattern); {
 		if n == len(text) {

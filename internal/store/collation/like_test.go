@@ -47,8 +47,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestLongPatterns searches for a long text in a longer one. Like must read each text once,
-// not again at every place, which would take an hour.
+// TestLongPatterns searches for a long text in a longer one. Like must not compare the pattern
+// again at every place of the text, which would take an hour.
 func TestLongPatterns(t *testing.T) {
 	text, part := strings.Repeat("a", 4<<20), strings.Repeat("a", 1<<20)
 	for pattern, want := range map[string]bool{

@@ -17,11 +17,11 @@ import (
 type connector struct {
 	driver.Connector
 	start  []string
-	stmts  int          // cached statements per connection
-	writes bool         // for transactions that write
-	killer *killer      // of a server; nil if the database is in this process
-	keeper *keeper      // of a server
-	tidb   *atomic.Bool // the server is a TiDB
+	stmts  int          // maximum number of cached statements per connection
+	writes bool         // the connections are for transactions that write
+	killer *killer      // kills statements on a server; nil for SQLite, which runs in this process
+	keeper *keeper      // keeps idle transactions open on a server; nil for SQLite and for a replica
+	tidb   *atomic.Bool // whether the server is a TiDB; nil for SQLite
 }
 
 // Connect opens one connection and prepares it for use.
@@ -65,37 +65,38 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return cn, nil
 }
 
-// conn is a driver connection with a cache of prepared statements; the least recently used
-// ones are closed. On a server it prepares only statements of one table. The Stmt of
-// database/sql would prepare on a second connection while a transaction holds the first; a
-// pool of one would wait forever.
+// conn is a driver connection with a cache of prepared statements. If the cache is full, the least
+// recently used statement is closed. On a server, only statements that use one table are prepared.
+// The type sql.Stmt is not used, because it would prepare a statement on a second connection while
+// a transaction uses the first. In a pool of one connection that would wait forever.
 type conn struct {
 	driver.Conn
 	max   int
-	cache map[string]*list.Element // query to an element holding *cached
-	order *list.List               // most recently used first
+	cache map[string]*list.Element // maps a query to the element of order with its *cached
+	order *list.List               // statements, the most recently used first
 
 	killer    *killer
 	id        int64 // the server's number of the connection
 	abandoned bool  // a context ended while a statement ran
-	unfit     bool  // it must not be used again
-	writes    bool  // it is for transactions that write
-	singly    bool  // statements are sent as text, one by one; see isGalera
+	unfit     bool  // the connection must not be used again
+	writes    bool  // the connection is for transactions that write
+	singly    bool  // each statement is sent as text and by itself; see isGalera
 	begins    bool  // a transaction begins with the next statement
 	keeper    *keeper
 	kept      kept
 	tidb      *atomic.Bool
-	interrupt func()      // stops the running statement of a database in this process; nil for a server
-	active    func() bool // reports whether a transaction is open; nil if that is not known
+	interrupt func()      // stops the running statement of SQLite; nil on a server
+	active    func() bool // reports whether a transaction is open; nil if not known
 }
 
 type cached struct {
 	query string
 	stmt  driver.Stmt
-	busy  bool // rows of it are open
+	busy  bool // the statement is running, or its rows are open
 }
 
-// ExecContext runs a statement. One without arguments is sent as text.
+// ExecContext runs a statement. A statement without arguments is sent as text, unless it is in
+// repeated.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.interrupt != nil {
 		return c.execHere(watchedIn(ctx), query, args)
@@ -109,8 +110,9 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	return r, err
 }
 
-// execHere is ExecContext for a database in this process. The driver may wait for the lock
-// with which a transaction begins, so that statement gets the context.
+// execHere is ExecContext for SQLite, which runs in this process. The driver gets the context only
+// for the statement that begins a transaction, because this statement may wait for a lock. Any
+// other statement is interrupted when the context ends.
 func (c *conn) execHere(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -124,7 +126,8 @@ func (c *conn) execHere(ctx context.Context, query string, args []driver.NamedVa
 	return r, orEnded(ctx, err)
 }
 
-// orEnded returns the context's error if the context interrupted the statement.
+// orEnded returns the error of the context if err is from a statement that was interrupted because
+// the context has ended. Otherwise it returns err.
 func orEnded(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && sqlerror.ClassOf(err) == sqlerror.Ended {
 		return ctx.Err()
@@ -132,8 +135,8 @@ func orEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// note records that the context of a statement has ended, or that the connection must not be
-// used again after err.
+// note records, after the error err of a statement, that the context of the statement has ended, or
+// that the connection must not be used again.
 func (c *conn) note(ctx context.Context, err error) {
 	if err == nil {
 		return
@@ -173,7 +176,7 @@ func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue)
 	return s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
-// QueryContext is ExecContext for statements that return rows.
+// QueryContext is like ExecContext, for statements that return rows.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.interrupt != nil {
 		return c.queryHere(watchedIn(ctx), query, args)
@@ -190,7 +193,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return &openRows{Rows: rows, ctx: ctx, c: c, s: s}, nil
 }
 
-// queryHere is QueryContext for a database in this process.
+// queryHere is QueryContext for SQLite, which runs in this process.
 func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -204,8 +207,8 @@ func (c *conn) queryHere(ctx context.Context, query string, args []driver.NamedV
 	return &openRows{Rows: rows, ctx: ctx, c: c, s: s, watch: w}, nil
 }
 
-// query returns rows, and the statement that is busy until they are closed. The statement is
-// nil if it was sent as text.
+// query runs a statement that returns rows. It returns the rows and the prepared statement, which
+// is busy until the rows are closed. The prepared statement is nil if the query was sent as text.
 func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, *cached, error) {
 	if p := packetIn(args); p != nil {
 		rows, err := c.queryPacket(ctx, p, query)
@@ -237,10 +240,10 @@ func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue
 	return rows, s, nil
 }
 
-// goesAsText reports whether a statement with arguments is sent to a server as text. A
-// statement of several tables is. MySQL 9.7.4 and MariaDB 10.11.19 return wrong rows for some
-// of them when prepared, and MariaDB does not keep the plans of others. See
-// TestConditionsInDerivedTables.
+// goesAsText reports whether a statement with arguments is sent to a server as text instead of
+// being prepared. It returns true for statements that use several tables. MySQL 9.7.4 and MariaDB
+// 10.11.19 return wrong rows for some prepared statements of this kind. For others, MariaDB does
+// not keep the plan. See TestConditionsInDerivedTables.
 func (c *conn) goesAsText(query string) bool {
 	return c.singly || c.killer != nil && ofSeveralTables(query)
 }
@@ -252,9 +255,10 @@ func ofSeveralTables(query string) bool {
 
 func isSelect(query string) bool { return len(query) > 6 && strings.EqualFold(query[:6], "SELECT") }
 
-// begin returns a statement in the form in which it is sent. The first statement of a
-// transaction is sent as text, behind the statement that begins the transaction. A large one
-// is prepared instead, and sent after it.
+// begin returns the text to be sent for a statement. The first statement of a transaction is sent
+// as text, in one packet after the statement that begins the transaction. Then begins is true. If
+// the first statement is large, begin sends only the statement that begins the transaction, and the
+// large one is prepared and sent later.
 func (c *conn) begin(ctx context.Context, query string, args []driver.NamedValue) (text string, begins bool, err error) {
 	if !c.begins {
 		return query, false, nil
@@ -269,7 +273,8 @@ func (c *conn) begin(ctx context.Context, query string, args []driver.NamedValue
 	return c.beginServer() + "; " + query, true, nil
 }
 
-// isLarge reports whether a statement is too large to be sent as text with others.
+// isLarge reports whether a statement is too large to be sent as text together with other
+// statements.
 func isLarge(args []driver.NamedValue) bool {
 	n := 0
 	for _, a := range args {
@@ -283,8 +288,9 @@ func isLarge(args []driver.NamedValue) bool {
 	return len(args) > MaxJoinedArgs || n > MaxJoinedBytes
 }
 
-// drain runs a SELECT and discards its rows, for example one that only locks. In ExecContext
-// the MySQL driver would wait forever for the rows of a prepared SELECT.
+// drain runs a SELECT and discards its rows, for example a SELECT that only locks rows. The number
+// of rows is the number of affected rows in the result. In ExecContext, the MySQL driver would wait
+// forever for the rows of a prepared SELECT.
 func (c *conn) drain(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	rows, err := c.QueryContext(ctx, query, args)
 	if err != nil {
@@ -306,8 +312,9 @@ func (c *conn) execText(ctx context.Context, query string, args []driver.NamedVa
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
 
-// statement returns the prepared query. It comes from the cache unless its rows are still
-// open, which SQLite allows. Then it is prepared a second time, and closed after use.
+// statement returns the prepared statement of a query, from the cache if possible. In SQLite, rows
+// of the cached statement may still be open. Then the query is prepared a second time, and this
+// second statement is closed after use.
 func (c *conn) statement(ctx context.Context, query string) (*cached, error) {
 	e, known := c.cache[query]
 	if known && !e.Value.(*cached).busy {
@@ -346,8 +353,9 @@ func (c *conn) release(s *cached) {
 	}
 }
 
-// Close closes the cached statements and the connection. A statement that still runs at the
-// server is killed, since nothing uses the connection afterwards.
+// Close closes the connection, and before it the cached statements of SQLite. It kills a statement
+// that may still run at the server. No other statement is killed, because nothing uses the
+// connection afterwards.
 func (c *conn) Close() error {
 	if c.abandoned && c.killer != nil {
 		defer c.killer.kill(c.id)
@@ -363,7 +371,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// PrepareContext prepares a statement outside of the cache. gorm never does.
+// PrepareContext prepares a statement outside of the cache. gorm never calls it.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
 }
@@ -371,7 +379,7 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 // Ping pings the server.
 func (c *conn) Ping(ctx context.Context) error { return c.Conn.(driver.Pinger).Ping(ctx) }
 
-// ResetSession makes the driver detect a dead connection before it is used.
+// ResetSession makes the driver detect a dead connection before the connection is used again.
 func (c *conn) ResetSession(ctx context.Context) error {
 	c.abandoned = false
 	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
@@ -380,7 +388,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection may return to the pool.
 func (c *conn) IsValid() bool { return !c.unfit && c.Conn.(driver.Validator).IsValid() }
 
-// CheckNamedValue converts an argument as the driver does. A packet stays as it is.
+// CheckNamedValue converts an argument as the driver does. It does not change a Packet.
 func (c *conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if _, ok := nv.Value.(*Packet); ok {
 		return nil

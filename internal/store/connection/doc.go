@@ -1,12 +1,14 @@
 // Package connection opens pools of connections to a server of MySQL or MariaDB, or to a SQLite
-// file. Its connections are those of the drivers, with what the drivers lack:
+// file. Its connections are connections of the drivers, with these additions:
 //
-//   - Statements of one table are prepared and cached. Statements of several tables, and those of
-//     a Packet, are sent to a server as text.
-//   - When a context ends, the statement ends: the server gets a KILL, SQLite an interrupt.
-//   - A server ends the transactions of a process that has stopped. It keeps those of a process
-//     that computes, because the keeper sends a statement in time.
-//   - A transaction on a server begins in the packet of its first statement.
+//   - A statement that uses one table is prepared and cached. A server gets a statement that uses
+//     several tables as text, and also the statements of a Packet.
+//   - When the context of a statement ends, the statement is stopped: by KILL on a server, by an
+//     interrupt in SQLite.
+//   - A server ends the open transactions of a process that has stopped. While a process only
+//     computes, its keeper sends statements, so that the server does not end its transactions.
+//   - The statement that begins a transaction on a server is sent in the same packet as the first
+//     statement of the transaction.
 //
 // Only this package opens connections. It returns the errors of the drivers.
 package connection

@@ -13,37 +13,38 @@ import (
 )
 
 const (
-	sqliteStmts = 300   // per connection
-	ownerMode   = 0o600 // of the files of a database
+	sqliteStmts = 300   // maximum number of cached statements per connection
+	ownerMode   = 0o600 // mode of the files of a database
 
-	// The size of the page cache of a connection, in KiB. Each reader has one, and the system
-	// caches the pages of the file too.
+	// The size of the page cache of the connection that writes, and of a connection that reads.
+	// SQLite reads a negative number as KiB. The operating system also caches the pages of the
+	// file.
 	writerCache = "cache_size(-8192)"
 	readerCache = "cache_size(-2048)"
 
-	// sqliteIdle is how long an unused connection stays open. Closing it frees its page
-	// cache; a load leaves many such connections.
+	// sqliteIdle is how long an unused connection stays open. Closing it frees its page cache.
+	// After many requests at the same time, there are many unused connections.
 	sqliteIdle = 10 * time.Second
 )
 
-// busyWait is how long a connection waits for locks, in ms.
+// busyWait limits how long a connection waits for a lock, in milliseconds.
 const busyWait = "busy_timeout(10000)"
 
 // Where a connection stores sort data and intermediate results.
 const (
 	inMemory = "temp_store(MEMORY)"
-	inFiles  = "temp_store(FILE)" // if larger than a few MiB; one statement may need any amount
+	inFiles  = "temp_store(FILE)" // in temporary files if larger than a few MiB; one statement may need any amount
 )
 
-// pragmas returns the pragmas that all connections to a file share, and more.
+// pragmas returns the pragmas that all connections to a file have, followed by the pragmas in more.
 func pragmas(more ...string) []string {
 	return append([]string{
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)", "secure_delete(1)",
 	}, more...)
 }
 
-// checkpointWait limits how long a checkpoint of a long log waits for readers, in ms.
-// Writers wait meanwhile.
+// checkpointWait limits how long a checkpoint of a long write-ahead log waits for readers, in
+// milliseconds. Writers wait until the checkpoint ends.
 const checkpointWait = "busy_timeout(50)"
 
 // File is a SQLite database in a file.
@@ -52,9 +53,9 @@ type File struct {
 	copyAt, kept int // see NewFile
 }
 
-// NewFile creates the file of a database if it is missing. A commit copies the write-ahead log
-// into the file when the log has copyAt pages. After the log starts over, it has at most kept
-// bytes.
+// NewFile creates the file of a database if it is missing. A commit copies the write-ahead log into
+// the file when the log has copyAt pages. When SQLite starts the log again from its beginning, it
+// shortens the file of the log to kept bytes.
 func NewFile(path string, copyAt, kept int) (*File, error) {
 	if path == "" || strings.Contains(path, ":memory:") {
 		return nil, errors.New("want sqlite:path, a file")
@@ -65,13 +66,14 @@ func NewFile(path string, copyAt, kept int) (*File, error) {
 	return &File{path: path, copyAt: copyAt, kept: kept}, ownersOnly(path)
 }
 
-// Writes opens the pool of the only connection that writes.
+// Writes opens the pool for writes. It has only one connection.
 func (f *File) Writes() (*sql.DB, error) {
 	return f.open("immediate", 1, inMemory, busyWait, writerCache,
 		fmt.Sprintf("wal_autocheckpoint(%d)", f.copyAt), fmt.Sprintf("journal_size_limit(%d)", f.kept))
 }
 
-// Reads opens a pool for reads. Long reads store large intermediate results in files.
+// Reads opens a pool for reads. If long is true, large intermediate results are stored in temporary
+// files.
 func (f *File) Reads(conns int, long bool) (*sql.DB, error) {
 	between := inMemory
 	if long {
@@ -80,12 +82,14 @@ func (f *File) Reads(conns int, long bool) (*sql.DB, error) {
 	return f.open("deferred", conns, between, busyWait, readerCache, "query_only(1)")
 }
 
-// Checkpoints opens the pool of a connection that copies the log into the file.
+// Checkpoints opens a pool of one connection, which copies the write-ahead log into the database
+// file.
 func (f *File) Checkpoints() (*sql.DB, error) {
 	return f.open("deferred", 1, checkpointWait, readerCache)
 }
 
-// open opens a pool with the pragmas of all connections, and more.
+// open opens a pool of conns connections with the pragmas of all connections and the pragmas in
+// more. lock is when a transaction locks the file: "immediate", or "deferred" to its first access.
 func (f *File) open(lock string, conns int, more ...string) (*sql.DB, error) {
 	pool, err := open("file:"+(&url.URL{Path: f.path}).EscapedPath(), lock, pragmas(more...))
 	if err != nil {
@@ -116,10 +120,11 @@ func open(file, lock string, all []string) (*sql.DB, error) {
 	return sql.OpenDB(connector{Connector: inner, stmts: sqliteStmts}), nil
 }
 
-// ownersOnly makes the file of a database readable and writable by its owner only, regardless
-// of folder and umask. It does the same for the files that SQLite keeps beside it. SQLite
-// gives files that it creates later the mode of the database.
-// Errors: a file whose mode may not be changed because another user owns it.
+// ownersOnly creates the file of a database if it is missing. It makes the file readable and
+// writable only by its owner, regardless of the folder and the umask. It does this also for the
+// files that SQLite keeps beside the database file. Files that SQLite creates later get the mode of
+// the database file.
+// Errors: the mode of a file cannot be changed because another user owns the file.
 func ownersOnly(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, ownerMode)
 	if err != nil {

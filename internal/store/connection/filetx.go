@@ -6,7 +6,8 @@ import (
 	"database/sql/driver"
 )
 
-// The statements around writes. They are prepared although they have no arguments.
+// The statements that begin and end write transactions and savepoints. They are prepared although
+// they have no arguments.
 const (
 	beginWrite       = "BEGIN IMMEDIATE"
 	commitWrite      = "COMMIT"
@@ -20,7 +21,7 @@ var repeated = map[string]bool{
 	beginWrite: true, commitWrite: true, undoWrite: true, beginSavepoint: true, releaseSavepoint: true, undoSavepoint: true,
 }
 
-// FileTx is an open write transaction of a SQLite file. The end of a context does not end it.
+// FileTx is an open write transaction of a SQLite file. It stays open when a context ends.
 type FileTx struct {
 	Conn      *sql.Conn // for the statements of the transaction
 	Interrupt func()    // stops the running statement, from any goroutine; nil if the driver cannot
@@ -28,7 +29,7 @@ type FileTx struct {
 	active func() bool
 }
 
-// BeginFile begins a transaction on the connection that writes a file.
+// BeginFile begins a write transaction on the connection of writer, a pool from File.Writes.
 func BeginFile(ctx context.Context, writer *sql.DB) (*FileTx, error) {
 	c, err := writer.Conn(ctx)
 	if err != nil {
@@ -45,7 +46,7 @@ func BeginFile(ctx context.Context, writer *sql.DB) (*FileTx, error) {
 	if err == nil {
 		_, err = c.ExecContext(ctx, beginWrite)
 	}
-	if err != nil { // it may have begun nevertheless
+	if err != nil { // the transaction may have begun nevertheless
 		t.Rollback()
 		return nil, err
 	}
@@ -61,8 +62,8 @@ func (t *FileTx) Commit() error { return t.exec(commitWrite) }
 // Close returns the connection to the pool after a successful Commit.
 func (t *FileTx) Close() { _ = t.Conn.Close() }
 
-// Rollback rolls the transaction back and returns the connection to the pool. It closes a
-// connection on which the rollback fails.
+// Rollback rolls the transaction back and returns the connection to the pool. If the rollback
+// fails, it closes the connection.
 func (t *FileTx) Rollback() {
 	if t.active() {
 		_ = t.exec(undoWrite)
@@ -79,10 +80,11 @@ func (t *FileTx) Savepoint() error { return t.exec(beginSavepoint) }
 // ReleaseSavepoint closes the savepoint.
 func (t *FileTx) ReleaseSavepoint() error { return t.exec(releaseSavepoint) }
 
-// UndoSavepoint rolls back what was written since the savepoint, which stays open.
+// UndoSavepoint rolls back the writes since the savepoint. The savepoint stays open.
 func (t *FileTx) UndoSavepoint() error { return t.exec(undoSavepoint) }
 
-// exec runs a statement around a write. The context of the write does not apply to it.
+// exec runs a statement that ends the transaction, or a statement for the savepoint. The end of a
+// context does not stop it.
 func (t *FileTx) exec(statement string) error {
 	_, err := t.Conn.ExecContext(context.Background(), statement)
 	return err

@@ -13,16 +13,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// If a process is suspended or loses its network, its transactions stay open at the server,
-// and other transactions wait for the rows that they have locked. So the server ends a
-// transaction that gets no statement for idleLimit. While a process only computes, its keeper
-// sends a statement in time.
+// If a process is suspended or loses its network, its transactions stay open at the server, and
+// other transactions wait for the rows that these transactions have locked. So the server ends a
+// transaction that gets no statement for idleLimit. While a process only computes, its keeper sends
+// a statement every keepEvery, so that its transactions stay open.
 const (
 	idleLimit = 3 * time.Second
 	keepEvery = idleLimit / 3
 
-	// keepAlive is the statement of the keeper. It is sent as text. If a Galera node has rolled
-	// the transaction back, it reports this error only to a statement sent as text; see isGalera.
+	// keepAlive is the statement that the keeper sends, as text. If a Galera node has rolled the
+	// transaction back, it returns this error only for a statement sent as text; see isGalera.
 	keepAlive = "DO 0"
 )
 
@@ -32,7 +32,7 @@ type keeper struct {
 	log    *slog.Logger
 	mu     sync.Mutex
 	open   map[*conn]bool // connections with a transaction that has begun at the server
-	told   bool           // refused has logged its warning
+	told   bool           // the method refused has logged its warning
 	sent   atomic.Int64   // number of keepAlive statements
 	lost   atomic.Int64   // number of transactions whose keepAlive failed
 	cancel context.CancelFunc
@@ -61,7 +61,7 @@ func (k *keeper) run(ctx context.Context) {
 		}
 		k.mu.Lock()
 		for c := range k.open {
-			keeping.Go(func() { c.keep(ctx) }) // in parallel, so that a connection without an answer delays no other
+			keeping.Go(func() { c.keep(ctx) }) // in parallel: no connection waits for another
 		}
 		k.mu.Unlock()
 	}
@@ -85,7 +85,7 @@ func (k *keeper) refused(err error) {
 	}
 }
 
-// note records whether a connection is in a transaction.
+// note records whether a connection has an open transaction.
 func (k *keeper) note(c *conn, open bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,28 +96,28 @@ func (k *keeper) note(c *conn, open bool) {
 	}
 }
 
-// kept is the data of a writing connection that the keeper needs.
+// kept is the data that the keeper needs about a connection for writes.
 type kept struct {
-	begin, over string // SQL before and after a transaction, if the server limits only idle connections
+	begin, over string // SQL before and after a transaction, if the server can limit only idle connections
 
 	mu    sync.Mutex // held while the keeper uses the connection
 	users int        // number of running statements and open rows
 	begun bool       // a transaction is open at the server
 	last  time.Time  // when the last statement ended
-	lost  error      // error of keepAlive; the transaction cannot continue
+	lost  error      // error of a failed keepAlive, or nil; after the error the transaction cannot continue
 }
 
-// boundIdle makes the server end transactions that get no statement, and those whose statement
-// or answer is stuck in the network. MariaDB has a limit for idle transactions. Other servers
-// only have wait_timeout, a limit for idle connections. It is set while a transaction is open,
-// or always if statements are sent one by one.
+// boundIdle makes the server end a transaction if no statement comes, or if a statement or answer
+// is stuck in the network. MariaDB has a limit for idle transactions. Other servers only have
+// wait_timeout, a limit for idle connections. On these servers wait_timeout is set while a
+// transaction is open, or always if statements are sent one by one.
 func (c *conn) boundIdle(ctx context.Context, version string) error {
 	const seconds = int(idleLimit / time.Second)
 	set := fmt.Sprintf("SET SESSION net_read_timeout = %d, net_write_timeout = %[1]d", seconds)
 	begin, over := "", ""
 	switch {
 	case strings.Contains(version, "MariaDB"):
-		set += fmt.Sprintf(" /*M!100301 , idle_transaction_timeout = %d */", seconds) // a comment for other servers
+		set += fmt.Sprintf(" /*M!100301 , idle_transaction_timeout = %d */", seconds) // other servers read this part as a comment
 	case c.singly:
 		set += fmt.Sprintf(", wait_timeout = %d", seconds) // the pool replaces connections that the server ends
 	default:
@@ -136,8 +136,8 @@ func (c *conn) boundIdle(ctx context.Context, version string) error {
 // beginServer returns the SQL text that begins a write transaction on a server.
 func (c *conn) beginServer() string { return c.kept.begin + startTransaction }
 
-// enter records that a statement begins to use the connection. Errors: that of a keepAlive that
-// has failed.
+// enter records that a statement begins to use the connection. Errors: the error of an earlier
+// keepAlive that failed.
 func (c *conn) enter() error {
 	if c.keeper == nil {
 		return nil
@@ -170,9 +170,11 @@ func (c *conn) opened() {
 	c.keeper.note(c, true)
 }
 
-// closing ends the keeper's work for a transaction that is about to be committed or rolled
-// back. Before a commit after a long pause, it checks that the server still has the transaction.
-// Errors: driver.ErrBadConn if keepAlive has failed. Then nothing of the transaction remains.
+// closing ends the work of the keeper for a transaction that is about to be committed or rolled
+// back. Before a commit, if the last statement ended long ago, closing checks that the server still
+// has the transaction.
+// Errors: driver.ErrBadConn if keepAlive has failed. Then the server has rolled the whole
+// transaction back.
 func (c *conn) closing(commit bool) error {
 	c.keeper.note(c, false)
 	c.kept.mu.Lock()
@@ -198,13 +200,13 @@ func (c *conn) keep(ctx context.Context) {
 	}
 }
 
-// ask sends keepAlive. The caller holds k.mu.
+// ask sends keepAlive, and records its error in k.lost. The caller holds k.mu.
 func (k *kept) ask(c *conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), idleLimit)
 	defer cancel()
 	c.keeper.sent.Add(1)
 	if _, err := c.execText(ctx, keepAlive, nil); err != nil {
-		k.lost = fmt.Errorf("%w: %s", driver.ErrBadConn, err.Error()) // after any error the transaction runs again
+		k.lost = fmt.Errorf("%w: %s", driver.ErrBadConn, err.Error()) // the transaction runs again after any error
 		c.keeper.lost.Add(1)
 		return
 	}

@@ -12,9 +12,9 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// sqliteInterrupt returns a function that stops the running statement of a SQLite connection
-// from any goroutine. The driver stops a statement only until its first row, but later rows
-// may take as long.
+// sqliteInterrupt returns a function that stops the running statement of a SQLite connection. It
+// may be called from any goroutine. The driver itself can stop a statement only before its first
+// row, but later rows may take as long. The result is nil for another driver.
 func sqliteInterrupt(c driver.Conn) func() {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {
@@ -29,8 +29,8 @@ func sqliteInterrupt(c driver.Conn) func() {
 	}
 }
 
-// sqliteActive returns a function that reports whether a connection is in a transaction, or
-// nil if the driver cannot say. No statement may run on the connection during the call.
+// sqliteActive returns a function that reports whether a connection is in a transaction. The result
+// is nil for another driver. No statement may run on the connection during the call.
 func sqliteActive(c driver.Conn) func() bool {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {
@@ -43,8 +43,9 @@ func sqliteActive(c driver.Conn) func() bool {
 	}
 }
 
-// sqlitePlansOnce makes SQLite plan a statement without its arguments. With statistics it
-// would plan a statement again for each value of many arguments.
+// sqlitePlansOnce makes SQLite plan a statement without the values of its arguments. Otherwise,
+// with statistics, SQLite would plan many statements again whenever the value of an argument
+// changes.
 func sqlitePlansOnce(c driver.Conn) error {
 	handle := sqliteHandle(c)
 	if !handle.IsValid() {
@@ -63,8 +64,9 @@ func sqlitePlansOnce(c driver.Conn) error {
 	return nil
 }
 
-// sqliteHandle returns SQLite's handle from a connection of its driver; it is invalid for
-// other connections. A test checks the name of the field, which the driver does not export.
+// sqliteHandle returns the SQLite handle of a connection. The result is invalid if the connection
+// is not from the SQLite driver. The driver does not export the field with the handle, so a test
+// checks the name of the field.
 func sqliteHandle(c driver.Conn) reflect.Value {
 	v := reflect.ValueOf(c)
 	if v.Kind() != reflect.Pointer {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	killers     = 2               // connections
-	killsQueued = 1000            // queued KILLs; further statements end by the server's own limit
-	killTimeout = 5 * time.Second // of one KILL
+	killers     = 2               // number of connections that send KILLs
+	killsQueued = 1000            // maximum of queued KILLs; other statements end at the server's time limit
+	killTimeout = 5 * time.Second // time limit of one KILL
 )
 
-// killer kills the statements of abandoned connections on the server. When a context ends,
-// the driver only closes its side, and the server runs the statement until it has something
-// to send. It is safe for concurrent use.
+// killer kills the statements of abandoned connections on the server. When a context ends, the
+// driver only closes its side of the connection. The server runs the statement until it has
+// something to send. It is safe for concurrent use.
 type killer struct {
 	pool  *sql.DB
 	ids   chan int64
@@ -41,7 +41,8 @@ func newKiller(c driver.Connector) *killer {
 	return k
 }
 
-// kill queues the KILL of a connection, which must not be used any more.
+// kill queues the KILL of a connection, unless the queue is full. The connection must not be used
+// any more.
 func (k *killer) kill(id int64) {
 	select {
 	case k.ids <- id:
@@ -56,7 +57,7 @@ func (k *killer) work() {
 			return
 		case id := <-k.ids:
 			ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
-			if _, err := k.pool.ExecContext(ctx, "KILL "+strconv.FormatInt(id, 10)); err == nil { // else it has ended
+			if _, err := k.pool.ExecContext(ctx, "KILL "+strconv.FormatInt(id, 10)); err == nil { // else it has ended already
 				k.kills.Add(1)
 			}
 			cancel()

@@ -9,18 +9,21 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// MaxJoinedArgs and MaxJoinedBytes limit a statement that is sent with others. A larger one is
-// prepared and sent by itself: for the server that costs less than the additional round trip.
+// MaxJoinedArgs limits the number of arguments of a statement that is sent together with others.
+// MaxJoinedBytes limits the size of these arguments. A larger statement is prepared and sent by
+// itself, because for the server that costs less than the parsing of its text, despite the
+// additional round trip.
 const (
 	MaxJoinedArgs  = 300
 	MaxJoinedBytes = 64 << 10
 )
 
-// Packet is several statements that a server gets at once, as text, separated by semicolons. It
-// is the only argument of the statement that Text or Compound returns, and conn takes it apart.
+// Packet has several statements that are sent to a server together, as text, separated by
+// semicolons. To run them, use the result of Text or Compound as the query, and the Packet as its
+// only argument. Then conn replaces the Packet by the arguments of all its statements.
 type Packet struct {
-	Rows []int64 // affected, by statement
-	IDs  []int64 // LAST_INSERT_ID, by statement
+	Rows []int64 // number of affected rows of each statement
+	IDs  []int64 // LAST_INSERT_ID after each statement
 
 	all []statement
 }
@@ -35,7 +38,7 @@ func (p *Packet) Add(query string, args []any) {
 	p.all = append(p.all, statement{query, args})
 }
 
-// Text returns the statements as one.
+// Text returns all statements as one text.
 func (p *Packet) Text() string {
 	var text strings.Builder
 	for i, s := range p.all {
@@ -47,14 +50,16 @@ func (p *Packet) Text() string {
 	return text.String()
 }
 
-// MariaDB sends one response to a compound statement, but one for each of several statements,
-// and every response wakes both sides. For other servers the two are comments.
+// MariaDB sends one response to a compound statement. To several separate statements it sends one
+// response each, and both client and server must wake up for each response. Other servers read the
+// two constants as comments.
 const (
 	beginCompound = "/*M!100101 BEGIN NOT ATOMIC */ "
 	endCompound   = " /*M!100101 ; END */"
 )
 
-// Compound is Text for statements of which at most the last one's rows are needed.
+// Compound is like Text, but MariaDB sends only one response. At most the rows of the last
+// statement may be needed.
 func (p *Packet) Compound() string {
 	if len(p.all) > 1 {
 		return beginCompound + p.Text() + endCompound
@@ -71,7 +76,8 @@ func packetIn(args []driver.NamedValue) *Packet {
 	return p
 }
 
-// args returns the arguments of all statements of a packet, as the driver needs them for text.
+// args returns the arguments of all statements of a packet, in the form that the driver needs for
+// statements sent as text.
 func (c *conn) args(p *Packet) ([]driver.NamedValue, error) {
 	n := 0
 	for _, s := range p.all {
@@ -127,8 +133,8 @@ func (c *conn) execPacket(ctx context.Context, p *Packet, query string) (r drive
 	return r, nil
 }
 
-// queryPacket runs a packet whose last statement returns rows. The driver skips the results
-// of the others.
+// queryPacket runs a packet whose last statement returns rows. The driver skips the results of the
+// other statements.
 func (c *conn) queryPacket(ctx context.Context, p *Packet, query string) (driver.Rows, error) {
 	args, err := c.args(p)
 	if err != nil {
@@ -151,10 +157,10 @@ func (c *conn) queryPacket(ctx context.Context, p *Packet, query string) (driver
 }
 
 // isGalera reports whether a connection is to a node of a Galera cluster. If another node has
-// written a row that a transaction holds, the node rolls the transaction back. The next
-// statement then fails. MariaDB 10.11 loses this error when that statement is in a packet, or
-// is a SELECT that is being prepared. Later statements then run outside of the transaction. A
-// statement that is sent as text, by itself, gets the error.
+// written a row that a transaction has locked, the node rolls the transaction back. The next
+// statement of the transaction then fails. MariaDB 10.11 loses this error when that statement is in
+// a packet, or is a SELECT that is being prepared. Later statements then run outside of the
+// transaction. A statement that is sent as text and by itself gets the error.
 func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
 	rows, err := c.QueryContext(ctx, "SHOW VARIABLES LIKE 'wsrep_on'", nil)
 	if err != nil {
@@ -163,15 +169,15 @@ func isGalera(ctx context.Context, c driver.QueryerContext) (bool, error) {
 	defer func() { _ = rows.Close() }()
 	row := make([]driver.Value, 2)
 	if err := rows.Next(row); err != nil {
-		return false, nil //nolint:nilerr // no other server has the variable
+		return false, nil //nolint:nilerr // a server without Galera does not have the variable
 	}
 	value, _ := row[1].([]byte)
 	text, _ := row[1].(string)
 	return strings.EqualFold(string(value)+text, "ON"), nil
 }
 
-// asText turns byte slices that are text into strings. A prepared byte slice compares as
-// text, but quoted into SQL text it would compare as bytes.
+// asText converts byte slices that are valid UTF-8 to strings. A server compares a byte slice as
+// text in a prepared statement. In SQL text it would compare the byte slice as bytes.
 func asText(args []driver.NamedValue) []driver.NamedValue {
 	out := make([]driver.NamedValue, len(args))
 	for i, a := range args {

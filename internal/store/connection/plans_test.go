@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// nodes creates a table of assets: three stories, two below the first of them, and up to n
-// others.
+// nodes creates the table node with n assets, at least 7. Assets 4 and 5 are children of asset 1,
+// and asset 7 is a child of asset 6.
 func nodes(t *testing.T, d *db.DB, n int) {
 	t.Helper()
 	run := func(query string) {
@@ -33,9 +33,9 @@ func nodes(t *testing.T, d *db.DB, n int) {
 	run("ANALYZE TABLE node")
 }
 
-// TestConditionsInDerivedTables checks a defect of MySQL 9.7.4, which moves the condition on
-// a derived table into it. With the values of a prepared statement and the table in a WITH,
-// rows were missing that the same statement finds as text.
+// TestConditionsInDerivedTables checks that alds avoids a defect of MySQL 9.7.4, which moves a
+// condition on a derived table into this table. If the statement is prepared and the derived table
+// is in a WITH, rows are missing. The same statement sent as text finds these rows.
 func TestConditionsInDerivedTables(t *testing.T) {
 	d := testdb.MySQL(t)
 	nodes(t, d, 7)
@@ -60,9 +60,9 @@ func TestConditionsInDerivedTables(t *testing.T) {
 	}
 }
 
-// TestConditionsOfJoins checks a defect of MySQL 9.7.4. It loses the conditions of a
-// sub-select in the ON of a LEFT JOIN if it turns the sub-select into a join with
-// materialized rows. Compared with 1 the sub-select stays a test.
+// TestConditionsOfJoins checks that alds avoids a defect of MySQL 9.7.4. If MySQL converts a
+// sub-select in the ON of a LEFT JOIN to a join with materialized rows, it loses the conditions of
+// the sub-select. A sub-select that is compared with 1 is not converted.
 func TestConditionsOfJoins(t *testing.T) {
 	d := testdb.MySQL(t)
 	nodes(t, d, 7)
@@ -89,9 +89,9 @@ func TestConditionsOfJoins(t *testing.T) {
 	}
 }
 
-// TestPlansAreKept checks a defect of MariaDB 10.11 with a prepared statement of a table
-// joined with itself. It first read only a key. After another such statement had run on the
-// connection, it read the rows, or the whole table.
+// TestPlansAreKept checks that alds avoids a defect of MariaDB 10.11. A prepared statement that
+// joins a table with itself first read only an index. After another statement of this kind had run
+// on the connection, the first statement read the rows, or the whole table.
 func TestPlansAreKept(t *testing.T) {
 	d := testdb.MySQL(t)
 	nodes(t, d, 20_000)

@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// openRows are the rows of a running statement. They end with the context of the statement,
-// also while the next row is computed. The SQLite driver would not end them then.
+// openRows are the rows of a running statement. Reading them ends with the context of the
+// statement, also while the next row is computed. The SQLite driver by itself would compute that
+// row to its end.
 type openRows struct {
 	driver.Rows
 	ctx   context.Context

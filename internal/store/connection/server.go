@@ -23,13 +23,13 @@ const (
 )
 
 const (
-	mysqlStmts   = 100 // per connection; the server's limit for all connections is 16,382 by default
+	mysqlStmts   = 100 // cached statements per connection; the server's limit for all connections is 16,382 by default
 	lockWait     = 10  // seconds that a statement waits for a row lock
 	mysqlConnect = 5 * time.Second
 )
 
-// mysqlConfig reads mysql://user:pass@host:port/name[?tls=…&tls-ca=…]. The parameters are
-// those of tlsmode.
+// mysqlConfig converts the address mysql://user:pass@host:port/name[?tls=…&tls-ca=…] to a
+// configuration of the driver. Package tlsmode describes the parameters.
 func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
@@ -44,7 +44,7 @@ func mysqlConfig(u *url.URL) (*mysql.Config, error) {
 	asked := u.Query()
 	for key := range asked {
 		if key != "tls" && key != "tls-ca" {
-			return nil, fmt.Errorf("unknown parameter %q", key) // the value may be a secret
+			return nil, fmt.Errorf("unknown parameter %q", key) // without the value, which may be a secret
 		}
 	}
 	var err error
@@ -69,36 +69,37 @@ func killConfig(c *mysql.Config) *mysql.Config {
 	return c
 }
 
-// statementLimit makes the server end a statement after d, also when its client is gone.
-// MariaDB and MySQL each read their own part; the other part is a comment.
+// statementLimit returns SQL that makes the server end a statement after d, even if the client is
+// gone. It has a part for MariaDB and a part for MySQL. Each server reads the other part as a
+// comment.
 func statementLimit(d time.Duration) string {
 	return fmt.Sprintf("SET SESSION sql_select_limit = DEFAULT /*M!100101 , max_statement_time = %.3f */ /*!50708 , max_execution_time = %d */",
 		d.Seconds(), d.Milliseconds())
 }
 
-// forMariaDB is a part of a SET. For MySQL it is a comment.
+// forMariaDB is the end of a SET statement, with settings for MariaDB. MySQL reads it as a comment.
 //
 // When many sessions read at once, the row id filters of MariaDB 10.11 sometimes drop rows that
-// match. The search depth is how many tables ahead MariaDB looks when it orders a join. With
-// its default of 62, a join of a dozen empty tables took it a minute.
+// match. The search depth is how many tables ahead MariaDB looks when it orders a join. With the
+// default of 62, MariaDB needed a minute for a join of a dozen empty tables.
 const forMariaDB = " /*M!100401 , optimizer_switch = 'rowid_filter=off', optimizer_search_depth = 4 */"
 
-// Server opens pools of connections to a server, and has what they share: the connections that
-// kill abandoned statements, and the keeper of transactions.
+// Server opens pools of connections to a server. Its pools share the killer, which kills abandoned
+// statements, and the keeper, which keeps idle transactions open.
 type Server struct {
 	config *mysql.Config
 	answer time.Duration // how long a connection waits for an answer
 	killer *killer
-	keeper *keeper      // nil for a replica
-	tidb   *atomic.Bool // the server is a TiDB
-	pools  []*sql.DB    // except those of Admin
+	keeper *keeper      // nil for a replica, which has no write transactions
+	tidb   *atomic.Bool // whether the server is a TiDB
+	pools  []*sql.DB    // all pools except those of Admin
 
-	sockets *sockets // of a replica; else nil
+	sockets *sockets // open connections to a replica; nil if the server is not a replica
 }
 
 // NewServer returns the server at an address, mysql://user:pass@host:port/name. It opens no
-// connection. A connection ends when it waits longer than answer for an answer.
-// Errors: an invalid address; they do not show its password.
+// connection. A connection ends if it waits for an answer longer than the time in answer.
+// Errors: an invalid address. The error does not show the password in the address.
 func NewServer(address string, answer time.Duration, log *slog.Logger) (*Server, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -115,8 +116,9 @@ func NewServer(address string, answer time.Duration, log *slog.Logger) (*Server,
 	return &Server{config: c, answer: answer, killer: newKiller(inner), keeper: newKeeper(log), tidb: new(atomic.Bool)}, nil
 }
 
-// NewReplica returns a server with the data of s, for reads. A connection to it must be open
-// within the time connect. Errors: as NewServer.
+// NewReplica returns a server for reads, which is a replica of s. A connection to it must be opened
+// within the time in connect.
+// Errors: as for NewServer.
 func (s *Server) NewReplica(address string, connect time.Duration) (*Server, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -139,10 +141,11 @@ func (s *Server) NewReplica(address string, connect time.Duration) (*Server, err
 // Address returns host:port of the server.
 func (s *Server) Address() string { return s.config.Addr }
 
-// IsTiDB reports whether SetTiDB said that the server is a TiDB.
+// IsTiDB reports whether the server is a TiDB. It is false before SetTiDB.
 func (s *Server) IsTiDB() bool { return s.tidb.Load() }
 
-// SetTiDB says whether the server is a TiDB. Open connections and replicas learn it too.
+// SetTiDB records whether the server is a TiDB. This also applies to its open connections and its
+// replicas.
 func (s *Server) SetTiDB(is bool) { s.tidb.Store(is) }
 
 // Reads opens a pool for reads. The server ends a statement after limit.
@@ -170,7 +173,9 @@ func (s *Server) keep(pool *sql.DB, err error) (*sql.DB, error) {
 	return pool, err
 }
 
-// open opens a pool whose sessions are strict, in UTC, and have this isolation level.
+// open opens a pool of conns connections. Their sessions have strict SQL mode, the time zone UTC,
+// and the given isolation level. Each session first runs the statements in start. A connection ends
+// if it waits for an answer longer than the time in answer.
 func (s *Server) open(isolation string, conns int, answer time.Duration, start ...string) (*sql.DB, error) {
 	c := s.config.Clone()
 	c.ReadTimeout, c.WriteTimeout = answer, answer
@@ -197,17 +202,17 @@ func (s *Server) open(isolation string, conns int, answer time.Duration, start .
 	return pool, nil
 }
 
-// Pools returns the pools of Reads and Writes, and that of the connections that kill statements.
+// Pools returns the pools of Reads and Writes, and the pool of connections that kill statements.
 func (s *Server) Pools() []*sql.DB { return append(slices.Clone(s.pools), s.killer.pool) }
 
-// Cut closes the connections to a replica at once, so that nothing waits for it any more.
+// Cut closes the connections to a replica at once, so that nothing waits for the replica any more.
 func (s *Server) Cut() { s.sockets.cut() }
 
 // Counts counts events of a server since NewServer.
 type Counts struct {
 	Kills int64 // canceled statements that were killed
 	Kept  int64 // statements that kept a transaction open
-	Lost  int64 // transactions that the server had ended before such a statement
+	Lost  int64 // transactions for which such a statement failed
 }
 
 // Counts returns the current counts.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// sockets are the open connections to a server. When the server has stopped answering,
-// closing them ends all waits at once, without a TCP timeout.
+// sockets are the open connections to a server. If the server has stopped answering, closing the
+// connections ends all waits at once, without a TCP timeout.
 type sockets struct {
 	mu   sync.Mutex
 	open map[net.Conn]bool
@@ -41,7 +41,8 @@ func (s *sockets) cut() {
 	clear(s.open)
 }
 
-// socket is a TCP connection. The driver can check whether it is closed.
+// socket is a TCP connection that is removed from sockets when it is closed. It embeds
+// *net.TCPConn, so that the driver can check whether the connection is closed.
 type socket struct {
 	*net.TCPConn
 	of *sockets

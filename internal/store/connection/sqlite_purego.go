@@ -13,11 +13,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/collation"
 )
 
-// This file is the border to the SQLite driver, which is written in Go, so that alds builds
-// anywhere, together with interrupt.go and with sqliteClass of package sqlerror. Files with the
-// build tag cgo_sqlite and the same functions can replace them.
+// Only this file, interrupt.go, and sqliteClass of package sqlerror use the SQLite driver directly.
+// The driver is written in Go, so that alds builds anywhere. Files with the build tag cgo_sqlite
+// and the same functions can replace these files.
 
-// The driver keeps collations and functions per process.
+// The driver registers collations and functions once for the whole process.
 var registerOnce = sync.OnceValue(registerSQLite)
 
 func registerSQLite() error {
@@ -32,7 +32,8 @@ func registerSQLite() error {
 	})
 }
 
-// sqliteLike is the SQL function alds_like(pattern, text, escape).
+// sqliteLike is the SQL function alds_like(pattern, text, escape). It returns 1 if the text
+// matches, else 0, and NULL if an argument is NULL.
 func sqliteLike(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	pattern, ok1 := textOf(args[0])
 	text, ok2 := textOf(args[1])

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// textOf returns an SQL value as text; false for NULL.
+// textOf returns an SQL value as text, and false for NULL.
 func textOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestTLS tests each mode with servers whose certificates no system authority has signed, and
-// with one without TLS.
+// TestTLS tests each mode with servers whose certificates no system authority has signed, and with
+// a server without TLS.
 func TestTLS(t *testing.T) {
 	named := testdb.NewCertificate(t, "127.0.0.1")
 	elsewhere := testdb.NewCertificate(t, "db.test")

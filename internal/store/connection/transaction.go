@@ -8,8 +8,8 @@ import (
 // startTransaction begins a write transaction on a server.
 const startTransaction = "START TRANSACTION"
 
-// BeginTx starts a transaction. A write transaction on a server begins with its first
-// statement, in the same packet. A read-only transaction of a database in this process never
+// BeginTx starts a transaction. On a server, the statement that begins a write transaction is sent
+// together with the first statement of the transaction. A read-only transaction of SQLite never
 // waits, so it gets no context.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.interrupt != nil && opts.ReadOnly {
@@ -34,7 +34,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	return serverTx{tx, c}, nil
 }
 
-// begunTx is a transaction that begins with its first statement.
+// begunTx is a write transaction that begins at the server together with its first statement.
 type begunTx struct{ c *conn }
 
 // Commit commits the transaction if it had a statement.
@@ -52,15 +52,16 @@ func (t begunTx) end(statement string) error {
 	return err
 }
 
-// serverTx is a transaction of a server. If the server refuses to end it, it may stay open,
-// and the next transaction on the connection would commit it. So the connection is not used
-// again.
+// serverTx is a transaction of a server. If a commit or rollback fails, the transaction may still
+// be open, and the next transaction on the connection would commit it. So the connection is not
+// used again.
 type serverTx struct {
 	driver.Tx
 	c *conn
 }
 
-// Commit commits the transaction. Errors: driver.ErrBadConn when the server has ended it.
+// Commit commits the transaction. Errors: driver.ErrBadConn if the server has already ended the
+// transaction.
 func (t serverTx) Commit() error { return t.end(true, t.Tx.Commit) }
 
 // Rollback rolls the transaction back.

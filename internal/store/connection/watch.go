@@ -10,8 +10,8 @@ import (
 // ignores an interrupt that comes before the statement begins.
 const interruptAgain = time.Millisecond
 
-// watch ends a statement of SQLite when its context ends. The driver would start a goroutine
-// for every statement with such a context.
+// watch interrupts a statement of SQLite when the context of the statement ends. The driver could
+// do this too, but it would start a goroutine for every statement.
 type watch struct {
 	c    *conn
 	stop func() bool // nil if the context never ends
@@ -20,7 +20,7 @@ type watch struct {
 	over bool
 }
 
-// watch starts to watch the context of a statement; end ends that.
+// watch starts to watch the context of a statement. The method end stops watching.
 func (c *conn) watch(ctx context.Context) *watch {
 	w := &watch{c: c}
 	if ctx.Done() != nil {
@@ -42,7 +42,8 @@ func (w *watch) interrupt() {
 	}
 }
 
-// end is called when the statement has ended. No interrupt follows it.
+// end stops watching, after the statement has ended. After end returns, the statement is not
+// interrupted any more.
 func (w *watch) end() {
 	if w.stop != nil {
 		w.stop()
@@ -52,18 +53,19 @@ func (w *watch) end() {
 	w.over = true
 }
 
-// Unwatched returns a context for a statement of a SQLite file. The end of ctx interrupts the
-// statement; database/sql starts no goroutine for that.
+// Unwatched returns a context for a statement of a SQLite file. When ctx ends, the statement is
+// interrupted, but database/sql starts no goroutine that waits for the end of ctx.
 func Unwatched(ctx context.Context) context.Context { return unwatched{ctx} }
 
-// unwatched is a context for which database/sql starts no goroutine. A connection to SQLite
-// uses the context in it for the statement.
+// unwatched is a context for which database/sql starts no goroutine. A connection to SQLite takes
+// the original context out of it, and watches that context.
 type unwatched struct{ context.Context }
 
-// Done returns nil, so nothing waits for the end of the context.
+// Done returns nil, so database/sql does not wait for the end of the context.
 func (unwatched) Done() <-chan struct{} { return nil }
 
-// watchedIn returns the context that ends a statement.
+// watchedIn returns the context that a connection to SQLite must watch: the original context of an
+// unwatched context, otherwise ctx.
 func watchedIn(ctx context.Context) context.Context {
 	if u, ok := ctx.(unwatched); ok {
 		return u.Context

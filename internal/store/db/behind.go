@@ -10,17 +10,17 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// behindPause is how long a write waits for its node to catch up if the server refuses the
+// behindPause is how long a write waits for its node to catch up if the server does not accept the
 // variable of catchesUp.
 const behindPause = 200 * time.Millisecond
 
-// errMissed ends a transaction that has looked for something in vain on a cluster node that
-// may not have it yet.
+// errMissed ends a transaction that did not find something on a cluster node. Another node may have
+// committed it already.
 var errMissed = errors.New("the node may lack what another node has committed")
 
-// Missed records that a write has looked for something in vain. If several nodes of a cluster
-// take writes, this node may not have applied the last commits of the others yet. Then Write
-// rolls the transaction back, waits until the node has caught up, and runs its function once
+// Missed records that a write did not find something that it looked for. If several nodes of a
+// cluster accept writes, this node may not have applied the last commits of other nodes yet. Then
+// Write rolls the transaction back, waits until the node has caught up, and runs its function once
 // more. On other servers, and if q is not a write transaction, Missed has no effect.
 func Missed(q Querier) {
 	if t, ok := q.(*Tx); ok {
@@ -28,7 +28,8 @@ func Missed(q Querier) {
 	}
 }
 
-// catchesUp is engine.Engine.CatchesUp of the server; both results are empty before Engine.
+// catchesUp returns the results of engine.Engine.CatchesUp for the server. Both are empty before
+// the first call of Engine.
 func (d *DB) catchesUp() (variable, value string) {
 	if known := d.engine.Load(); known != nil {
 		return known.CatchesUp()
@@ -36,8 +37,7 @@ func (d *DB) catchesUp() (variable, value string) {
 	return "", ""
 }
 
-// mayBeBehind reports whether a transaction has looked in vain for something that its node may
-// not have yet.
+// mayBeBehind reports whether a transaction did not find something that its node may not have yet.
 func (t *Tx) mayBeBehind(ctx context.Context) bool {
 	if !t.missed || t.aborted != nil || ctx.Err() != nil {
 		return false

@@ -11,9 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster checks that the function of the write
-// runs once more, after the node has caught up. Then it reads a row that another session has
-// committed meanwhile.
+// TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster checks a write that calls Missed. Its
+// function runs once more after the node has caught up, and then reads a row that another session
+// has committed in the meantime.
 func TestAWriteThatMissesSomethingRunsAgainOnANodeOfACluster(t *testing.T) {
 	d := testdb.MySQL(t)
 	t.Cleanup(func() { d.SetEngine(nil) })
@@ -64,7 +64,7 @@ func TestASessionCatchesUpForOneLookUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(server, "MariaDB") {
-		return // no other server has the variable
+		return // only MariaDB has the variable
 	}
 	var seen []int
 	err = d.Write(t.Context(), func(tx *db.Tx) error {

@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// checkpointFrom is the length of the write-ahead log, in pages, at which it is copied
-	// into the file of a SQLite database. A longer log copies a page that many commits write,
-	// such as the end of a key, only once. A shorter one is faster to search for readers.
+	// checkpointFrom is the length of the write-ahead log, in pages, from which the log is copied
+	// into the file of a SQLite database. Many commits write the same page, such as the last page
+	// of an index. With a long log such a page is copied only once. With a short log, readers find
+	// pages faster.
 	checkpointFrom = 4000
 
 	// checkpointMost is the length, in pages, at which the writer copies the log itself. It
 	// is a fallback in case the copying in parallel with the writer has failed.
 	checkpointMost = 4 * checkpointFrom
 
-	// logKept is the largest size, in bytes, of the log file after it starts over. The log
-	// cannot start over during a long read.
+	// logKept is the maximum size, in bytes, of the log file after SQLite has started the log again
+	// from its beginning. SQLite cannot do this during a long read.
 	logKept = checkpointMost * 4096
 
-	// checkpointLook is the pause between two looks at the log.
+	// checkpointLook is the pause between two checks of the log.
 	checkpointLook = 20 * time.Millisecond
 )
 
@@ -35,8 +36,8 @@ type checkpoints struct {
 	pool      *sql.DB // of one connection
 	committed chan struct{}
 	from      int // checkpointFrom, less in tests
-	last      int // pages of the log at the last look
-	next      int // length of the log at which the next copy is due
+	last      int // length of the log at the last check, in pages
+	next      int // length of the log at which the next copy is due, in pages
 
 	ctx  context.Context // ends when the database is closed
 	end  context.CancelFunc
@@ -55,7 +56,7 @@ func (d *DB) startCheckpoints(file *connection.File) error {
 	return nil
 }
 
-// wake is called after a commit.
+// wake makes run check the log. It is called after each commit.
 func (c *checkpoints) wake() {
 	if c == nil {
 		return
@@ -76,7 +77,7 @@ func (c *checkpoints) close() error {
 	return c.pool.Close()
 }
 
-// run looks at the log after commits until the database is closed.
+// run checks the log after commits until the database is closed.
 func (c *checkpoints) run(w *turns, d *DB) {
 	defer close(c.done)
 	for {
@@ -96,12 +97,12 @@ func (c *checkpoints) run(w *turns, d *DB) {
 	}
 }
 
-// look copies the log if it is long enough. It copies most pages in parallel with the writer, and
-// the remaining pages in a turn in which nothing is written. If all pages are copied, the next
-// write starts the log over.
+// look copies the log if it is long enough. It copies most pages in parallel with the writer. Then
+// it takes a turn, so that nothing is written, and copies the remaining pages. If all pages are
+// copied, the next write starts the log again from its beginning.
 func (c *checkpoints) look(w *turns, d *DB) error {
 	length, _, err := c.checkpoint("NOOP")
-	if length < c.last { // the log has started over
+	if length < c.last { // the log has started again from its beginning
 		c.next = c.from
 	}
 	if c.last = length; err != nil || length < c.next {
@@ -120,7 +121,7 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 	}
 	mode := "PASSIVE"
 	if length > checkpointMost/checkpointFrom*c.from {
-		mode = "RESTART" // it waits for readers
+		mode = "RESTART" // RESTART waits for readers
 	}
 	length, copied, err := c.checkpoint(mode)
 	if err == nil && copied == length {
@@ -129,8 +130,8 @@ func (c *checkpoints) look(w *turns, d *DB) error {
 	return err
 }
 
-// checkpoint runs a checkpoint. It returns the pages of the log and how many of them are
-// copied. Pages that a reader of an older version needs are not copied, which is no error.
+// checkpoint runs a checkpoint. It returns the pages of the log and how many of them are copied.
+// Pages whose older version is still read are not copied; this is not an error.
 func (c *checkpoints) checkpoint(mode string) (length, copied int, err error) {
 	var busy int
 	err = c.pool.QueryRowContext(context.WithoutCancel(c.ctx), "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &length, &copied)

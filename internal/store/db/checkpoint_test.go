@@ -105,8 +105,8 @@ func TestTheLogStaysShort(t *testing.T) {
 	}
 }
 
-// TestTheLogBehindALongRead checks that the log grows during a long read, and is cut to its
-// limit after it.
+// TestTheLogBehindALongRead checks that the log grows during a long read, and is cut to its limit
+// after the read.
 func TestTheLogBehindALongRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alds.db")
 	d, size := paged(t, path, logScale()), 80/logScale()
@@ -124,7 +124,7 @@ func TestTheLogBehindALongRead(t *testing.T) {
 		t.Errorf("the log has %d bytes while it is read", long)
 	}
 	within := time.Now().Add(time.Minute)
-	for logSize(t, path) > int64(size)*mib*13/16 { // a later write begins it anew
+	for logSize(t, path) > int64(size)*mib*13/16 { // a later write starts the log again from its beginning
 		fillPages(t, d, 1)
 		if time.Now().After(within) {
 			t.Fatalf("the log has %d bytes a minute after the read", logSize(t, path))
@@ -134,8 +134,8 @@ func TestTheLogBehindALongRead(t *testing.T) {
 
 const killedWrites = "ALDS_TEST_KILLED_WRITES"
 
-// TestKilledWrites runs in the process that TestWhatIsAnsweredOutlivesAKill kills. It prints which
-// writes have been answered.
+// TestKilledWrites runs in the process that TestWhatIsAnsweredOutlivesAKill kills. It prints the
+// ids of the writes that have returned without an error.
 func TestKilledWrites(t *testing.T) {
 	path := os.Getenv(killedWrites)
 	if path == "" {

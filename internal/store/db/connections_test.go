@@ -13,8 +13,8 @@ import (
 // docs/capacity.md.
 const besideSetting = 7
 
-// TestConnections checks the maximum number of connections of a process in docs/capacity.md
-// against the server's list.
+// TestConnections compares the maximum number of connections of a process in docs/capacity.md with
+// the number in the server's list.
 func TestConnections(t *testing.T) {
 	for _, conns := range []int{12, 20, 40} {
 		t.Run(fmt.Sprint(conns), func(t *testing.T) {
@@ -54,8 +54,8 @@ func listed(t *testing.T, address string) (n int) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	// MySQL refuses the list while it contains a statement with binary bytes, such as one of a test
-	// beside this one.
+	// MySQL refuses the list while it contains a statement with binary bytes, for example a
+	// statement of another test that runs at the same time.
 	for range 100 {
 		err = d.QueryRow(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE db = ?", name).Scan(&n)
 		if err == nil {

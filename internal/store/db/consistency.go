@@ -6,18 +6,21 @@ import "context"
 type Consistency uint8
 
 const (
-	// OwnWrites sees what its member has written, in any process, and all changes of the
-	// member's rights and of the model.
+	// OwnWrites means that a read sees everything that its member has written, in any process. It
+	// also sees all changes of the member's rights and of the model.
 	OwnWrites Consistency = iota
-	// Eventual sees all changes of rights and of the model; other data may lag.
+	// Eventual means that a read sees all changes of rights and of the model. Other data may be
+	// older.
 	Eventual
-	// Strong sees all that was committed when the read began. It reads from the writer.
+	// Strong means that a read sees everything that was committed before it began. It runs on the
+	// writer, which is the primary server.
 	Strong
 )
 
 type consistencyKey struct{}
 
-// WithConsistency returns a context whose reads have another consistency than OwnWrites.
+// WithConsistency returns a context whose reads have the consistency c. Without it, reads have
+// OwnWrites.
 func WithConsistency(ctx context.Context, c Consistency) context.Context {
 	return context.WithValue(ctx, consistencyKey{}, c)
 }

@@ -25,8 +25,8 @@ import (
 // Result is the result of Exec; RowsAffected counts matched rows.
 type Result = sql.Result
 
-// Rows is the result of Query. The caller closes it and passes its Err to sqlerror.Fault;
-// Each does both.
+// Rows is the result of Query. The caller closes it and passes its Err to sqlerror.Fault. The
+// function Each does both.
 type Rows = sql.Rows
 
 // Querier runs reading statements: a *Tx, or a *DB for one statement.
@@ -51,32 +51,32 @@ const (
 
 // DB is an open database, safe for concurrent use.
 type DB struct {
-	// Dialect describes the differences of this server.
+	// Dialect describes how this server differs from others.
 	Dialect *Dialect
 
 	// Migrations migrate the database, and compare its schema with this build.
 	*migrate.Migrations
 
-	reader  *sql.DB    // single statements
+	reader  *sql.DB    // for single statements
 	lookups *sql.DB    // see Lookup
 	health  *sql.DB    // see Health
-	reads   *readPools // of Read and One; nil: reader
+	reads   *readPools // for Read and One; nil: they use reader
 	writer  *sql.DB
 	small   *sql.DB
 	server  *connection.Server // nil on SQLite
 
 	replicas  *replicas // nil if there are none
 	elsewhere bool      // reads go to replicas where possible, see Elsewhere
-	pinned    bool      // of a replica: all statements of a read run on one connection
+	pinned    bool      // true for a replica: all statements of a read run on one connection
 
 	statistics *statistics // nil on MySQL
-	turns      *turns      // of writes; nil on MySQL
+	turns      *turns      // order of the writes; nil on MySQL
 
 	checkpoints *checkpoints // nil on MySQL
 
-	engine *atomic.Pointer[engine.Engine] // what the server is; nil before Engine
+	engine *atomic.Pointer[engine.Engine] // kind of the server; nil before the first call of Engine
 
-	noRoom *atomic.Int64 // writes that failed because the server was full
+	noRoom *atomic.Int64 // number of writes that failed because the server was full
 
 	limit time.Duration
 	log   *slog.Logger
@@ -201,9 +201,9 @@ func (d *DB) openSQLite(path string, conns int) error {
 	return d.startCheckpoints(file)
 }
 
-// Lookup returns a view of d whose reads have a few connections of their own, so that queries
-// cannot use them up. It is for what every request reads first, such as logins and rights.
-// Its reads never restart. It is closed with d.
+// Lookup returns a view of d that has a few connections for itself, so that other queries cannot
+// use them up. It is for data that every request reads first, such as logins and rights. Its reads
+// never restart on another connection. It is closed together with d.
 func (d *DB) Lookup() *DB {
 	v := *d
 	v.reader, v.reads = d.lookups, nil
@@ -211,8 +211,8 @@ func (d *DB) Lookup() *DB {
 	return &v
 }
 
-// Health returns a view of d for Ping, Writable and SchemaIsCurrent. It has a connection of
-// its own, so it never waits for requests. It is closed with d.
+// Health returns a view of d for Ping, Writable and SchemaIsCurrent. It has a connection for
+// itself, so it never waits for requests. It is closed together with d.
 func (d *DB) Health() *DB {
 	v := *d
 	v.reader, v.lookups, v.reads = d.health, d.health, nil
@@ -243,7 +243,7 @@ func closeAll(pools ...*sql.DB) error {
 	return errors.Join(errs...)
 }
 
-// Ping pings the server; for readiness.
+// Ping pings the server. It is for checks of readiness.
 // Errors: fault.Transient.
 func (d *DB) Ping(ctx context.Context) error { return sqlerror.Fault(d.lookups.PingContext(ctx)) }
 
@@ -299,7 +299,7 @@ type Row struct {
 	tx  *Tx
 }
 
-// Scan copies the columns of the row. Errors: fault.NotFound when there is none.
+// Scan copies the columns of the row. Errors: fault.NotFound if there is no row.
 func (r *Row) Scan(dest ...any) error {
 	if r.err != nil {
 		return r.err

@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// TestARowThatTheTimeLimitSpoilt checks errors that occur while a row is read. After the time
-// limit of a quick read, an error restarts the read. Before the time limit, the error is a defect.
-// An error that refuses the request stays unchanged.
+// TestARowThatTheTimeLimitSpoilt checks errors that occur while a row is read. After the time limit
+// of a quick read, an error restarts the read. Before the time limit, an error does not restart the
+// read. An error that refuses the request stays unchanged.
 func TestARowThatTheTimeLimitSpoilt(t *testing.T) {
 	spoilt := errors.New("converting NULL to int is unsupported")
 	refused := fault.Invalidf(fault.NoPlace, "refused")

@@ -4,20 +4,20 @@ import (
 	"strings"
 )
 
-// Forever is the until_moment of current versions.
+// Forever is the value of until_moment in the current versions of assets.
 const Forever int64 = 9223372036854775807
 
-// Dialect describes the differences between servers. Engines put its parts into SQL text and
-// never compare the name.
+// Dialect describes the differences between servers. Packages that build SQL text use its fields,
+// and never compare its name.
 type Dialect struct {
 	Name        string // "mysql" (MariaDB too) or "sqlite"
-	InsertRows  int    // rows of one multi-row INSERT
+	InsertRows  int    // maximum number of rows of one INSERT
 	ForUpdate   string // " FOR UPDATE" for rows that the transaction then writes, or empty; see Tx.Lock
 	IsAlone     bool   // only one write transaction runs at a time, so it needs no locks
 	NowMicros   string // expression: the database's clock in UTC microseconds; one value per statement on MySQL
-	NowMillis   string // the same, in whole milliseconds
+	NowMillis   string // the same, also in microseconds, but rounded to whole milliseconds
 	Greatest    string // function: the greatest of its arguments
-	Least       string // function: the least of them
+	Least       string // function: the least of its arguments
 	Collate     string // " COLLATE ..." that gives an expression the order of the text columns
 	SmallInside bool   // Small may be called while a Write is open
 	Returning   bool   // an UPDATE or INSERT with RETURNING returns rows
@@ -25,10 +25,10 @@ type Dialect struct {
 	QueriesInON bool   // the ON of a JOIN may contain sub-selects
 	TestsInON   bool   // a sub-select in the ON of a LEFT JOIN must not become a join, which would lose its conditions
 
-	ListsNamed   bool   // listing what named assets refer to is faster than a test of every row
+	ListsNamed   bool   // a list of the assets to which named assets refer is faster than a test of every row
 	LikeFunction string // function of pattern, text and escape, if LIKE ignores case; else empty
-	Unkeyed      string // written before a comparison: no key is used for it
-	Materialized string // written before the statement of a WITH: its rows are computed once
+	Unkeyed      string // prefix of a comparison for which no index must be used
+	Materialized string // prefix of the statement of a WITH: its rows are computed once
 
 	quote string
 	mysql bool
@@ -74,8 +74,8 @@ func sqliteDialect() *Dialect {
 	}
 }
 
-// By returns the clause after a table name that makes the server find its rows by key. An
-// UPDATE by the key PRIMARY locks no other rows.
+// By returns the clause after a table name that makes the server find rows with the index key. An
+// UPDATE with the index PRIMARY locks no other rows.
 func (d *Dialect) By(key string) string {
 	if !d.mysql {
 		return ""
@@ -100,9 +100,9 @@ func (d *Dialect) Quote(ident string) string {
 	return d.quote + strings.ReplaceAll(ident, d.quote, d.quote+d.quote) + d.quote
 }
 
-// JSONText returns the expression for a string stored under key in the JSON column col, which
-// is SQL text, quoted and qualified. The expression sorts like a text column. It is NULL when
-// the key is absent.
+// JSONText returns the SQL expression for a string that is stored under key in a JSON column. col
+// is the quoted and qualified name of the column. The expression sorts like a text column. It is
+// NULL when the key is absent.
 func (d *Dialect) JSONText(col, key string) string {
 	if d.mysql {
 		return "JSON_UNQUOTE(" + d.extract(col, key) + ")" + d.Collate
@@ -170,9 +170,9 @@ func (d *Dialect) extract(col, key string) string {
 	return "json_extract(" + col + ", '" + literal + "')"
 }
 
-// Upsert returns the clause that turns an INSERT into an upsert on the unique key keyCols.
-// The columns updateCols get the values of the new row. Without updateCols the existing row
-// stays unchanged.
+// Upsert returns the clause that turns an INSERT into an upsert. If a row with the same unique key
+// keyCols exists, its columns updateCols get the values of the new row. Without updateCols the
+// existing row stays unchanged.
 func (d *Dialect) Upsert(keyCols, updateCols []string) string {
 	var b strings.Builder
 	if d.mysql {

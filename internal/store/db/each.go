@@ -13,8 +13,8 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// Each runs a reading statement and calls fn for each row. fn must not run a statement of the
-// same transaction. Errors: that of fn, which ends the reading.
+// Each runs a reading statement and calls fn for each row. fn must not run a statement of the same
+// transaction. Errors: the error of fn, which also ends the reading.
 func Each(ctx context.Context, q Querier, query string, args []any, fn func(Scanner) error) error {
 	rows, err := q.Query(ctx, query, args...)
 	if err != nil {
@@ -48,13 +48,13 @@ func Collect[T any](ctx context.Context, q Querier, query string, args []any, sc
 	return all, nil
 }
 
-// maxRemoved limits how many bytes one transaction of a prune removes; a single row may have
-// more. Servers of a cluster send removed rows to each other, with a limit per transaction.
+// maxRemoved is the maximum number of bytes that one transaction removes when old rows are pruned.
+// A larger row is removed alone. Servers of a cluster send removed rows to each other, with a limit
+// per transaction.
 const maxRemoved = 32 << 20
 
-// Removable runs a reading statement of ids and their sizes in bytes. It returns as many of
-// the first ids as one transaction may remove. more reports that the statement has further
-// ids.
+// Removable runs a statement that returns ids and their sizes in bytes. It returns the first ids,
+// as many as one transaction may remove. more is true if the statement returns further ids.
 func Removable(ctx context.Context, q Querier, query string, args ...any) (ids []string, more bool, err error) {
 	left := int64(maxRemoved)
 	err = Each(ctx, q, query, args, func(row Scanner) error {

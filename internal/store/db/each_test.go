@@ -34,7 +34,7 @@ func TestEach(t *testing.T) {
 	})
 }
 
-// The bytes that a prune removes in one transaction are limited, too.
+// The number of bytes that one transaction removes when old rows are pruned is limited.
 func TestRemovable(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		for _, c := range []struct {

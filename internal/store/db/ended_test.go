@@ -33,7 +33,7 @@ func TestATransactionOfAnEndedContext(t *testing.T) {
 	})
 }
 
-// untilRolledBack queries with a longer context until the transaction fails.
+// untilRolledBack runs queries, with a context that ends later, until the transaction fails.
 func untilRolledBack(t *testing.T, tx *db.Tx) error {
 	mine, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

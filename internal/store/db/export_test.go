@@ -23,8 +23,9 @@ func (d *DB) AllPools() []*sql.DB {
 	return d.server.Pools()
 }
 
-// ShortLog copies the log of a SQLite database from this number of pages on, and reduces its
-// other limits in proportion. It must be called before the first write.
+// ShortLog changes the length from which the log of a SQLite database is copied to this number of
+// pages. It reduces the other limits of the log in proportion. It must be called before the first
+// write.
 func (d *DB) ShortLog(pages int) error {
 	d.checkpoints.from, d.checkpoints.next = pages, pages
 	most := checkpointMost / checkpointFrom * pages
@@ -47,7 +48,8 @@ func (d *DB) ForgetBehind() {
 	clear(d.replicas.behind)
 }
 
-// Reading returns the numbers of running and waiting reads: quick ones, and long ones.
+// Reading returns the numbers of running and waiting quick reads, and of running and waiting long
+// reads.
 func (d *DB) Reading() (quick, waiting, long, waitingLong int) {
 	quick, waiting = d.reads.quickQueue.Load()
 	long, waitingLong = d.reads.longQueue.Load()
@@ -60,11 +62,10 @@ func (d *DB) LimitTurnReads(limit time.Duration) { d.turns.reads = limit }
 // ErrStalled is the error of a read whose client takes too long.
 var ErrStalled = errStalled
 
-// EndStalledReadersAtOnce makes a read wait for its client only while no other read is
-// queued.
+// EndStalledReadersAtOnce ends a read that waits for its client as soon as another read is queued.
 func (d *DB) EndStalledReadersAtOnce() { d.reads.stall = time.Millisecond }
 
-// SetEngine sets the variables of the server as known by the handle; nil: unknown.
+// SetEngine sets the variables from which the handle derives the kind of its server; nil: unknown.
 func (d *DB) SetEngine(variables map[string]string) {
 	if variables == nil {
 		d.engine.Store(nil)

@@ -20,13 +20,14 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// Gorm returns a gorm handle for plain tables that runs each statement on its own. Reads use
-// the reading connections, writes the writing ones. Its errors have their kinds.
+// Gorm returns a gorm handle for plain tables that runs each statement as a separate transaction.
+// Reads use the connections for reads, and writes use the connections for writes. Its errors have a
+// kind.
 func (d *DB) Gorm(ctx context.Context) *gorm.DB {
 	return d.gorm.WithContext(ctx)
 }
 
-// lookupPool is the name of the pool of Lookup in the resolver.
+// lookupPool is the name of the pool of Lookup in gorm's resolver of connections.
 const lookupPool = "lookup"
 
 func (d *DB) openGorm() (*gorm.DB, error) {
@@ -93,10 +94,10 @@ func (p *txPool) QueryRowContext(ctx context.Context, query string, args ...any)
 // mysqlDialector is gorm's dialector with the errors of alds.
 type mysqlDialector struct{ *mysql.Dialector }
 
-// Translate gives an error its kind.
+// Translate converts an error to a fault with a kind.
 func (mysqlDialector) Translate(err error) error { return sqlerror.Fault(err) }
 
-// Migrator returns a migrator that refuses: only package sql changes the schema.
+// Migrator returns a migrator that refuses changes, because only package sql changes the schema.
 func (m mysqlDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, m) }
 
 // noMigrator refuses to change the schema.
@@ -111,8 +112,8 @@ func (noMigrator) AutoMigrate(...any) error {
 	return errors.New("the schema is changed by numbered migrations only")
 }
 
-// sqliteDialector is the part of a dialector that alds needs. None of gorm's drivers for
-// SQLite accepts our collation.
+// sqliteDialector is a gorm.Dialector with only the parts that alds needs. It exists because the
+// drivers of gorm for SQLite do not accept the collation of alds.
 type sqliteDialector struct{ pool gorm.ConnPool }
 
 // Name returns "sqlite".
@@ -141,10 +142,10 @@ func (s sqliteDialector) Initialize(g *gorm.DB) error {
 	return nil
 }
 
-// Migrator returns a migrator that refuses: only package sql changes the schema.
+// Migrator returns a migrator that refuses changes, because only package sql changes the schema.
 func (s sqliteDialector) Migrator(g *gorm.DB) gorm.Migrator { return newNoMigrator(g, s) }
 
-// DataTypeOf returns "": only a migrator needs it.
+// DataTypeOf returns "", because only a migrator needs the type of a column.
 func (sqliteDialector) DataTypeOf(*schema.Field) string { return "" }
 
 // DefaultValueOf returns NULL, SQLite's form of a default.
@@ -168,11 +169,11 @@ func (sqliteDialector) QuoteTo(w clause.Writer, ident string) {
 // Explain returns the statement without its values, which must not appear in logs.
 func (sqliteDialector) Explain(query string, _ ...any) string { return query }
 
-// Translate gives an error its kind.
+// Translate converts an error to a fault with a kind.
 func (sqliteDialector) Translate(err error) error { return sqlerror.Fault(err) }
 
-// gormLog adapts gorm's logger to slog. It logs failures at Debug, since the caller handles
-// them, and nothing else.
+// gormLog adapts gorm's logger to slog. It logs only failures, at the level Debug, since the caller
+// handles them.
 type gormLog struct{ log *slog.Logger }
 
 func (l gormLog) LogMode(logger.LogLevel) logger.Interface    { return l }

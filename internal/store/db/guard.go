@@ -4,9 +4,9 @@ import "context"
 
 type guardKey struct{}
 
-// WithGuard returns a context whose write transactions call guard just before their commit.
-// An error of guard rolls them back. guard reads what others have committed, so it must not
-// use the transaction.
+// WithGuard returns a context whose write transactions call guard just before their commit. If
+// guard returns an error, the transaction is rolled back. guard must not use the transaction,
+// because it reads what others have committed.
 func WithGuard(ctx context.Context, guard func(context.Context) error) context.Context {
 	return context.WithValue(ctx, guardKey{}, guard)
 }

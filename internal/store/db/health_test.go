@@ -10,7 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Readiness uses no connection of the requests, even when all of them are in use.
+// A check of readiness has its own connection. So it works even while all connections for requests
+// are in use.
 func TestHealthHasAConnectionOfItsOwn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -37,8 +37,8 @@ func InArgs[T any](values []T) (placeholders string, args []any) {
 	return "(" + strings.Repeat("?,", len(args)-1) + "?)", args
 }
 
-// InChunks returns the IN lists for any number of values, at most MaxIn in each, in the form
-// of InArgs. Without values there are none. The caller may append to the arguments.
+// InChunks returns the IN lists for any number of values, at most MaxIn in each, in the form of
+// InArgs. Without values it returns no lists. The caller may append to the arguments.
 func InChunks[T any](values []T) iter.Seq2[string, []any] {
 	return func(yield func(string, []any) bool) {
 		for part := range slices.Chunk(values, MaxIn) {

@@ -28,14 +28,14 @@ func Insert(ctx context.Context, tx Execer, table string, columns []string, rows
 	return InsertN(ctx, tx, table, columns, len(rows), func(i int) []any { return rows[i] })
 }
 
-// InsertN is Insert with rows made by row(0) to row(n-1). Each result is used up before the
-// next call, so row may return the same slice each time.
+// InsertN is like Insert, but calls row(0) to row(n-1) for the rows. It copies each result before
+// the next call, so row may return the same slice each time.
 func InsertN(ctx context.Context, tx Execer, table string, columns []string, n int, row func(i int) []any) error {
 	return insertN(ctx, tx, target{table: table, columns: columns}, n, row)
 }
 
-// UpsertN is InsertN, but an existing row with the same keys gets the values of the columns
-// in update. columns must contain all columns without a default, even if every row exists.
+// UpsertN is like InsertN, but if a row with the same keys exists, its columns in update get the
+// new values. columns must contain all columns without a default, even if every row exists.
 func UpsertN(ctx context.Context, tx Execer, table string, columns, keys, update []string, n int, row func(i int) []any) error {
 	return insertN(ctx, tx, target{table, columns, tx.dialect().Upsert(keys, update)}, n, row)
 }
@@ -102,9 +102,9 @@ func weigh(args []any) int {
 	return n
 }
 
-// chunk returns how many of the remaining n rows go into the next statement. It is the most
-// that a statement takes, or else a power of two, so that there are few different statements
-// and few statements in all.
+// chunk returns how many of the remaining n rows the next statement writes. This is the maximum for
+// one statement. If fewer rows remain, it is a power of two. So there are few different statements,
+// and few statements in total.
 func chunk(n, most, columns int) int {
 	most = max(1, min(most, maxArgs/max(columns, 1)))
 	if n >= most {

@@ -110,8 +110,9 @@ func TestNowIsUTCMicroseconds(t *testing.T) {
 	})
 }
 
-// TestNowMillisIsOneLook checks that the expression reads the clock once. With two reads it
-// could return a fraction or go back when a millisecond ends between them.
+// TestNowMillisIsOneLook checks that the expression NowMillis reads the clock once. If a
+// millisecond ended between two reads, the result could have a fraction of a millisecond, or go
+// back.
 func TestNowMillisIsOneLook(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		var broken int

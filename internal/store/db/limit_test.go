@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestServerEndsLongStatements runs a statement of hours without a deadline of its own. The
-// server must end it.
+// TestServerEndsLongStatements runs a statement that would take hours, with a context without a
+// deadline. The server must end the statement.
 func TestServerEndsLongStatements(t *testing.T) {
 	d, err := db.Open(context.Background(), testdb.URL(t, "mysql"), db.Options{WriteLimit: time.Second})
 	if err != nil {

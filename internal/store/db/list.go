@@ -12,11 +12,13 @@ import (
 // is not kept in a table that can be searched.
 const maxListed = 400
 
-// List returns a sub-select of the values, with one column v, and its single argument. So the
-// text of a statement is the same for any number of values. With placeholders each number of
-// values would be another statement; MariaDB rewrites long lists, and drivers and servers
-// limit their length. If Dialect.Unfolds is false, the server cannot read a List.
-// Shape: []int64, []float64, or []string of which each is Listable; with bytes
+// List returns a sub-select with one column v, which contains the values, and the single argument
+// of the sub-select. So the text of a statement is the same for any number of values. With a
+// placeholder for each value, each number of values would be another statement. MariaDB also
+// rewrites long lists, and drivers and servers limit their length. If Dialect.Unfolds is false, the
+// server cannot read a List.
+//
+// values is a []int64, a []float64, or a []string. Each text must be Listable. If bytes is true,
 // the texts compare byte by byte.
 func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
 	kind, prefix, suffix := "", "", ""
@@ -35,7 +37,7 @@ func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
 	}
 	text, err := json.Marshal(values)
 	if err != nil {
-		panic(err) // numbers are finite, and strings always have a form
+		panic(err) // cannot happen: the numbers are finite, and all strings have a JSON form
 	}
 	if d.mysql {
 		return "(SELECT " + prefix + "v" + suffix + " AS v FROM JSON_TABLE(?, '$[*]' COLUMNS(v " + kind + " PATH '$')) l)", string(text)
@@ -43,9 +45,9 @@ func (d *Dialect) List(values any, bytes bool) (sql string, arg any) {
 	return "(SELECT " + prefix + "value" + suffix + " AS v FROM json_each(?))", string(text)
 }
 
-// IDs returns what follows IN for any number of ids, and its arguments. It is a List, or the
-// ids themselves if the server cannot read a List. The ids must be numbers of alds, not
-// input.
+// IDs returns the SQL text after IN for any number of ids, and the arguments of this text. The text
+// is a List. If the server cannot read a List, the text contains the ids themselves. The ids must
+// come from the database or from alds, not from user input.
 func (d *Dialect) IDs(ids []int64) (sql string, args []any) {
 	if d.Unfolds {
 		sql, arg := d.List(ids, false)
@@ -67,11 +69,12 @@ func (d *Dialect) Listable(s string) bool {
 	return utf8.ValidString(s) && !strings.Contains(s, "\x00") && (!d.mysql || len(s) <= maxListed || utf8.RuneCountInString(s) <= maxListed)
 }
 
-// Pairs returns the condition that rows of asset_version have one of these pairs of id and
-// moment, and its arguments. One list for each column would mean their product: servers plan
-// for all of it, and read it when a column has few values. MariaDB finds no key for a list of
-// pairs. SQLite would look up the product even for pairs, so it gets the rows.
-// Shape: "(t0.id, t0.moment) IN (SELECT l.a, l.b FROM JSON_TABLE(?, …) l)",
+// Pairs returns the condition that a row of asset_version has one of these pairs of id and moment,
+// and the arguments of the condition. A list of ids and a list of moments would match more: all
+// combinations of them. Servers would plan for all combinations, and sometimes read them. A list of
+// pairs is not enough either: MariaDB uses no index for it, and SQLite would look up all
+// combinations. So SQLite gets the rowids of the rows.
+// Example: "(t0.id, t0.moment) IN (SELECT l.a, l.b FROM JSON_TABLE(?, …) l)",
 // "[[1003,1265],[1004,1271]]".
 func (d *Dialect) Pairs(alias string, pairs [][2]int64) (sql string, args []any) {
 	open, end := byte('['), byte(']')

@@ -96,7 +96,7 @@ var Meanings = []Meaning{
 	{Number: 1064, Kind: fault.Internal, Unknown: true},
 }
 
-// Text is the message of the server.
+// Text returns the message of the server, or a fixed text if Message is empty.
 func (m Meaning) Text() string {
 	if m.Message == "" {
 		return "told by a test"
@@ -104,7 +104,7 @@ func (m Meaning) Text() string {
 	return m.Message
 }
 
-// String names a case.
+// String returns the name of the test case.
 func (m Meaning) String() string { return fmt.Sprintf("%d %s", m.Number, m.Message) }
 
 // TestMeanings checks all functions that interpret error numbers.

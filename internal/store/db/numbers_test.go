@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// sampled returns all meanings, or in the short form one number for each meaning.
-// TestMeanings and TestCommitAnswersANumber test all numbers.
+// sampled returns all meanings, or with -short one number for each meaning. TestMeanings and
+// TestCommitAnswersANumber test all numbers.
 func sampled() []db.Meaning {
 	if !testing.Short() {
 		return db.Meanings
@@ -28,9 +28,9 @@ func sampled() []db.Meaning {
 	})
 }
 
-// TestAStatementAnswersANumber lets a real server answer with every number, to a statement
-// and through a trigger to a write. Nothing of the transaction remains. It is repeated if
-// that may help, on another connection if this one is unusable.
+// TestAStatementAnswersANumber lets a real server return every error number: for a statement, and
+// through a trigger for a write. Nothing of the transaction may remain. The transaction is repeated
+// if that may help, on another connection if the first one is unusable.
 func TestAStatementAnswersANumber(t *testing.T) {
 	d := testdb.MySQL(t)
 	ctx := t.Context()

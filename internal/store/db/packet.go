@@ -16,7 +16,7 @@ type Statement struct {
 	Args  []any
 }
 
-// packetOf returns several statements as one, which collects their results.
+// packetOf returns a Packet of several statements, which also collects their results.
 func packetOf(all []Statement) *connection.Packet {
 	p := &connection.Packet{}
 	for _, s := range all {
@@ -25,7 +25,7 @@ func packetOf(all []Statement) *connection.Packet {
 	return p
 }
 
-// compound returns statements as one, of which at most the last one's rows are needed.
+// compound joins several statements into one. At most the rows of the last statement may be needed.
 func compound(all []Statement) Statement {
 	p := packetOf(all)
 	return Statement{p.Compound(), []any{p}}
@@ -46,23 +46,24 @@ func (d *DB) LargestValue(ctx context.Context) (int, error) {
 	return min(most, maxPacket) - besides, err
 }
 
-// maxPacket is the largest packet that the driver sends, by its default.
+// maxPacket is the largest packet, in bytes, that the driver sends by default.
 const maxPacket = 64 << 20
 
-// packetBytes limits the size of the waiting statements.
+// packetBytes is the maximum size, in bytes, of the statements that wait to be sent together.
 const packetBytes = 512 << 10
 
-// Later returns an Execer for statements whose results nobody needs. They are sent together,
-// with the next statement of the transaction or before it commits. Their errors appear at the
-// statement, or at the end of the savepoint, with which they were sent. The results are
-// empty.
+// Later returns an Execer for statements whose results are not needed. These statements wait. They
+// are sent together with the next statement of the transaction, or before it commits. If one of
+// them fails, its error is returned by the statement with which it was sent, or at the end of its
+// savepoint. The results are empty.
 func (t *Tx) Later() Execer { return later{t} }
 
 type later struct{ t *Tx }
 
 func (l later) dialect() *Dialect { return l.t.dialect() }
 
-// Exec keeps a statement for later.
+// Exec records a statement, which is sent later. A large statement is sent at once, and on SQLite
+// every statement.
 func (l later) Exec(ctx context.Context, query string, args ...any) (Result, error) {
 	t, weight := l.t, weigh(args)
 	if t.dialect().IsAlone || isLarge(len(args), weight) {
@@ -88,7 +89,7 @@ func isLarge(args, bytes int) bool {
 }
 
 // flush sends the waiting statements, before the end of the transaction or before a large
-// statement. Errors: also why no further statement may run.
+// statement. Errors: also the reason why no further statement may run.
 func (t *Tx) flush(ctx context.Context) error {
 	if err := t.mayGoOn(); err != nil || len(t.waiting) == 0 {
 		return err
@@ -99,7 +100,7 @@ func (t *Tx) flush(ctx context.Context) error {
 	return t.classify(err)
 }
 
-// send runs a statement after the waiting ones.
+// send runs a statement. The waiting statements are sent in the same packet, before it.
 func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
 	if err := t.flushBefore(ctx, s); err != nil {
 		return nil, err
@@ -113,8 +114,8 @@ func (t *Tx) send(ctx context.Context, s Statement) (Result, error) {
 	return r, t.classify(err)
 }
 
-// reading returns a reading statement in the form in which it is sent, after the waiting
-// ones.
+// reading returns the statement to be sent for the reading statement s, and its context. If
+// statements wait, the result contains them before s.
 func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out Statement, err error) {
 	if err = t.mayGoOn(); err == nil {
 		err = t.flushBefore(ctx, s)
@@ -133,14 +134,15 @@ func (t *Tx) reading(ctx context.Context, s Statement) (run context.Context, out
 	return run, s, nil
 }
 
-// Waits reports whether q is a transaction with waiting statements. The next read is sent
-// after them and includes their time.
+// Waits reports whether q is a transaction with waiting statements. The next read is sent together
+// with them, so its time includes theirs.
 func Waits(q Querier) bool {
 	t, ok := q.(*Tx)
 	return ok && len(t.waiting) > 0
 }
 
-// flushBefore sends the waiting statements first if a statement is too large to go with them.
+// flushBefore sends the waiting statements if the statement s is too large to be sent together with
+// them.
 func (t *Tx) flushBefore(ctx context.Context, s Statement) error {
 	if len(t.waiting) > 0 && isLarge(len(s.Args), weigh(s.Args)) {
 		return t.flush(ctx)
@@ -148,12 +150,13 @@ func (t *Tx) flushBefore(ctx context.Context, s Statement) error {
 	return nil
 }
 
-// Together runs a few small statements as one transaction, sent to the server at once on the
-// connections of Small. For each statement it returns the number of affected rows and the
-// LAST_INSERT_ID. It runs again when the outcome is not known. Errors: as Small. If
+// Together runs a few small statements as one transaction. It sends them in one packet, on a
+// connection of Small. For each statement it returns the number of affected rows and the
+// LAST_INSERT_ID. It runs the statements again if their outcome is not known. If
 // Dialect.SmallInside is false, Together cannot be used.
+// Errors: as for Small.
 func (d *DB) Together(ctx context.Context, all ...Statement) (rows, ids []int64, err error) {
-	if len(all) > 1 { // a single statement is a transaction
+	if len(all) > 1 { // a single statement is a transaction by itself
 		all = append(append([]Statement{{Query: "BEGIN"}}, all...), Statement{Query: "COMMIT"})
 	}
 	backoff := firstBackoff
@@ -170,7 +173,8 @@ func (d *DB) Together(ctx context.Context, all ...Statement) (rows, ids []int64,
 	}
 }
 
-// together makes one attempt. A connection whose transaction may be open is not used again.
+// together makes one attempt of Together. If the transaction may still be open, its connection is
+// not used again.
 func (d *DB) together(ctx context.Context, all []Statement) (*connection.Packet, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()

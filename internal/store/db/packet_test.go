@@ -79,8 +79,8 @@ func TestLaterWritesWhatItIsGiven(t *testing.T) {
 	})
 }
 
-// The statements of a transaction keep their order, whether they wait or not, and all of them
-// are rolled back with it. On SQLite no statement waits.
+// The statements of a transaction keep their order, whether they wait or not, and all of them are
+// rolled back with the transaction. On SQLite no statement waits.
 func TestLaterKeepsTheOrder(t *testing.T) {
 	d := testdb.MySQL(t)
 	packetTable(t, d)

@@ -6,15 +6,16 @@ import (
 	"github.com/alds-dev/alds/internal/limits/admission"
 )
 
-// sizes is the division of the reading connections. Quick reads, long reads and lookups have
-// separate connections, so that none of them waits for another kind.
+// sizes has the numbers of connections for reads, by kind. Quick reads, long reads and lookups have
+// separate connections, so that no kind waits for another. active is how many long reads may run
+// statements at the same time.
 type sizes struct {
 	quick, long, active, reader, lookups int
 }
 
-// split divides n connections: a tenth for lookups, a fifth for single statements, and half
-// of the rest each for quick and for long reads. Quick and long reads get at least two each,
-// so that one member cannot use all.
+// split divides n connections: a tenth is for lookups, and a fifth for single statements. Half of
+// the rest is for quick reads, and half for long reads. Quick and long reads get at least two
+// connections each, so that one member cannot use all.
 func split(n int) sizes {
 	lookups, reader := max(1, n/10), max(1, n/5)
 	remaining := n - lookups - reader
@@ -33,7 +34,8 @@ func newReadPools(quick, long *sql.DB, n sizes) *readPools {
 // maxWaiting is the maximum number of queued reads of one member; more are refused.
 const maxWaiting = 500
 
-// newReadQueue admits size reads at a time, and share reads of one member.
+// newReadQueue returns a queue that admits size reads at a time, and at most share reads of one
+// member.
 func newReadQueue(size, share int) *admission.Queue {
 	return admission.New(admission.Bounds{Running: max(1, size), PerKey: max(1, share), Line: maxWaiting})
 }

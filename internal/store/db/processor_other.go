@@ -4,6 +4,6 @@ package db
 
 import "time"
 
-// processorTime returns the time since the start of this process. It stands for the processor
-// time that the process has used.
+// processorTime returns the time since the start of this process. It replaces the processor time of
+// the process, which is known only on Unix.
 func processorTime() time.Duration { return time.Since(started) }

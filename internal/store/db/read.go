@@ -16,17 +16,17 @@ import (
 // QuickLimit is the maximum duration of a read on a quick connection.
 const QuickLimit = 200 * time.Millisecond
 
-// ErrSlow is in the chain of the error of a quick read that restarts on a long connection.
-// Read and One restart it. Code inside the read can recognize the restart by ErrSlow.
+// ErrSlow is in the error chain of a quick read that was too slow. Read and One then run the read
+// again, on a long connection. Code inside the read can recognize such an error by ErrSlow.
 var ErrSlow = errors.New("the read restarts on a connection for long reads")
 
-// readPools are the connections for reads. Each read starts on a quick connection, for at
-// most QuickLimit. A longer read is canceled and restarts on a long connection. One member
-// may use half of the long connections. So long reads only wait for other long reads.
+// readPools has the connections for reads. Each read starts on a quick connection, for at most
+// QuickLimit. A longer read is canceled and restarts on a long connection. So long reads only wait
+// for other long reads. One member may use half of the long connections.
 type readPools struct {
 	quick, long            *sql.DB
 	quickQueue             *admission.Queue // reads on quick connections
-	longQueue, activeQueue *admission.Queue // reads on long connections; those of them that do not wait for a client
+	longQueue, activeQueue *admission.Queue // reads on long connections; only those that do not wait for a client
 	restarts               atomic.Int64
 	stall                  time.Duration // how long a read may wait for its client while others are queued
 }
@@ -64,9 +64,9 @@ func (d *DB) Read(ctx context.Context, fn func(*Tx) error) error {
 	return d.ReadLong(ctx, fn)
 }
 
-// ReadLong is Read for a function that is slow or cannot run twice: fn runs once, on a long
-// connection. Errors: as Read; fault.Transient when the context ends before a connection is
-// free, or when too many reads are queued.
+// ReadLong is like Read, for a function that is slow or cannot run twice: fn runs once, on a long
+// connection. Errors: as for Read; fault.Transient if the context ends before a connection is free,
+// or if too many reads are queued.
 func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
 	if d.elsewhere {
 		return d.route(ctx, func(on *DB, begin first) error { return on.ReadLong(ctx, begin.tx(ctx, fn)) })
@@ -79,7 +79,7 @@ func (d *DB) ReadLong(ctx context.Context, fn func(*Tx) error) error {
 	})
 }
 
-// One is Read for a function that runs one statement. It uses no transaction.
+// One is like Read, for a function that runs one statement. It uses no transaction.
 func (d *DB) One(ctx context.Context, fn func(Querier) error) error {
 	if d.elsewhere {
 		return d.route(ctx, func(on *DB, begin first) error { return on.One(ctx, begin.one(ctx, fn)) })
@@ -100,7 +100,7 @@ func (d *DB) One(ctx context.Context, fn func(Querier) error) error {
 	return err
 }
 
-// OneLong is ReadLong for a function that runs one statement.
+// OneLong is like ReadLong, for a function that runs one statement. It uses no transaction.
 func (d *DB) OneLong(ctx context.Context, fn func(Querier) error) error {
 	if d.elsewhere {
 		return d.route(ctx, func(on *DB, begin first) error { return on.OneLong(ctx, begin.one(ctx, fn)) })
@@ -114,7 +114,7 @@ func (d *DB) OneLong(ctx context.Context, fn func(Querier) error) error {
 	})
 }
 
-// Quick reports whether q reads on a quick connection.
+// Quick reports whether q is a read on a quick connection.
 func Quick(q Querier) bool {
 	switch q := q.(type) {
 	case *Tx:
@@ -138,8 +138,9 @@ func RequireLong(q Querier) error {
 	return nil
 }
 
-// Yield runs do, in which q waits for a client and reads nothing. Meanwhile other reads may
-// use its slot. Errors: that of do, or as ReadLong.
+// Yield runs do, in which the read q waits for a client and runs no statement. Other reads may use
+// its slot during this time.
+// Errors: the error of do, or as for ReadLong.
 func Yield(ctx context.Context, q Querier, do func() error) error {
 	var w *activeSlot
 	var sent *bool
@@ -188,8 +189,8 @@ func (w *activeSlot) endIfStalled() (over func() bool) {
 	}
 }
 
-// endFor ends the read as soon as another one is queued. It returns false when stop is closed
-// before that.
+// endFor ends the read as soon as another read is queued. It returns false if stop is closed before
+// that.
 func (w *activeSlot) endFor(stop <-chan struct{}) bool {
 	for {
 		if _, waiting := w.all.Load(); waiting > 0 {
@@ -227,7 +228,7 @@ func (d *DB) readSnapshot(ctx context.Context, pool *sql.DB, t *Tx, fn func(*Tx)
 	return sqlerror.Fault(rolledBack(ctx, stx.Commit()))
 }
 
-// quickRead runs do as one of the quick reads.
+// quickRead waits until one more quick read may run, and runs do.
 func (d *DB) quickRead(ctx context.Context, do func() error) error {
 	leave, err := d.reads.quickQueue.Enter(ctx, memberOf(ctx))
 	if err != nil {
@@ -237,9 +238,8 @@ func (d *DB) quickRead(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// longRead runs do as one of the long reads. The context of do ends with its place among
-// them. When the context ends, the place is free at once, also if the read still waits for
-// its client.
+// longRead waits for a place among the long reads, and runs do. When the context of do ends, the
+// place is free at once, even if the read still waits for its client.
 func (d *DB) longRead(ctx context.Context, do func(context.Context, *activeSlot) error) error {
 	member := memberOf(ctx)
 	leave, err := d.reads.longQueue.Enter(ctx, member)
@@ -263,7 +263,7 @@ type activeSlot struct {
 	queue  *admission.Queue
 	all    *admission.Queue // queue of all long reads, including those that wait for a client
 	member any
-	leave  func() // frees the slot; nil without one
+	leave  func() // frees the slot; nil if the read has no slot
 	stall  time.Duration
 	end    func() // ends the read
 }
@@ -280,14 +280,14 @@ func (w *activeSlot) release() {
 	}
 }
 
-// deadline is the time limit of a quick read; nil for none. A server ends the statements
-// itself and keeps their connection. On SQLite a context ends them.
+// deadline is the time limit of a quick read; nil means no limit. A server ends a statement at the
+// limit by itself, and keeps the connection. On SQLite a context ends the statement.
 type deadline struct {
-	byContext bool // ctx ends the statements
+	byContext bool // true on SQLite: ctx ends the statements
 	until     time.Time
-	ctx       context.Context // of the statements, if byContext
+	ctx       context.Context // context of the statements, if byContext
 	cancel    context.CancelFunc
-	slow      bool // a statement was ended
+	slow      bool // the read must restart on a long connection
 }
 
 func (d *DB) newDeadline() *deadline { return &deadline{byContext: !d.Dialect.mysql} }
@@ -331,9 +331,10 @@ func (p *deadline) requireLong() error {
 	return ErrSlow
 }
 
-// note records whether the time limit caused err, rather than the context of the request.
-// When MariaDB ends a subquery it may send a row with NULL for it, and the error only after
-// that row. Then reading the row fails.
+// note records whether err was caused by the time limit, and not by the end of the request's
+// context. When MariaDB ends a sub-select, it may first send a row with NULL as the result of the
+// sub-select, and the error after this row. Then reading the row fails, which is also caused by the
+// time limit.
 func (p *deadline) note(ctx context.Context, err error) {
 	if p == nil || err == nil || ctx.Err() != nil || time.Now().Before(p.until) {
 		return
@@ -357,7 +358,7 @@ func (p *deadline) outcome(ctx context.Context, err error) error {
 type singleRead struct {
 	pool     *sql.DB
 	pinned   bool      // its statements run on one connection
-	conn     *sql.Conn // if pinned, and on SQLite, where the time limit must not include the wait for a connection
+	conn     *sql.Conn // set if pinned, and on SQLite, where the time limit must not include the wait for a connection
 	begun    bool
 	deadline *deadline
 	slot     *activeSlot

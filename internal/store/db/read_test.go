@@ -15,11 +15,12 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// digits are ten rows; joins with itself produce any number of rows.
+// digits is a WITH clause with the table d, which has ten rows. Joins of d with itself produce any
+// number of rows.
 const digits = "WITH d (n) AS (SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9) "
 
-// endless are statements that return one row at once and the next one after minutes. A
-// comment marks them in the server's list.
+// endless are statements that return one row at once and the next one after minutes. A comment in
+// the statement marks it in the server's list of running statements.
 var endless = map[string]string{
 	"mysql":  digits + "SELECT 1 UNION ALL SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l WHERE a.n + b.n + c.n + e.n + l.n > ? /* endless */",
 	"sqlite": "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 100000000000) SELECT n FROM c WHERE n = 1 OR n = ? /* endless */",
@@ -250,8 +251,8 @@ func TestQuickReadsOfOneMember(t *testing.T) {
 	})
 }
 
-// TestWorkIsGivenBackAfterAPause checks that a long read that has yielded its slot continues
-// when a slot is free, and that one that ends meanwhile waits for nothing.
+// TestWorkIsGivenBackAfterAPause checks that a long read that has yielded its slot continues when a
+// slot is free, and that a read that ends before that does not wait for a slot.
 func TestWorkIsGivenBackAfterAPause(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

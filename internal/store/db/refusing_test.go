@@ -18,7 +18,7 @@ import (
 // with an error. The server never gets them, and its transaction stays open.
 type refusing struct {
 	statement string                  // the statement to refuse, sent as text, such as COMMIT
-	refuse    atomic.Pointer[refusal] // nil: it lets all pass
+	refuse    atomic.Pointer[refusal] // nil: every statement goes to the server
 	refused   atomic.Int32
 }
 
@@ -81,7 +81,7 @@ func (r *refusing) carry(client net.Conn, address string) {
 			return
 		}
 		const textQuery = 3
-		statement, _, _ := strings.Cut(string(body), ";") // an error also ends the later statements
+		statement, _, _ := strings.Cut(string(body), ";") // an error also ends the later statements of the packet
 		if f := r.refuse.Load(); f != nil && head[3] == 0 && statement == string(rune(textQuery))+r.statement && r.refused.Add(1) <= f.times {
 			if _, err := client.Write(f.packet()); err != nil {
 				return

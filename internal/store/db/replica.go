@@ -12,13 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// Replicas are other servers with the same data as the writer, slightly later.
+// Replicas are other servers with the same data as the writer, after a short delay.
 type Replicas struct {
 	Addresses []string // one server each
 	// Begin is called before the first read of a replica; may be nil.
 	Begin func(context.Context, *DB) error
 	// Position is a query for a number that grows with each write that a member must see. The
-	// member is its argument.
+	// argument of the query is the member.
 	Position string
 	// Progress is a query for a number that grows with each write.
 	Progress string
@@ -33,7 +33,8 @@ const (
 	lookEvery = time.Second
 	lookLimit = 2 * time.Second
 
-	// behindFor is how long a member reads from the writer after a replica lacked its writes.
+	// behindFor is how long a member reads from the writer after a replica did not have the last
+	// writes of the member.
 	behindFor = 50 * time.Millisecond
 
 	// maxBehind limits the number of members in replicas.behind.
@@ -58,17 +59,18 @@ type replicas struct {
 	all []*replica
 	log *slog.Logger
 
-	samples []sample      // of the writer, the oldest first; only look uses them
+	samples []sample      // progress of the writer, the oldest sample first; only look uses them
 	every   time.Duration // lookEvery; less in tests
 
-	reads  atomic.Int64             // reads on a replica
-	writer map[string]*atomic.Int64 // reads on the writer, by reason
+	reads  atomic.Int64             // number of reads on a replica
+	writer map[string]*atomic.Int64 // number of reads on the writer, by reason
 
 	mu     sync.Mutex
-	behind map[int64]time.Time // members whose writes were missing, and until when they read from the writer
+	behind map[int64]time.Time // until when a member reads from the writer, because a replica lacked its writes
 }
 
-// sample is the progress of a server at a time.
+// sample is what was read from a server at a time: its progress, and a number that identifies its
+// migrations.
 type sample struct {
 	at       time.Time
 	progress int64
@@ -141,17 +143,18 @@ func (s *replicas) close() error {
 	return errors.Join(errs...)
 }
 
-// Elsewhere returns a view of d whose Read, ReadLong, One and OneLong run on a replica if one
-// is suitable. It must be in use, and have what the member must see (Consistency). Otherwise
-// they run on the writer. If the replica fails before anything was sent to a client (Yield),
-// fn runs a second time, on the writer. Without replicas the view reads like d.
+// Elsewhere returns a view of d whose Read, ReadLong, One and OneLong run on a replica if possible.
+// The replica must be in use, and must have all writes that the member must see (Consistency).
+// Otherwise these reads run on the writer. If the replica fails before anything was sent to a
+// client (Yield), fn runs a second time, on the writer. Without replicas the view reads like d.
 func (d *DB) Elsewhere() *DB {
 	v := *d
 	v.elsewhere = d.replicas != nil
 	return &v
 }
 
-// first is called before the statements of a read, with the Querier that runs them.
+// first is a function that is called before the statements of a read, with the Querier that runs
+// them.
 type first func(ctx context.Context, q Querier) error
 
 func (begin first) tx(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
@@ -206,12 +209,13 @@ func (d *DB) route(ctx context.Context, read func(on *DB, begin first) error) er
 // place is the progress that a replica must have reached for a member.
 type place struct{ member, writes int64 }
 
-// everybody is not a member: for it, Replicas.Position counts only what all members must see.
+// everybody is an argument of the query Replicas.Position instead of a member. The query then
+// counts only the writes that all members must see.
 const everybody = 0
 
-// choose returns the replica for a read and the progress that it must have reached, or the
-// reason why the read goes to the writer. A member uses the same replica in all processes
-// while that one is in use, so its reads do not alternate between two states.
+// choose returns the replica for a read and the progress that it must have reached, or the reason
+// why the read goes to the writer. A member uses the same replica in all processes while that
+// replica is in use, so its reads do not alternate between two states.
 func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, string, error) {
 	member, ok := memberOf(ctx).(int64)
 	c := consistencyOf(ctx)
@@ -236,7 +240,7 @@ func (s *replicas) choose(ctx context.Context, home *DB) (*replica, *place, stri
 	return r, p, "", err
 }
 
-// of returns the replica of a member, or nil when none is in use.
+// of returns the replica for a member, or nil if no replica is in use.
 func (s *replicas) of(member int64) *replica {
 	n := uint64(len(s.all))
 	for i := range n {
@@ -247,8 +251,8 @@ func (s *replicas) of(member int64) *replica {
 	return nil
 }
 
-// reached returns errBehind if the server of q lacks writes. In a transaction it is the first
-// statement, so it sees the same snapshot as all others.
+// reached returns errBehind if the server of q lacks writes that the member must see. In a
+// transaction its query is the first statement, so all later statements see the same snapshot.
 func (s *replicas) reached(ctx context.Context, q Querier, p *place) error {
 	var writes int64
 	if err := q.QueryRow(ctx, s.Position, p.member).Scan(&writes); err != nil {

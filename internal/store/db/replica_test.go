@@ -80,7 +80,7 @@ func (p *pair) await(t *testing.T, used bool) {
 	}
 }
 
-// where returns the servers that carry out each kind of read: w and r.
+// where returns on which server each kind of read runs: w for the writer, r for the replica.
 func (p *pair) where(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	d, got := p.both.Elsewhere(), ""
@@ -149,7 +149,7 @@ func TestAReplicaIsNotWritten(t *testing.T) {
 	asked := 0
 	err := p.both.Elsewhere().One(ctx, func(q db.Querier) error {
 		if asked++; asked > 1 {
-			return nil // it is the writer
+			return nil // the second run is on the writer
 		}
 		return db.Each(ctx, q, `UPDATE sequence SET value = 3 WHERE name = ?`, []any{"where"}, func(db.Scanner) error { return nil })
 	})
@@ -162,8 +162,8 @@ func TestAReplicaIsNotWritten(t *testing.T) {
 	}
 }
 
-// A replica that does not answer is left out, one that hangs within seconds. Its reads are
-// repeated on the writer, unless a part of the answer was already sent to a client.
+// A replica that does not answer is left out. If it hangs, it is left out within seconds. Its reads
+// are repeated on the writer, unless a part of the answer was already sent to a client.
 func TestAReplicaThatIsGoneIsLeftOut(t *testing.T) {
 	p := newPair(t)
 	ctx := db.WithMember(t.Context(), 20)

@@ -76,8 +76,8 @@ func (s *replicas) look(ctx context.Context, d *DB) {
 	all.Wait()
 }
 
-// sample reads the progress of a server and the sum of the times of its migrations. The times
-// differ between any two databases.
+// sample reads the progress of a server and the sum of the times of its migrations. This sum is
+// different in any two databases that are not replicas of each other.
 func (s *replicas) sample(ctx context.Context, d *DB) (now sample, err error) {
 	now.at = time.Now()
 	if err = d.QueryRow(ctx, s.Progress).Scan(&now.progress); err == nil {
@@ -86,8 +86,8 @@ func (s *replicas) sample(ctx context.Context, d *DB) (now sample, err error) {
 	return now, err
 }
 
-// compare computes the lag of a replica: the time since the writer last had no more progress
-// than the replica. It returns why the replica is not suitable, or nil.
+// compare computes the lag of a replica: how long ago the writer had the progress that the replica
+// has now. It returns an error that says why the replica is not suitable, or nil.
 func (r *replica) compare(writer []sample, there sample) error {
 	if len(writer) == 0 {
 		return errors.New("the progress of the writer is not known yet")
@@ -107,7 +107,7 @@ func (r *replica) compare(writer []sample, there sample) error {
 		r.lag.Store(int64(lag))
 		return nil
 	}
-	lag := there.at.Sub(writer[0].at) // more than MaxLag, or the time since the first look
+	lag := there.at.Sub(writer[0].at) // more than MaxLag, or the time since the first check
 	r.lag.Store(int64(lag))
 	return fmt.Errorf("the replica lags by more than %s", lag.Round(time.Millisecond))
 }
@@ -118,7 +118,8 @@ const (
 	toldOut
 )
 
-// use puts a replica into use, or leaves it out for a reason, and logs a change.
+// use puts a replica into use if out is nil. Otherwise it leaves the replica out, and out is the
+// reason. It logs each change.
 func (r *replica) use(log *slog.Logger, out error) {
 	r.used.Store(out == nil)
 	switch {
@@ -131,7 +132,8 @@ func (r *replica) use(log *slog.Logger, out error) {
 	}
 }
 
-// refused leaves out a replica that did not serve a read, until the next look.
+// refused handles a read that failed on a replica. If the connection was lost or the server cannot
+// work now, the replica is left out until the next check.
 func (r *replica) refused(log *slog.Logger, err error) {
 	if c := sqlerror.ClassOf(err); c == sqlerror.Lost || c == sqlerror.Away {
 		r.used.Store(false)

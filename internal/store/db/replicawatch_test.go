@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestHowFarAReplicaLags checks that the lag is the time since the writer last had no more
-// progress than the replica.
+// TestHowFarAReplicaLags checks that the lag is how long ago the writer had the progress that the
+// replica has now.
 func TestHowFarAReplicaLags(t *testing.T) {
 	began := time.Now()
 	at := func(seconds, progress, schema int64) sample {

@@ -23,7 +23,7 @@ func (d *DB) Server(ctx context.Context) (string, error) {
 	return engine.Name(version), err
 }
 
-// Engine finds out what the database server is, and keeps the result for Writable.
+// Engine determines the kind of the database server, and stores the result for Writable.
 func (d *DB) Engine(ctx context.Context) (engine.Engine, error) {
 	if !d.Dialect.mysql {
 		server, err := d.Server(ctx)
@@ -37,7 +37,7 @@ func (d *DB) Engine(ctx context.Context) (engine.Engine, error) {
 	return *e, nil
 }
 
-// Writable returns nil if the database answers and takes writes; for readiness.
+// Writable returns nil if the database answers and accepts writes. It is for checks of readiness.
 // Errors: fault.Transient.
 func (d *DB) Writable(ctx context.Context) error {
 	if !d.Dialect.mysql {
@@ -52,7 +52,7 @@ func (d *DB) Writable(ctx context.Context) error {
 	}
 	why, err := known.Refusal(ctx, d.reader)
 	switch {
-	case err != nil && fault.KindOf(err) == fault.Internal: // it is another server now
+	case err != nil && fault.KindOf(err) == fault.Internal: // the pool now connects to another server
 		d.engine.Store(nil)
 		return fault.Transientf(err, "the database does not say whether it takes writes")
 	case err != nil:
@@ -63,8 +63,8 @@ func (d *DB) Writable(ctx context.Context) error {
 	return nil
 }
 
-// learn finds out whether the server is a TiDB, a MariaDB or a MySQL. The version of a TiDB
-// looks like 8.0.11-TiDB-v8.5.0.
+// learn determines whether the server is a TiDB, a MariaDB or a MySQL, and adapts the dialect. The
+// version of a TiDB looks like 8.0.11-TiDB-v8.5.0.
 func (d *DB) learn(ctx context.Context) error {
 	var version string
 	if err := d.writer.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {

@@ -15,9 +15,9 @@ const (
 	// maxShared is the maximum number of writes that share a transaction of SQLite.
 	maxShared = 64
 
-	// sharedTime is how long a transaction may have run when another write joins it. A write
-	// that joined and is still running at twice that time runs again by itself, so that
-	// earlier writes do not wait for it.
+	// sharedTime is the maximum age of a transaction that another write may join. If this write
+	// still runs when the transaction has twice that age, it is undone, and runs again in a
+	// transaction of its own. So earlier writes do not wait long for it.
 	sharedTime = 10 * time.Millisecond
 )
 
@@ -25,15 +25,15 @@ var (
 	// errLate ends a write for which earlier writes would wait too long.
 	errLate = fault.Transientf(nil, "the write takes a transaction of its own")
 
-	// errShared is the error of a write whose shared transaction was ended by another one.
+	// errShared is the error of a write whose shared transaction was ended by another write.
 	errShared = errors.New("a write that shared the transaction has ended it")
 
 	errRolledBack = errors.New("the database has rolled the transaction back")
 )
 
-// turns orders the writes of a SQLite database. If others wait, a write leaves its transaction
-// open for the next one. The last of them commits for all, because a commit waits for the disk,
-// which takes longer than most writes.
+// turns runs the writes of a SQLite database one after the other. If other writes wait, a write
+// leaves its transaction open for the next write. The last of these writes commits for all of them,
+// because a commit waits for the disk, which takes longer than most writes.
 type turns struct {
 	admission.Turns
 	reads time.Duration // how long the queries of a turn may take
@@ -51,11 +51,11 @@ type shared struct {
 	changes int64
 
 	done chan struct{} // closed when the transaction has ended
-	err  error         // set then; why nothing was committed
+	err  error         // set before done is closed: why nothing was committed; nil after a commit
 }
 
-// leave ends a turn. It leaves the transaction open for the next write if that may join;
-// otherwise it commits.
+// leave ends a turn. If the next write may join the open transaction, the transaction stays open;
+// otherwise leave commits it. If alone is true, no write may join.
 func (w *turns) leave(d *DB, alone bool) {
 	if s := w.open; s != nil {
 		if !alone && s.writes < maxShared && time.Since(s.began) < sharedTime && w.Pass() {
@@ -76,7 +76,8 @@ func (w *turns) commit(d *DB) {
 	w.ended(err)
 }
 
-// ended ends the open transaction for all its writes, with this error.
+// ended ends the open transaction for all its writes. err is the reason why it is rolled back, or
+// nil after a commit.
 func (w *turns) ended(err error) {
 	s := w.open
 	w.open = nil
@@ -89,7 +90,7 @@ func (w *turns) ended(err error) {
 	close(s.done)
 }
 
-// rollBack rolls the transaction back.
+// rollBack runs the OnUndo functions of all writes, and rolls the transaction back.
 func (s *shared) rollBack() {
 	for _, fn := range s.undo {
 		fn()
@@ -97,10 +98,11 @@ func (s *shared) rollBack() {
 	s.Rollback()
 }
 
-// share runs fn once, in its turn, in a transaction that several writes may share. It returns
-// when that transaction ends, even if fn has failed: the error of fn may depend on earlier
-// writes that are not committed yet. With alone the transaction is not shared. Errors:
-// errShared when another write has ended the transaction.
+// share runs fn once, in its turn, in a transaction that several writes may share. It returns when
+// that transaction ends, even if fn has failed: the error of fn may depend on earlier writes that
+// are not committed yet. If alone is true, the transaction is not shared. mayRepeat reports whether
+// fn may run again.
+// Errors: errShared if another write has ended the transaction.
 func (d *DB) share(ctx context.Context, fn func(*Tx) error, alone bool) (err error, mayRepeat bool) {
 	w := d.turns
 	if err := w.Take(ctx, memberOf(ctx)); err != nil {
@@ -143,7 +145,7 @@ func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 		err := d.follow(ctx, s, fn)
 		switch {
 		case !errors.Is(err, errLate):
-			if w.open == nil { // fn has ended it
+			if w.open == nil { // fn has ended the transaction
 				return nil, err
 			}
 			return s, err
@@ -168,9 +170,9 @@ func (d *DB) joined(ctx context.Context, fn func(*Tx) error) (*shared, error) {
 	return s, nil
 }
 
-// follow runs fn under a savepoint of a transaction in which others have written. Errors:
-// that of fn; errLate when fn has to run again. If an error has ended the transaction, no
-// transaction is open afterwards.
+// follow runs fn under a savepoint of a transaction in which other writes have written. Errors: the
+// error of fn; errLate if fn must run again. If an error has ended the transaction, no transaction
+// is open afterwards.
 func (d *DB) follow(ctx context.Context, s *shared, fn func(*Tx) error) (err error) {
 	if err := s.Savepoint(); err != nil {
 		d.turns.ended(errShared)

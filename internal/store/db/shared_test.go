@@ -48,8 +48,8 @@ func ids(t *testing.T, d *db.DB) map[int]bool {
 	return all
 }
 
-// inOneTransaction runs writes that wait for their turn in this order, and returns their
-// errors.
+// inOneTransaction runs writes that wait for their turn in this order, so that they can share a
+// transaction. It returns their errors.
 func inOneTransaction(t *testing.T, d *db.DB, writes ...func() error) []error {
 	t.Helper()
 	end, err := d.TakeTurn(t.Context())

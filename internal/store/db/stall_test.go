@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestReadersThatAreTakenGoOn checks that a read is not ended after its client has read the
-// data, even if others are queued then.
+// TestReadersThatAreTakenGoOn checks that a read is not ended after its client has read the data,
+// even if other reads are queued then.
 func TestReadersThatAreTakenGoOn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()

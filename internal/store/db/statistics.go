@@ -12,25 +12,26 @@ import (
 )
 
 const (
-	// statisticsFrom is the minimum number of rows of a table with statistics. Statistics of
-	// a smaller table would make SQLite scan it, even after it has grown.
+	// statisticsFrom is the minimum number of rows of a table with statistics. With statistics of a
+	// smaller table, SQLite would read the whole table instead of using an index, even after the
+	// table has grown.
 	statisticsFrom = 1000
 
 	statisticsPeriod = 24 * time.Hour
 	statisticsShare  = 2 // statistics are gathered again when half of the rows have changed
 	leastChange      = 2000
 
-	// Writes wait while an index is read. The pause after each index is indexPause times as
-	// long as it took. The pause after all of them, while rows change, is statisticsPause
-	// times as long as all took.
+	// Writes wait while an index is read. After each index there is a pause, indexPause times as
+	// long as the reading took. After all indexes there is another pause, statisticsPause times as
+	// long as everything took. The first time has no such pause.
 	indexPause      = 4
 	statisticsPause = 10
 )
 
 // statistics detects when the statistics of a database are old.
 type statistics struct {
-	changes atomic.Int64 // rows written since they were gathered
-	enough  atomic.Int64 // number of changes that makes them old
+	changes atomic.Int64 // number of rows written since the statistics were gathered
+	enough  atomic.Int64 // the statistics are old after this number of changes
 	old     chan struct{}
 }
 
@@ -51,9 +52,9 @@ func (s *statistics) changed(rows int64) {
 	}
 }
 
-// KeepStatistics gathers statistics at once, whenever half of all rows have changed, and
-// daily, until ctx ends. After changes it uses at most a fiftieth of the time. MySQL gathers
-// its own.
+// KeepStatistics gathers statistics until ctx ends: at once, whenever half of all rows have
+// changed, and daily. After changes, gathering takes at most a fiftieth of the time. On MySQL it
+// only waits for the end of ctx, because the server gathers its own statistics.
 func (d *DB) KeepStatistics(ctx context.Context) error {
 	if d.statistics == nil {
 		<-ctx.Done()
@@ -67,7 +68,7 @@ func (d *DB) KeepStatistics(ctx context.Context) error {
 			d.log.Debug("statistics gathered", "duration_ms", time.Since(began).Milliseconds())
 		}
 		var rest <-chan time.Time
-		if n > 0 { // the first ones belong to the start, not to changes
+		if n > 0 { // the first time is not caused by changes
 			rest = time.After(statisticsPause * time.Since(began))
 		}
 		if !d.statistics.grownOld(ctx, rest) {
@@ -134,7 +135,7 @@ func (d *DB) GatherStatistics(ctx context.Context) error {
 
 // index is an index of SQLite.
 type index struct {
-	table, name, column string // the first one
+	table, name, column string // the first column of the index
 	inStatistics        string // its name in sqlite_stat1; the table's name if the rows are stored in the index
 	nullable            bool
 }
@@ -156,8 +157,8 @@ func (d *DB) indexes(ctx context.Context) ([]index, error) {
 	return list, err
 }
 
-// gather gathers the statistics of an index and returns the number of rows of its table, or 0
-// for a small one.
+// gather gathers the statistics of an index and returns the number of rows in the index, or 0 if
+// the table is small.
 func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 	q := d.Dialect.Quote
 	var some int
@@ -194,11 +195,11 @@ func (d *DB) gather(ctx context.Context, x index) (n int64, err error) {
 	return n, err
 }
 
-// withoutNull returns the statistics of an index without the rows where its first column is
-// NULL. values and distinct count the other rows and their distinct values. The text of stat
-// is the number of rows, and then for each number of columns the rows that have the same
-// values in them. With NULL in most rows, as in a relation that is seldom set, SQLite would
-// avoid the index.
+// withoutNull returns the statistics of an index without the rows where its first column is NULL.
+// values and distinct count the other rows and their distinct values. stat contains the number of
+// rows. Then it contains, for the first column, the first two columns and so on, how many rows have
+// the same values in these columns. If the first column is NULL in most rows, as in a relation that
+// is seldom set, SQLite would not use the index.
 func withoutNull(stat string, values, distinct int64) string {
 	numbers := strings.Fields(stat)
 	same := int64(1)

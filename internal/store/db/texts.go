@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// MaxInline is the maximum length, in bytes, of a text that every version repeats. A longer
-// text that several versions of an asset share is a row of asset_text. For short texts that
-// row and a hash of 16 bytes would take more space than the repetitions.
+// MaxInline is the maximum length, in bytes, of a text that is stored in every version of an asset.
+// A longer text that several versions of an asset share is stored once, as a row of asset_text. For
+// a short text, that row and a hash of 16 bytes would take more space than the repetitions.
 const MaxInline = 96
 
 // LongTexts are the columns of asset and asset_version whose texts may be long.
 var LongTexts = [...]string{"description", "attrs", "folded"}
 
-// TextHash is the hash by which versions refer to a text: the first half of its SHA-256.
-// Nobody can find two texts with the same hash.
+// TextHash returns the hash by which versions refer to a text: the first half of its SHA-256. Two
+// different texts with the same hash cannot be found in practice.
 func TextHash(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:16]
@@ -26,8 +26,8 @@ func TextHash(text string) []byte {
 // if the text is short, or is stored in the only version that has it.
 func HashColumn(name string) string { return name + "_hash" }
 
-// OfVersion returns the expression for a column of asset_version; alias is the alias of the
-// row. It reads a text from asset_text if it is stored there.
+// OfVersion returns the expression for a column of asset_version; alias is the alias of the row.
+// The expression reads a text from asset_text if the text is stored there.
 func OfVersion(alias, column string) string {
 	row := alias + "." + column
 	if !slices.Contains(LongTexts[:], column) {

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// A read on a server that reports to be a TiDB is still one snapshot, and its lists are
-// written into the statement.
+// A read on a server that reports to be a TiDB is still one snapshot, and the values of its lists
+// are written into the statement.
 func TestReadsAsOnTiDB(t *testing.T) {
 	url, recorded := testdb.AsTiDB(t)
 	d, err := db.Open(t.Context(), url, db.Options{MaxConns: 4})

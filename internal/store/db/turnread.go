@@ -6,12 +6,12 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// MaxTurnRead is the time limit for all queries of one write on SQLite. Other writes wait
-// meanwhile.
+// MaxTurnRead is the time limit for all queries of one write on SQLite. Other writes wait during
+// these queries.
 const MaxTurnRead = 2 * time.Second
 
-// starved is how many times as long queries may take if other processes keep the processors
-// busy, so that this process gets less processor time than its limit.
+// starved is how many times MaxTurnRead the queries may take by the clock, if other processes keep
+// the processors busy. Then the processor time of this process is limited to MaxTurnRead.
 const starved = 5
 
 // started is when this process has started.
@@ -25,12 +25,12 @@ const interruptEvery = 20 * time.Millisecond
 var ErrTurnRead = fault.Invalidf(fault.NoPlace, "The queries of a request that writes took longer than %d ms; send long ones in a request of their own.",
 	MaxTurnRead.Milliseconds())
 
-// ReadInTurn runs do, which answers a query of a request. In a write on SQLite all its
-// queries together have MaxTurnRead. The query that exceeds it is interrupted, and the write
-// ends. If other processes keep the machine busy, the processor time of this process counts
-// instead; by the clock, the limit is then starved times as long. In all other cases ReadInTurn
-// only runs do.
-// Errors: that of do; ErrTurnRead.
+// ReadInTurn runs do, which executes a query of a request. On SQLite, all queries of one write
+// together may take MaxTurnRead. The query that exceeds this limit is interrupted, and the write
+// ends. If other processes keep the machine busy, the limit applies to the processor time of this
+// process. The time by the clock may then be starved times as long. If q is not a write on SQLite,
+// ReadInTurn only runs do.
+// Errors: the error of do; ErrTurnRead.
 func ReadInTurn(q Querier, do func() error) error {
 	t, ok := q.(*Tx)
 	if !ok || t.shared == nil || t.shared.Interrupt == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// TestATurnIsNotForLongQueries checks that a query that takes too long ends its write and
-// leaves nothing of it. It ends no other write, neither one that shares the transaction nor a
-// later one.
+// TestATurnIsNotForLongQueries checks that a query that takes too long ends its write, and that
+// nothing of this write remains. It must not end another write: neither a write that shares the
+// transaction nor a later write.
 func TestATurnIsNotForLongQueries(t *testing.T) {
 	d, _ := writtenFile(t)
 	d.LimitTurnReads(time.Millisecond)

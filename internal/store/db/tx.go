@@ -20,27 +20,27 @@ type Tx struct {
 	ctx      context.Context // ends with the transaction's time limit; see run
 	until    time.Time       // the time limit; zero for none
 	aborted  error           // set when the server has rolled back; every later statement returns it
-	points   int             // open savepoints
+	points   int             // number of open savepoints
 	deadline *deadline       // of a quick read; else nil
 	slot     *activeSlot     // of a long read; else nil
 	sent     *bool           // set when something was sent to a client, see Yield; nil if not needed
-	changes  int64           // rows written
-	ran      int             // statements
+	changes  int64           // number of rows written
+	ran      int             // number of statements
 	shared   *shared         // the transaction, shared with other writes; nil on a server, and for reads
-	late     time.Time       // when it has run too long for earlier writes; zero if none wait
+	late     time.Time       // after this time earlier writes have waited too long for this one; zero if none wait
 	undo     []func()        // see OnUndo
 	waiting  []Statement     // see Later
-	waits    int             // their approximate size in bytes
+	waits    int             // approximate size of waiting, in bytes
 	readFor  time.Duration   // see ReadInTurn
 	missed   bool            // see Missed
 }
 
-// OnUndo registers fn to run if what the transaction has written so far is rolled back,
-// whether alone, to a savepoint, or with others. fn runs before another write begins in this
-// process. It also runs when the outcome of the commit is not known.
+// OnUndo registers fn to run if what the transaction has written so far is rolled back: with the
+// whole transaction, to a savepoint, or together with other writes. fn runs before another write
+// begins in this process. It also runs if the outcome of the commit is not known.
 func (t *Tx) OnUndo(fn func()) { t.undo = append(t.undo, fn) }
 
-// undone runs the OnUndo functions except the first n, the latest last.
+// undone runs the OnUndo functions except the first n, in the order of their registration.
 func (t *Tx) undone(n int) {
 	for _, fn := range t.undo[n:] {
 		fn()
@@ -68,11 +68,11 @@ func isClosed(err error) bool { return err != nil && err.Error() == "sql: Rows a
 
 func (t *Tx) dialect() *Dialect { return t.d.Dialect }
 
-// Dialect returns the differences of this server.
+// Dialect returns how this server differs from others.
 func (t *Tx) Dialect() *Dialect { return t.d.Dialect }
 
-// contextOf returns the context of a statement: the caller's if it ends earlier, else the
-// transaction's.
+// contextOf returns the context of a statement: the context of the caller if it ends earlier, else
+// the context of the transaction.
 func (t *Tx) contextOf(ctx context.Context) context.Context {
 	if until, ok := ctx.Deadline(); !ok || !t.until.IsZero() && !until.Before(t.until) {
 		ctx = t.ctx
@@ -105,8 +105,8 @@ func (t *Tx) classify(err error) error {
 	return kinded
 }
 
-// mayGoOn returns why no further statement may run, or nil. Errors: errLate when earlier
-// writes have waited for this one long enough; on SQLite also that of the transaction's
+// mayGoOn returns an error that says why no further statement may run, or nil. Errors: errLate if
+// earlier writes have waited too long for this one; on SQLite also the error of the transaction's
 // context.
 func (t *Tx) mayGoOn() error {
 	if t.aborted == nil && t.shared != nil && t.ctx.Err() != nil {
@@ -119,7 +119,7 @@ func (t *Tx) mayGoOn() error {
 }
 
 // Query runs a reading statement. On MySQL its rows must be closed before the next statement.
-// Errors: also that of a statement that was sent with it, see Later.
+// Errors: also the error of a waiting statement that was sent together with the query; see Later.
 func (t *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	run, s, err := t.reading(ctx, Statement{query, args})
 	if err != nil {
@@ -161,11 +161,10 @@ func (t *Tx) exec(ctx context.Context, query string, args ...any) (sql.Result, e
 // LockCount is the column that Lock changes; it counts the locks of the row.
 const LockCount = "lock_count"
 
-// Lock locks rows of a table until the transaction ends. It writes the rows, because a lock
-// that only reads would hold on one server only. Another transaction that locks or writes one
-// of them waits. If that transaction runs on another server, only one of the two commits.
-// Lock returns the number of rows. If Dialect.IsAlone is true, it returns 1 and runs no
-// statement.
+// Lock locks rows of a table until the transaction ends. It writes the rows, because a lock without
+// a write would apply to only one server of a cluster. If another transaction locks or writes one
+// of the rows, it waits. If that transaction runs on another server, only one of the two commits.
+// Lock returns the number of rows. If Dialect.IsAlone is true, it returns 1 and runs no statement.
 func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows int64, err error) {
 	if t.dialect().IsAlone {
 		return 1, nil
@@ -177,8 +176,8 @@ func (t *Tx) Lock(ctx context.Context, table, where string, args ...any) (rows i
 	return r.RowsAffected()
 }
 
-// LockLater is Lock without the number of rows. The statement is sent with the next one, so the
-// rows are locked when that one reads them.
+// LockLater is like Lock, but does not return the number of rows. Its statement is sent together
+// with the next statement, which then reads locked rows.
 func (t *Tx) LockLater(ctx context.Context, table, where string, args ...any) error {
 	if t.dialect().IsAlone {
 		return nil
@@ -191,7 +190,8 @@ func (t *Tx) lock(table, where string) string {
 	return "UPDATE " + t.dialect().Quote(table) + " SET " + LockCount + " = " + LockCount + " + 1 WHERE " + where
 }
 
-// Savepoint runs fn and rolls back its writes if it fails. Errors: that of fn.
+// Savepoint runs fn, and rolls back the writes of fn if fn fails.
+// Errors: the error of fn.
 func (t *Tx) Savepoint(ctx context.Context, fn func() error) error {
 	t.points++
 	name := fmt.Sprintf("p%d", t.points)

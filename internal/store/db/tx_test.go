@@ -204,7 +204,7 @@ func TestDoomedTransactionRunsNothingMore(t *testing.T) {
 	}
 }
 
-// kill ends the connection of tx from another one, and waits until it is gone.
+// kill ends the connection of tx from another connection, and waits until it is gone.
 func kill(t *testing.T, d *db.DB, tx *db.Tx) {
 	t.Helper()
 	ctx := context.Background()

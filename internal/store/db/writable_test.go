@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestEnginesOfTests checks that the test servers take writes and are described.
+// TestEnginesOfTests checks that the test servers accept writes, and that Engine describes them.
 func TestEnginesOfTests(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		e, err := d.Engine(t.Context())
@@ -22,7 +22,7 @@ func TestEnginesOfTests(t *testing.T) {
 	})
 }
 
-// TestWritableAsksByItself checks Writable before any call of Engine.
+// TestWritableAsksByItself checks that Writable works before any call of Engine.
 func TestWritableAsksByItself(t *testing.T) {
 	d, err := db.Open(t.Context(), testdb.EmptyURL(t, "mysql"), db.Options{MaxConns: 4})
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/sqlerror"
 )
 
-// ErrUnknownOutcome is in the chain of an error of Write when the connection was lost after
-// COMMIT was sent, or the server failed while it committed. The transaction may be committed
-// or not. The kind of the error is fault.Transient. Before a retry the caller looks for what
-// it wrote (the audit's request id).
+// ErrUnknownOutcome is in the chain of an error of Write when the connection was lost after COMMIT
+// was sent, or the server failed while it committed. The transaction may be committed or not. The
+// kind of the error is fault.Transient. Before a retry the caller must check whether its write
+// exists, by the request id of its audit.
 var ErrUnknownOutcome = errors.New("the connection was lost during the commit, or the server failed during the commit")
 
 // maxAttempts is the maximum number of times that Write runs its function.
@@ -27,26 +27,26 @@ const firstBackoff = 8 * time.Millisecond
 
 // Write runs fn in one write transaction and commits it.
 //
-// fn runs again, after a pause, when the server refuses to write. It also does after a
-// deadlock, a lock wait timeout, a write conflict with another server, or a connection lost
-// before COMMIT was sent. After five attempts the error is fault.Transient. If the connection
-// is lost or the server fails during the commit, the error has ErrUnknownOutcome in its
-// chain, and fn does not run again. On a node of a cluster fn also runs again, once, after
-// Missed.
+// fn runs again, after a pause, when the server refuses to write. It also runs again after a
+// deadlock, a lock wait timeout, a write conflict with another server, or a connection lost before
+// COMMIT was sent. After five attempts the error is fault.Transient. If the connection is lost or
+// the server fails during the commit, the error has ErrUnknownOutcome in its chain, and fn does not
+// run again. On a node of a cluster fn also runs again, once, after Missed.
 //
-// On SQLite writes take turns; the time limit excludes the wait for the turn. Waiting writes
-// share a transaction and its commit. Each has a savepoint, so its rollback does not affect
-// the others. If the commit fails, all of them fail. If one of them makes SQLite roll back,
-// or takes long, they run again.
+// On SQLite only one write runs at a time; the time limit does not include the wait for other
+// writes. Writes that wait share a transaction and its commit. Each has a savepoint, so its
+// rollback does not affect the others. If the commit fails, all of them fail. If one write makes
+// SQLite roll the whole transaction back, the others run again. A write that takes long runs again
+// in a transaction of its own.
 //
-// Errors: also that of the context's guard.
+// Errors: also the error of the guard in the context (WithGuard).
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.write(ctx, d.writer, guarded(ctx, fn))
 }
 
-// Small runs fn like Write, on a few separate connections. It is for a short transaction that
-// must not wait while others are open or wait for a connection. If Dialect.SmallInside is
-// false, a call within Write blocks until the context ends.
+// Small runs fn like Write, on a few separate connections. It is for a short transaction that must
+// not wait for the connections of Write. If Dialect.SmallInside is false, a call within Write
+// blocks until the context ends.
 func (d *DB) Small(ctx context.Context, fn func(*Tx) error) error {
 	return d.write(ctx, d.small, fn)
 }
@@ -91,8 +91,8 @@ func (d *DB) repeat(ctx context.Context, pool *sql.DB, fn func(*Tx) error) error
 	}
 }
 
-// pause waits before another attempt, each time about twice as long. It reports false when
-// the context has ended.
+// pause waits before another attempt, each time about twice as long. It returns false if the
+// context has ended.
 func pause(ctx context.Context, backoff *time.Duration) bool {
 	mean := *backoff
 	*backoff *= 2
@@ -151,7 +151,8 @@ func (d *DB) attempt(ctx context.Context, pool *sql.DB, fn func(*Tx) error, curr
 	return err, mayRepeat
 }
 
-// commit commits the transaction. A lost or unclear answer gives ErrUnknownOutcome.
+// commit commits the transaction. If the answer is lost or unclear, ErrUnknownOutcome is in the
+// error chain.
 func (d *DB) commit(ctx context.Context, stx *sql.Tx) (err error, mayRepeat bool) {
 	if err := ctx.Err(); err != nil {
 		return err, false

@@ -1,6 +1,6 @@
-// Package engine finds out what a database server is: its name and version, its place in a
-// cluster, and whether it takes writes.
+// Package engine finds out what a database server is: its name and version, its place in a cluster,
+// and whether it accepts writes.
 //
-// It knows servers by their variables. Everything except Find and Refusal is a function of
-// these variables, so servers that no test can start are tested too.
+// It identifies a server by its variables. Everything except Find and Refusal is computed from
+// these variables. So the tests also cover servers that a test cannot start.
 package engine

@@ -14,24 +14,25 @@ import (
 type Engine struct {
 	Server string // its name and version, such as "MariaDB 10.11.6"
 	Mode   string // such as "single server" and "Galera node, cluster of 3"
-	Means  string // which servers take writes, in words
-	Writes bool   // its configuration allows writes
+	Means  string // a sentence that says which servers accept writes
+	Writes bool   // true if its configuration allows writes
 
 	facts facts
-	query string // reads the variables that may change
+	query string // statement that reads the variables that may change
 }
 
-// facts are variables of a server, and the state of a cluster node. The keys are their names
-// in lower case.
+// facts maps variables of a server to their values, and also the state of a cluster node. The keys
+// are the names of the variables in lower case.
 type facts map[string]string
 
-// readOnly are the variables that make a server read-only, the most telling first.
+// readOnly are the variables that make a server read-only. If several of them are on, the first one
+// is shown as the reason.
 var readOnly = []string{"super_read_only", "read_only", "innodb_read_only", "tidb_super_read_only", "tidb_restricted_read_only"}
 
 // constant are the variables that identify a server.
 var constant = []string{"version", "version_comment", "aurora_version", "wsrep_on", "wsrep_provider", "group_replication_single_primary_mode"}
 
-// rejects is the variable that takes a Galera node out of use.
+// rejects is the variable with which an operator makes a Galera node refuse queries.
 const rejects = "wsrep_reject_queries"
 
 // nodeStatus are the status variables of a Galera node.
@@ -67,7 +68,7 @@ func (f facts) server() string {
 	return "MySQL " + number
 }
 
-// refusal returns why a server takes no writes now, or "".
+// refusal returns why a server does not accept writes now, or "" if it accepts them.
 func (f facts) refusal() string {
 	for _, name := range readOnly {
 		if f.on(name) {
@@ -124,9 +125,10 @@ func Of(variables map[string]string) *Engine {
 	return e
 }
 
-// query returns the statement that reads what may change, in one row. With group it also
-// reads the state of a replication group member. Each value has its own expression: in a
-// UNION MariaDB truncates the texts of variables, and beside an aggregate it reads them as 0.
+// query returns a statement that reads the variables that may change, in one row. If group is true,
+// it also reads the state of this server as a member of a replication group. Each value has its own
+// expression: MariaDB truncates the texts of variables in a UNION, and reads them as 0 beside an
+// aggregate.
 func (f facts) query(group bool) string {
 	columns := []string{"1 AS answers"}
 	for _, name := range append(slices.Clone(readOnly), rejects) {
@@ -151,7 +153,7 @@ func (f facts) query(group bool) string {
 	return "SELECT " + strings.Join(columns, ", ")
 }
 
-// Find finds out what the server of a pool is.
+// Find determines the kind and state of the server that a pool connects to.
 // Errors: those of sqlerror.Fault.
 func Find(ctx context.Context, pool *sql.DB) (*Engine, error) {
 	f := facts{}
@@ -174,7 +176,7 @@ func Find(ctx context.Context, pool *sql.DB) (*Engine, error) {
 	query := f.query(!f.mariadb())
 	err = f.read(ctx, pool, query)
 	if sqlerror.FromServer(err) && fault.KindOf(err) == fault.Internal {
-		query = f.query(false) // the user may not read the table of the group, or it does not exist
+		query = f.query(false) // the table of the group does not exist, or the user must not read it
 		err = f.read(ctx, pool, query)
 	}
 	if err != nil {
@@ -185,7 +187,7 @@ func Find(ctx context.Context, pool *sql.DB) (*Engine, error) {
 	return e, nil
 }
 
-// read adds the columns of the one row that a query returns.
+// read runs a query that returns one row, and adds the columns of the row to f.
 func (f facts) read(ctx context.Context, pool *sql.DB, query string) error {
 	rows, err := pool.QueryContext(ctx, query)
 	if err != nil {
@@ -211,8 +213,8 @@ func (f facts) read(ctx context.Context, pool *sql.DB, query string) error {
 	return sqlerror.Fault(rows.Err())
 }
 
-// Refusal reads why the server takes no writes now; "" if it takes them. Errors: as Find.
-// fault.Internal means that the pool leads to another server now.
+// Refusal returns why the server does not accept writes now, or "" if it accepts them.
+// Errors: as for Find. fault.Internal means that the pool now connects to another server.
 func (e *Engine) Refusal(ctx context.Context, pool *sql.DB) (why string, err error) {
 	f := facts{}
 	for _, name := range constant {
@@ -224,9 +226,9 @@ func (e *Engine) Refusal(ctx context.Context, pool *sql.DB) (why string, err err
 	return f.refusal(), nil
 }
 
-// CatchesUp returns a session variable and its value. With them, a statement waits until its
-// node has applied everything that the cluster has committed. Both are empty for a server that
-// takes all writes itself.
+// CatchesUp returns a session variable and its value. With this value, a statement waits until its
+// node has applied everything that the cluster has committed. Both results are empty for a server
+// that executes all writes of its cluster itself.
 func (e *Engine) CatchesUp() (variable, value string) {
 	switch {
 	case e.facts.galera():

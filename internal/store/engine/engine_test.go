@@ -18,8 +18,8 @@ func TestEngines(t *testing.T) {
 		facts              facts
 		server, mode       string
 		means              string // a part of Engine.Means
-		refuses            string // a part of the reason why the server takes no writes; empty: it takes writes
-		asksStatus, asksPS bool   // the query reads the state of a Galera node, or of a group member
+		refuses            string // a part of the reason why the server accepts no writes; empty: it accepts writes
+		asksStatus, asksPS bool   // the query reads the status of a Galera node; the query reads performance_schema
 	}{
 		{"MariaDB", facts{"version": mariadb, "wsrep_on": "OFF", "wsrep_provider": "none", "read_only": "OFF"}, "MariaDB 10.11.19", "single server", "writes go to this server", "", false, false},
 		{"MySQL", facts{"version": mysql9, "read_only": "OFF", "super_read_only": "OFF"}, "MySQL 9.7.4", "single server", "writes go to this server", "", false, false},
@@ -59,7 +59,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// and returns f with another value.
+// and returns a copy of f in which one variable has another value.
 func (f facts) and(name, value string) facts {
 	g := facts{name: value}
 	for n, v := range f {

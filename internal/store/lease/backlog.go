@@ -9,15 +9,15 @@ import (
 // MaxCounted is the maximum number of rows that a Backlog counts.
 const MaxCounted = 10_000
 
-// Backlog is the number of waiting rows in a table, and the age of the oldest.
+// Backlog is the number of rows that wait in a table, and since when the oldest of them waits.
 type Backlog struct {
 	Count  int   // at most MaxCounted
-	More   bool  // more rows wait than Count
+	More   bool  // true if more rows wait than Count
 	Oldest int64 // when the oldest counted row began to wait, UTC microseconds; 0: no row waits
 }
 
-// CountBacklog counts rows. It reads at most one row more than MaxCounted. rows is a SELECT of the
-// column at, the instant at which each row began to wait, in the order of a key.
+// CountBacklog counts the rows of the SELECT rows, but at most one more than MaxCounted. The SELECT
+// must return a column at, the time at which each row began to wait, and use the order of an index.
 func CountBacklog(ctx context.Context, q db.Querier, rows string, args ...any) (b Backlog, err error) {
 	err = q.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(at), 0) FROM (`+rows+` LIMIT ?) w`, append(args, MaxCounted+1)...).Scan(&b.Count, &b.Oldest)
 	if b.Count > MaxCounted {

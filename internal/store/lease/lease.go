@@ -29,9 +29,9 @@ type Conn interface {
 
 // Table is a table of work items with the key id. It is safe for concurrent use.
 type Table[ID int64 | string] struct {
-	// Pause is how long a row waits after the end of its second lease before it can be claimed
-	// again. Each further claim adds another Pause. If the row ends the process of its workers,
-	// they can finish other rows meanwhile.
+	// Pause is how long a row cannot be claimed after the end of its second lease. After each later
+	// lease it waits for one Pause more. If a row crashes the processes of its workers, the workers
+	// can finish other rows during these pauses.
 	Pause time.Duration
 
 	db                         *db.DB
@@ -61,8 +61,8 @@ func (t *Table[ID]) Renew(ctx context.Context, owner string, ids []ID) (held []I
 	return t.RenewEach(ctx, allOf(owner, ids))
 }
 
-// RenewEach extends the leases of rows, and returns the rows that their owners still have. owners
-// has the owner of each row.
+// RenewEach extends the leases of rows, and returns the rows that still have their owner. owners
+// maps the id of each row to its owner.
 func (t *Table[ID]) RenewEach(ctx context.Context, owners map[ID]string) (held []ID, err error) {
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(owners)), db.MaxIn) {
 		some, failed := t.renew(ctx, owners, part)
@@ -82,7 +82,7 @@ func (t *Table[ID]) renew(ctx context.Context, owners map[ID]string, ids []ID) (
 	return t.held(ctx, t.db, owners, ids)
 }
 
-// allOf returns owners for RenewEach in which all rows have the same owner.
+// allOf returns the argument owners of RenewEach for rows that all have the same owner.
 func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
 	owners := make(map[ID]string, len(ids))
 	for _, id := range ids {
@@ -91,10 +91,10 @@ func allOf[ID int64 | string](owner string, ids []ID) map[ID]string {
 	return owners
 }
 
-// ownedBy returns the condition that a row has one of the owners of ids, which are at most
-// db.MaxIn. owners must have the last owner of each row that the caller knows. Then no row matches
-// by the owner of another row: an owner claims its rows at once, so the caller would know it as
-// the owner of both rows.
+// ownedBy returns the condition that a row has one of the owners of ids. There are at most db.MaxIn
+// ids. The condition does not compare each row with exactly its own owner. This is not needed if
+// owners has the last owner of every row that the caller has claimed. An owner claims all its rows
+// at once, so the caller has the right owner for all of them.
 func (t *Table[ID]) ownedBy(owners map[ID]string, ids []ID) (where string, args []any) {
 	named := make([]string, len(ids))
 	for i, id := range ids {
@@ -133,8 +133,9 @@ func (t *Table[ID]) AutoRenew(ctx context.Context, owner string, ids []ID, repor
 	return stop
 }
 
-// Update changes rows of the owner. Errors: ErrLost when the owner does not have all of the rows;
-// the rows that it has are changed.
+// Update sets columns of rows that the owner has claimed.
+// Errors: ErrLost if the owner does not have all of the rows. Then Update has changed the rows that
+// the owner has.
 func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids []ID, set string, args ...any) error {
 	n, err := t.exec(ctx, e, set, args, ids, t.owner+" = ?", owner)
 	if err == nil && n < len(ids) {
@@ -143,8 +144,8 @@ func (t *Table[ID]) Update(ctx context.Context, e db.Execer, owner string, ids [
 	return err
 }
 
-// Finish changes open rows that nobody has claimed. Errors: ErrLost when some rows are claimed or
-// not open; the other rows are changed.
+// Finish sets columns of open rows that nobody has claimed.
+// Errors: ErrLost if some rows are claimed or not open. Then Finish has changed the other rows.
 func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) error {
 	n, err := t.exec(ctx, e, set, args, ids, t.Free())
 	if err == nil && n < len(ids) {
@@ -153,13 +154,14 @@ func (t *Table[ID]) Finish(ctx context.Context, e db.Execer, ids []ID, set strin
 	return err
 }
 
-// Release ends claims at once, and subtracts them from the counts of the rows. It works after ctx
-// has ended.
+// Release ends claims at once, and subtracts them from the counts of the rows. It also works after
+// ctx has ended.
 func (t *Table[ID]) Release(ctx context.Context, owner string, ids []ID) error {
 	return t.ReleaseEach(ctx, allOf(owner, ids))
 }
 
-// ReleaseEach is Release of rows with different owners. owners has the owner of each row.
+// ReleaseEach is like Release, for rows with different owners. owners maps the id of each row to
+// its owner.
 func (t *Table[ID]) ReleaseEach(ctx context.Context, owners map[ID]string) (err error) {
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(owners)), db.MaxIn) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RenewEvery)
@@ -174,18 +176,19 @@ func (t *Table[ID]) ReleaseEach(ctx context.Context, owners map[ID]string) (err 
 	return err
 }
 
-// Retry ends claims, which stay counted. The rows can be claimed again after the pause.
+// Retry ends claims, but does not subtract them from the counts of the rows. The rows can be
+// claimed again after the pause.
 func (t *Table[ID]) Retry(ctx context.Context, owner string, ids []ID, pause time.Duration) error {
 	return t.Update(ctx, t.db, owner, ids, t.owner+" = NULL, "+t.until+" = "+t.db.Dialect.NowMicros+" + ?", pause.Microseconds())
 }
 
-// GiveUp changes the open rows among ids that were claimed MaxClaims times and have no lease. It
-// returns the number of these rows.
+// GiveUp sets columns of the open rows among ids that were claimed at least MaxClaims times and
+// have no lease. It returns the number of these rows.
 func (t *Table[ID]) GiveUp(ctx context.Context, e db.Execer, ids []ID, set string, args ...any) (int, error) {
 	return t.exec(ctx, e, set, args, ids, t.claims+" >= ? AND "+t.Free(), MaxClaims)
 }
 
-// Free returns the condition that an open row can be claimed.
+// Free returns the SQL condition for open rows that can be claimed.
 func (t *Table[ID]) Free() string {
 	free := t.until + " <= " + t.db.Dialect.NowMicros
 	if t.Pause > 0 {

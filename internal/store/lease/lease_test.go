@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// table returns a table with three open rows, 1 to 3, and a done one, 4.
+// table returns a table with three open rows, 1 to 3, and the row 4, which is done.
 func table(t *testing.T, d *db.DB) *Table[int64] {
 	t.Helper()
 	testdb.Exec(t, d, "DELETE FROM audit")
@@ -85,7 +85,8 @@ func TestAutoRenewEndsWithTheLastLease(t *testing.T) {
 	})
 }
 
-// A row that was claimed again and again waits longer after each claim, from the second claim on.
+// After each claim that did not end normally, a row waits longer until it can be claimed again. The
+// first such claim causes no wait.
 func TestARowWhoseClaimsDidNotEndPauses(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := table(t, d)

@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// answers is a schema.Runner whose statements get these errors, one after the other; 0 means no
-// error.
+// answers is a schema.Runner for a test. Each statement gets the next error number as its error; 0
+// means no error.
 type answers []uint16
 
 func (a *answers) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
@@ -26,7 +26,7 @@ func (a *answers) ExecContext(context.Context, string, ...any) (sql.Result, erro
 }
 
 // A statement of a migration runs again if another node was first, or if a node failed in its
-// commit. In the latter case its row may already exist.
+// commit. In the second case the row of the statement may already exist.
 func TestMigrationsGoOn(t *testing.T) {
 	for _, c := range []struct {
 		answers answers

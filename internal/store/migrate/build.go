@@ -19,8 +19,8 @@ func Newest(dialect string) (int, error) {
 	return steps[len(steps)-1].Version, nil
 }
 
-// MakeTable returns the statement with which a migration creates a table, or "". It does not
-// contain what later migrations changed.
+// MakeTable returns the statement with which a migration creates a table, or "". The statement does
+// not contain the changes of later migrations.
 func MakeTable(dialect, table string) (string, error) {
 	steps, err := schema.Migrations(dialect)
 	for _, s := range steps {
@@ -33,7 +33,7 @@ func MakeTable(dialect, table string) (string, error) {
 	return "", err
 }
 
-// Build runs all migrations of this build in an empty database, and records none.
+// Build runs all migrations of this build in an empty database, but does not record them there.
 func Build(ctx context.Context, dialect string, r schema.Runner) error {
 	steps, err := schema.Migrations(dialect)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// apart is 한 written with three characters. The collation distinguishes it from 한 in one character.
+// apart is 한 written with three characters. The collation treats it as different from 한 in one
+// character.
 const apart = "\u1112\u1161\u11ab"
 
 // before0060 fills the tables as they were before folded forms were stored.
@@ -29,7 +30,7 @@ const oldAsset = `INSERT INTO %s (id, type, state, moment, audit_id, created_mom
 	(1001, 4, 64, 1, 1, 1, 1, 20, 1, 20, 'Plain größe', NULL, '{"Reference": "R", "Estimate": 1.5}'%[3]s),
 	(1002, 4, 64, 1, 1, 1, 1, 20, 1, 20, 'ÄNDERUNG', 'Σ', '{"Reference": "É\nx", "Done": true, "Plain": "x"}'%[3]s)`
 
-// after0069 is the expected result of the step.
+// after0069 has the expected rows after the migration, and the queries that read them.
 var after0069 = []struct{ want, query string }{
 	{"1: , 2: über", `SELECT id, COALESCE(folded, '') FROM audit ORDER BY id`},
 	{"1001:UX: ux 1, 1001:UX: ux 6, 1001:😀: 😀 1, 1002:한: 한 1, 1003:É: é 1", `SELECT CONCAT(from_id, ':', value), CONCAT(folded, ' ', since_moment) FROM asset_value ORDER BY from_id, folded, since_moment`},
@@ -68,8 +69,8 @@ func old(t *testing.T, d *db.DB) (all []schema.Migration) {
 	return all
 }
 
-// TestOldTextsAreFolded migrates a filled database, and one where the step was interrupted
-// after its work but before it was recorded.
+// TestOldTextsAreFolded migrates a filled database. The first attempt is interrupted when the step
+// has done its work, but before this is recorded.
 func TestOldTextsAreFolded(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		ctx := context.Background()

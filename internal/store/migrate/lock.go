@@ -19,29 +19,30 @@ const waitTime = 10 * time.Minute
 
 // Times of the lease of the migrating process.
 const (
-	leaseTime = 15 * time.Second       // how long it lasts without a renewal; renewals come more often
+	leaseTime = 15 * time.Second       // how long a lease lasts without a renewal; renewals come more often
 	lookTime  = 250 * time.Millisecond // between two attempts of a waiting process
 )
 
-// errLeaseLost ends a migration that another process has taken over.
+// errLeaseLost is the error of a process whose lease another process has taken.
 var errLeaseLost = errors.New("another process migrates this database now: this one has not renewed its lease in time, and stopped")
 
-// The table of the lease, which exists before any migration, and its row.
+// The table with the row of the lease, and the row. The table exists before any migration.
 const (
 	lockTable = "CREATE TABLE IF NOT EXISTS migration_lock (id INT NOT NULL, holder VARCHAR(200) NOT NULL, ends_at BIGINT NOT NULL, PRIMARY KEY (id))" +
 		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"
 	lockRow = "INSERT IGNORE INTO migration_lock (id, holder, ends_at) VALUES (1, '', 0)"
 )
 
-// lock is the lease of the migrating process: a row with an end, by the clock of the
-// database. Its holder moves the end while it works. GET_LOCK would lock on only one node of
-// a cluster. A row lock would end with the first schema change, which commits.
+// lock is the lease of the migrating process: a row with the time at which the lease ends, by the
+// clock of the database. The process moves this time while it works. GET_LOCK cannot replace the
+// lease, since it locks on only one node of a cluster. A row lock cannot either: it ends with the
+// first schema change, which commits.
 type lock struct {
 	m      *Migrations
 	holder string
 
 	mu      sync.Mutex
-	renewed time.Time // the lease lasts at least Migrations.lease from then on
+	renewed time.Time // from this time the lease lasts at least Migrations.lease
 	lost    bool
 }
 
@@ -55,12 +56,12 @@ func (m *Migrations) takeLock(ctx context.Context) (*lock, error) {
 		switch {
 		case taken:
 			return l, nil
-		case err != nil && !isPassing(err): // for example, another node's attempt was certified first
+		case err != nil && !isPassing(err): // for example, another node of a cluster was first
 			return nil, sqlerror.Fault(err)
 		case time.Now().After(until):
 			return nil, errors.New("another process has been migrating this database for ten minutes")
 		case !waits:
-			if holder := l.current(ctx); holder != "" { // otherwise it has just ended
+			if holder := l.current(ctx); holder != "" { // if empty, the other process has just ended
 				m.o.Log.Info("another process migrates the database, waiting for it", "holder", holder)
 				waits = true
 			}
@@ -73,8 +74,8 @@ func (m *Migrations) takeLock(ctx context.Context) (*lock, error) {
 	}
 }
 
-// take takes the lease if it is free or has ended. It creates the table and the row if they
-// are missing.
+// take takes the lease if it is free or has ended, and reports whether it has taken it. It creates
+// the table and the row if they are missing.
 func (l *lock) take(ctx context.Context) (bool, error) {
 	free := "(ends_at <= " + l.m.o.Clock + " OR holder = ?)"
 	taken, err := l.extend(ctx, free)
@@ -94,7 +95,8 @@ func (l *lock) take(ctx context.Context) (bool, error) {
 	return l.extend(ctx, free)
 }
 
-// renew extends the lease. Errors: errLeaseLost.
+// renew extends the lease.
+// Errors: errLeaseLost if another process has taken the lease.
 func (l *lock) renew(ctx context.Context) error {
 	held, err := l.extend(ctx, "holder = ?")
 	if err != nil {
@@ -109,8 +111,8 @@ func (l *lock) renew(ctx context.Context) error {
 	return nil
 }
 
-// extend gives this process the lease for its full time from now, if the condition where
-// holds. The condition has the holder as its argument.
+// extend gives this process the lease for its full duration from now, if the SQL condition where is
+// true. The argument of the condition is the holder. extend reports whether the condition was true.
 func (l *lock) extend(ctx context.Context, where string) (bool, error) {
 	began := time.Now()
 	r, err := l.m.o.Writes.ExecContext(ctx, "UPDATE migration_lock SET holder = ?, ends_at = "+l.m.o.Clock+" + ? WHERE id = 1 AND "+where,
@@ -151,8 +153,9 @@ func (l *lock) beat(ctx context.Context) {
 	}
 }
 
-// held returns nil while this process has the lease, and renews a lease older than old. A
-// late lease may still be valid: a schema change on Galera delays all writes, also renewals.
+// held returns nil while this process has the lease. If the last renewal is longer ago than old, it
+// renews the lease. A lease whose time has passed can still be renewed if no other process has
+// taken it. This happens on Galera, where a schema change delays all writes, also renewals.
 func (l *lock) held(ctx context.Context, old time.Duration) error {
 	l.mu.Lock()
 	lost, age := l.lost, time.Since(l.renewed)
@@ -166,7 +169,7 @@ func (l *lock) held(ctx context.Context, old time.Duration) error {
 	return nil
 }
 
-// release ends the lease. If that fails, it ends by itself.
+// release ends the lease. If release fails, the lease ends after its time.
 func (l *lock) release(ctx context.Context) {
 	_, err := l.m.o.Writes.ExecContext(ctx, "UPDATE migration_lock SET holder = '', ends_at = 0 WHERE id = 1 AND holder = ?", l.holder)
 	if err != nil {
@@ -174,7 +177,7 @@ func (l *lock) release(ctx context.Context) {
 	}
 }
 
-// leased runs statements while the lease is held.
+// leased runs statements on a connection, but only while this process has the lease.
 type leased struct {
 	conn *sql.Conn
 	lock *lock

@@ -17,15 +17,15 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// program adds a migration that is a program.
+// program adds a migration that is a Go program.
 func program(d *db.DB, version int, run func(ctx context.Context, r schema.Runner) error) {
 	next := (*d.Steps())[0]
 	next.Version, next.Name, next.Text, next.Run = version, "program", "", run
 	*d.Steps() = append(*d.Steps(), next)
 }
 
-// TestMigrateAtOnceRunsEachMigrationOnce checks that three processes migrate one after the
-// other, and that later ones find the work done.
+// TestMigrateAtOnceRunsEachMigrationOnce checks that three processes migrate one after the other,
+// and that the later processes have nothing left to do.
 func TestMigrateAtOnceRunsEachMigrationOnce(t *testing.T) {
 	all := fresh(t, "mysql", 3)
 	var inside, runs atomic.Int32
@@ -69,7 +69,7 @@ func wantLease(t *testing.T, d *db.DB, holder string, lasts bool) {
 	}
 }
 
-// seize takes the lease like a process that finds it ended.
+// seize gives the lease to another holder, for the time in lasting.
 func seize(t *testing.T, d *db.DB, lasting time.Duration) {
 	t.Helper()
 	if _, err := d.Exec(context.Background(), "UPDATE migration_lock SET holder = 'other', ends_at = "+d.Dialect.NowMicros+" + ?", lasting.Microseconds()); err != nil {
@@ -121,8 +121,8 @@ func TestALateLeaseIsKept(t *testing.T) {
 	}
 }
 
-// TestMigrateWaitsForALongOne checks that the wait is limited, and that the error names the
-// reason.
+// TestMigrateWaitsForALongOne checks that Migrate waits only for a limited time while another
+// process migrates. Its error must contain the reason.
 func TestMigrateWaitsForALongOne(t *testing.T) {
 	d := migrated(t, "mysql", 1)[0]
 	seize(t, d, time.Hour)
@@ -139,8 +139,8 @@ func TestMigrateWaitsForALongOne(t *testing.T) {
 	wantLease(t, d, "", false)
 }
 
-// TestMigrateAgainAfterConflicts checks that Migrate repeats updates of the row that conflict
-// with others, as on nodes of a cluster.
+// TestMigrateAgainAfterConflicts checks that Migrate repeats an update of the row of the lease
+// after a conflict. Such conflicts happen between nodes of a cluster.
 func TestMigrateAgainAfterConflicts(t *testing.T) {
 	d := fresh(t, "mysql", 1)[0]
 	for _, s := range []string{
@@ -167,12 +167,12 @@ func TestMigrateAgainAfterConflicts(t *testing.T) {
 	}
 }
 
-// migrates is the environment variable that turns this program into a process that migrates
-// the database in its value, and never ends its last migration.
+// migrates is an environment variable with the URL of a database. A test program with this variable
+// migrates the database, and never ends its last migration.
 const migrates = "ALDS_TEST_MIGRATES"
 
-// migrateForever is the work of the process that has the variable migrates. The process closes its
-// output when the last migration begins.
+// migrateForever migrates a database in the process that has the variable migrates. The process
+// closes its output when the last migration begins.
 func migrateForever(url string) error {
 	d, err := db.Open(context.Background(), url, db.Options{MaxConns: 4})
 	if err != nil {
@@ -186,11 +186,13 @@ func migrateForever(url string) error {
 	return d.Migrate(context.Background())
 }
 
-// killedLease is renewed every second, so a slow machine has four more seconds.
+// killedLease is the duration of a lease that is renewed every second. So on a slow machine a
+// renewal may be four seconds late.
 const killedLease = 5 * time.Second
 
-// TestAKilledMigration checks that the next process waits until the lease of the killed one
-// has ended, and then migrates. In the short form the lease ends earlier.
+// TestAKilledMigration checks what happens after a migrating process was killed. The next process
+// waits until the lease of the killed process has ended, and then migrates. With -short the test
+// shortens this lease.
 func TestAKilledMigration(t *testing.T) {
 	url := testdb.URL(t, "mysql")
 	cmd := process.Command(os.Args[0])
@@ -237,7 +239,7 @@ func TestAKilledMigration(t *testing.T) {
 	wantLease(t, d, "", false)
 }
 
-// leaseEnd returns when the lease ends.
+// leaseEnd returns when the lease ends, in UTC microseconds.
 func leaseEnd(t *testing.T, d *db.DB) (at int64) {
 	t.Helper()
 	if err := d.QueryRow(t.Context(), "SELECT ends_at FROM migration_lock").Scan(&at); err != nil {
@@ -274,6 +276,6 @@ func TestLookingAtMigrationsWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	seize(t, d, time.Hour)
-	look() // and waits for nobody
+	look() // and does not wait for the lease
 	wantLease(t, d, "other", true)
 }

@@ -16,14 +16,14 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Options are what Migrations need of a database.
+// Options describe the database for New.
 type Options struct {
 	Dialect string                  // mysql or sqlite
-	Clock   string                  // expression: the database's clock in UTC microseconds
-	TiDB    bool                    // the server is a TiDB
+	Clock   string                  // SQL expression: the clock of the database, in UTC microseconds
+	TiDB    bool                    // true if the server is a TiDB
 	Reads   *sql.DB                 // for reads
-	Writes  *sql.DB                 // for short writes; of a SQLite file its only write connection
-	Admin   func() (*sql.DB, error) // opens a pool of one without a time limit; nil for a SQLite file
+	Writes  *sql.DB                 // for short writes; for a SQLite file its only write connection
+	Admin   func() (*sql.DB, error) // opens a pool of one connection without a time limit; nil for a SQLite file
 	Log     *slog.Logger
 }
 
@@ -32,7 +32,7 @@ type Migrations struct {
 	o     Options
 	steps []schema.Migration
 
-	lease, wait time.Duration // see lock
+	lease, wait time.Duration // duration of a lease, and how long a process waits for it; see lock
 }
 
 // New returns the migrations of this build for a database.
@@ -44,7 +44,7 @@ func New(o Options) (*Migrations, error) {
 	return &Migrations{o: o, steps: steps, lease: leaseTime, wait: waitTime}, nil
 }
 
-// ReadOn returns a view of m that reads the state of the schema on another pool.
+// ReadOn returns a copy of m that reads the state of the schema with another pool.
 func (m *Migrations) ReadOn(pool *sql.DB) *Migrations {
 	v := *m
 	v.o.Reads = pool
@@ -54,20 +54,20 @@ func (m *Migrations) ReadOn(pool *sql.DB) *Migrations {
 // LastMigration returns the number of the last migration of this build.
 func (m *Migrations) LastMigration() int { return m.steps[len(m.steps)-1].Version }
 
-// isFile reports whether the database is a SQLite file, which one process has.
+// isFile reports whether the database is a SQLite file. Only one process uses such a file.
 func (m *Migrations) isFile() bool { return m.o.Admin == nil }
 
-// Migrate brings the schema up to date. Only one process migrates at a time; the others wait,
-// and find the work done. On a server a lease ensures this; it ends by itself if its holder
-// is killed. Migrate changes nothing if a newer release has migrated the database. It refuses
-// a database that this release does not work with, or where an applied migration differs from
-// that of this build.
+// Migrate brings the schema up to date. Only one process migrates at a time. The others wait, and
+// then have nothing to do. On a server this is ensured by a lease, which ends after a time if its
+// process was killed. Migrate changes nothing if a newer release has migrated the database. It
+// refuses a database that this release does not work with. It also refuses a database if an applied
+// migration differs from the same migration of this build.
 //
-// MySQL cannot roll back DDL. So each step is recorded as begun, run, and recorded as done. A
-// step that is only begun runs again, and "already there" then counts as done. On SQLite all
-// steps are one transaction.
+// MySQL cannot roll back DDL. So each step is recorded as begun, run, and recorded as done. A step
+// that is only recorded as begun runs again. If it then fails because its change already exists,
+// the step counts as done. On SQLite all steps are one transaction.
 func (m *Migrations) Migrate(ctx context.Context) error {
-	if !m.isFile() { // no lease either, so a newer release's database stays unchanged
+	if !m.isFile() { // before the lease, which would write to the database of a newer release
 		if s, _, err := m.state(ctx, m.o.Reads); err != nil || len(s.Newer) > 0 {
 			return err
 		}
@@ -119,8 +119,8 @@ func (m *Migrations) aloneMySQL(ctx context.Context, fn func(r schema.Runner) er
 	return m.underLease(ctx, func(l *lock) error { return fn(leased{conn, l}) })
 }
 
-// Exclusive runs fn while no process migrates or runs Exclusive. It is for work that belongs
-// to a migration but is not one. On SQLite it only runs fn, since one process has the file.
+// Exclusive runs fn while no process migrates or runs Exclusive. It is for work that must not run
+// together with a migration. On SQLite it only runs fn, since only one process uses the file.
 func (m *Migrations) Exclusive(ctx context.Context, fn func() error) error {
 	if m.isFile() {
 		return fn()
@@ -151,7 +151,7 @@ func (m *Migrations) apply(ctx context.Context, r schema.Runner) error {
 	if err != nil || len(state.Newer) > 0 {
 		return err
 	}
-	if err := execAgain(ctx, r, m.steps[0].Text); err != nil { // the table of migrations itself
+	if err := execAgain(ctx, r, m.steps[0].Text); err != nil { // creates the table of migrations
 		return fmt.Errorf("migration table: %w", sqlerror.Fault(err))
 	}
 	n := 0
@@ -181,8 +181,9 @@ func (m *Migrations) apply(ctx context.Context, r schema.Runner) error {
 	return sqlerror.Fault(execAgain(ctx, r, "UPDATE sequence SET value = ? WHERE name = 'release' AND value < ?", rank, rank))
 }
 
-// raiseOldest raises the recorded oldest release of a migration if this build has a higher
-// one. Then an earlier build has recorded that too many releases work with it.
+// raiseOldest raises the recorded oldest release of a migration if this build has a higher one. The
+// recorded release is then a mistake of an earlier build: that release does not work with the
+// migration.
 func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration) error {
 	if !slices.ContainsFunc(steps, func(s schema.Migration) bool { return s.Version == schema.RecordsOldest }) {
 		return nil
@@ -212,13 +213,14 @@ func raiseOldest(ctx context.Context, r schema.Runner, steps []schema.Migration)
 }
 
 const (
-	attempts   = 5                    // of a statement
-	firstPause = 8 * time.Millisecond // before its second attempt; it doubles with each attempt
+	attempts   = 5                    // maximum number of attempts of a statement
+	firstPause = 8 * time.Millisecond // pause before the second attempt; it doubles with each attempt
 )
 
-// execAgain runs a statement that is a transaction of its own. It repeats the statement if
-// another write was first, for example on another node of a cluster. After an unknown outcome
-// a duplicate key counts as success, since under the lease no other process writes this row.
+// execAgain runs a statement that is a transaction of its own. It repeats the statement if another
+// write was first, for example on another node of a cluster. If the outcome of an attempt is
+// unknown, a duplicate key in the next attempt counts as success. Then the first attempt has
+// inserted the row, since no other process writes this row during the lease.
 func execAgain(ctx context.Context, r schema.Runner, query string, args ...any) error {
 	unsure := false
 	for n, pause := 1, firstPause; ; n, pause = n+1, 2*pause {
@@ -244,9 +246,9 @@ func isPassing(err error) bool {
 	return c == sqlerror.Retryable || c == sqlerror.Undecided
 }
 
-// step runs one migration and records it; applied_at is 0 until it is done. The oldest
-// release that works with the migration is recorded before it runs, so that older processes
-// can read it meanwhile.
+// step runs one migration and records it; applied_at is 0 until it is done. The oldest release that
+// works with the migration is recorded before it runs, so that older processes can read it while
+// the migration runs.
 func (m *Migrations) step(ctx context.Context, r schema.Runner, s schema.Migration, begun bool) error {
 	columns, marks, sets, values := "", "", "", []any{s.Checksum, s.Name}
 	if s.Version > schema.RecordsOldest {
@@ -269,7 +271,8 @@ func (m *Migrations) step(ctx context.Context, r schema.Runner, s schema.Migrati
 		slices.Concat([]any{time.Now().UnixMicro()}, values, []any{s.Version})...)
 }
 
-// texts returns the statements of a migration on this server; a program gives one empty text.
+// texts returns the statements of a migration on this server; for a Go program it returns one empty
+// text.
 func (m *Migrations) texts(s schema.Migration) []string {
 	if m.o.TiDB {
 		return asTiDB(s.Text)
@@ -284,8 +287,8 @@ func do(ctx context.Context, r schema.Runner, s schema.Migration) error {
 	return execAgain(ctx, r, s.Text)
 }
 
-// alreadyThere reports whether err shows that an earlier run of a step has done its work. A
-// table that is to be renamed may already have its new name.
+// alreadyThere reports whether err shows that an earlier run of a step has done its work. If a
+// table to be renamed does not exist, it already has its new name.
 func alreadyThere(s schema.Migration, err error) bool {
 	if sqlerror.FromServer(err) && sqlerror.IsNoTable(err) {
 		return strings.Contains(s.Text, " RENAME TO ")

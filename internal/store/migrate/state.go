@@ -14,9 +14,9 @@ import (
 // State compares the schema of a database with this build.
 type State struct {
 	Release string      // the newest release that has migrated the database; "" if unknown
-	Empty   bool        // nothing has been applied
-	Missing []Migration // of this build, in order
-	Newer   []Migration // that this build does not have, in order
+	Empty   bool        // no migration has been applied
+	Missing []Migration // migrations of this build that are not applied, in order
+	Newer   []Migration // applied migrations that this build does not have, in order
 }
 
 // Migration is a step of the schema.
@@ -29,7 +29,7 @@ type Migration struct {
 // String returns the name of the migration's file.
 func (m Migration) String() string { return fmt.Sprintf("%04d_%s", m.Version, m.Name) }
 
-// Oldest returns the migration that works with the fewest releases.
+// Oldest returns the migration that works with the fewest releases: the one with the newest Oldest.
 func Oldest(all []Migration) (worst Migration) {
 	for i, m := range all {
 		if i == 0 || release.Rank(m.Oldest) > release.Rank(worst.Oldest) {
@@ -44,7 +44,8 @@ func (s *State) OfNewer() bool {
 	return len(s.Newer) > 0 || release.Rank(s.Release) > release.Rank(release.Number)
 }
 
-// refusal returns why this release does not work with the database, or nil.
+// refusal returns an error that says why this release does not work with the database, or nil if it
+// works.
 func (s *State) refusal() error {
 	for _, m := range s.Newer {
 		if m.Oldest == "" {
@@ -75,9 +76,9 @@ func (m *Migrations) SchemaState(ctx context.Context) (State, error) {
 	return s, nil
 }
 
-// SchemaIsCurrent returns nil if all migrations of this build have been applied, and this
-// release works with all others that have been applied. Otherwise the error says what to do.
-// It changes nothing.
+// SchemaIsCurrent returns nil if all migrations of this build have been applied, and this release
+// works with all other applied migrations. Otherwise the error says what to do. The method changes
+// nothing.
 func (m *Migrations) SchemaIsCurrent(ctx context.Context) error {
 	s, _, err := m.state(ctx, m.o.Reads)
 	if err != nil {
@@ -95,7 +96,8 @@ type asker interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// state is SchemaState without the release; it also returns the history.
+// state is like SchemaState, but does not read the release. It also returns the rows of
+// schema_migration by version.
 func (m *Migrations) state(ctx context.Context, q asker) (s State, done map[int]applied, err error) {
 	if done, err = history(ctx, q); err != nil {
 		return s, nil, err
@@ -120,10 +122,11 @@ func (m *Migrations) state(ctx context.Context, q asker) (s State, done map[int]
 // applied is a row of schema_migration.
 type applied struct {
 	name, checksum string
-	begun          bool // but not done
+	begun          bool // true if the migration has begun, but is not done
 }
 
-// history returns the migrations that have been applied.
+// history returns the rows of schema_migration by version. It also has migrations that have only
+// begun.
 func history(ctx context.Context, q asker) (map[int]applied, error) {
 	done := map[int]applied{}
 	rows, err := q.QueryContext(ctx, "SELECT version, name, checksum, applied_at FROM schema_migration")
@@ -145,8 +148,8 @@ func history(ctx context.Context, q asker) (map[int]applied, error) {
 	return done, err
 }
 
-// missing returns the steps that a database with this history lacks. It refuses a database
-// where an applied step has other contents.
+// missing returns the steps that are not done in a database with this history.
+// Errors: the content of an applied step differs from this build.
 func missing(steps []schema.Migration, done map[int]applied) ([]Migration, error) {
 	var todo []Migration
 	for _, s := range steps {
@@ -162,8 +165,8 @@ func missing(steps []schema.Migration, done map[int]applied) ([]Migration, error
 	return todo, nil
 }
 
-// addNewer adds the applied migrations that this build does not have. It includes those that
-// have only begun, since this build must work while they run.
+// addNewer adds the applied migrations that this build does not have. It also adds those that have
+// only begun, since this build must work while they run.
 func (s *State) addNewer(ctx context.Context, q asker, steps []schema.Migration, done map[int]applied) error {
 	for version, a := range done {
 		if !slices.ContainsFunc(steps, func(known schema.Migration) bool { return known.Version == version }) {

@@ -11,8 +11,8 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// migrateAsNewer applies migrations of a later release; oldest are the oldest releases that
-// work with each of them.
+// migrateAsNewer applies migrations of a later release, one for each element of oldest. An element
+// is the oldest release that works with its migration.
 func migrateAsNewer(t *testing.T, d *db.DB, oldest ...string) {
 	t.Helper()
 	all := *d.Steps()
@@ -99,7 +99,7 @@ func TestNewerSchemaThatHasOnlyBegun(t *testing.T) {
 	})
 }
 
-// A newer database that lacks a migration of this release does not belong to it.
+// This release refuses a database that has newer migrations, but lacks a migration of this release.
 func TestNewerSchemaOfAnotherLine(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := migrated(t, dialect, 1)[0]
@@ -111,8 +111,8 @@ func TestNewerSchemaOfAnotherLine(t *testing.T) {
 	})
 }
 
-// Old databases get the column for the oldest release. Earlier migrations have no value in
-// it, later ones do. Builds without the column can still write their rows.
+// Old databases get the column for the oldest release. Only later migrations have a value in this
+// column. A build from before the column can still write its rows.
 func TestOldDatabasesLearnOfTheOldestRelease(t *testing.T) {
 	onBoth(t, func(t *testing.T, dialect string) {
 		d := fresh(t, dialect, 1)[0]

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// spread are tables with growing keys that are seldom read by key. TiDB stores rows in key
-// order, so all new rows would go into one region. With these options it spreads the rows;
-// the key itself still grows.
+// spread lists the tables whose keys grow, and that are seldom read by key. TiDB stores rows in the
+// order of the key, so all new rows would go into one region. With the two options below, TiDB
+// spreads the rows over several regions. The index of the key still grows only at its end.
 var spread = []string{"`audit`", "`moment_stamp`"}
 
-// TiDB's options, which are comments for all other servers.
+// Options of TiDB. All other servers read them as comments.
 const (
 	unclustered = " /*T![clustered_index] NONCLUSTERED */"
 	sharded     = " /*T! SHARD_ROW_ID_BITS=4 PRE_SPLIT_REGIONS=3 */"
@@ -22,9 +22,9 @@ var (
 	ofKeys     = regexp.MustCompile(`,\s+(ADD|DROP) KEY `)
 )
 
-// asTiDB returns the statements of a migration for a TiDB. TiDB checks every change of an
-// ALTER TABLE against the table before the statement. So it refuses a key on a column that
-// the same statement adds. Therefore changes of keys become separate statements.
+// asTiDB returns the statements of a migration for a TiDB. TiDB checks every change of an ALTER
+// TABLE against the table before the statement. So it refuses an index on a column that the same
+// statement adds. Therefore asTiDB makes each change of an index a separate statement.
 func asTiDB(text string) []string {
 	words := strings.Fields(text)
 	switch {

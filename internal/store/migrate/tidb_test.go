@@ -8,7 +8,8 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// A migration for a TiDB makes the same changes, with changes of keys as separate statements.
+// A migration for a TiDB makes the same changes, but each change of an index is a separate
+// statement.
 func TestMigrationsForTiDB(t *testing.T) {
 	for text, want := range map[string][]string{
 		"ALTER TABLE `audit` ADD COLUMN `feed` BIGINT NULL, ADD KEY `audit_feed` (`feed`, `last_moment`)": {

@@ -13,8 +13,8 @@
 // For its metrics each process counts the running processes of each role, so that a role
 // without processes is noticed.
 //
-// The row also has the process's slowest queries (Slowest), without their values, so that
-// every process can report those of all.
+// The row also has the process's slowest queries (Slowest), without their values, so that every
+// process can report the slowest queries of all processes.
 //
-// Spec: interface 4.16.
+// Spec: docs/interface.md, section 4.16.
 package processes

@@ -9,20 +9,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// How long after its last update of its row a process counts as alive, and when the row is
-// deleted.
+// A process counts as alive until the time aliveFor after the last update of its row. The row is
+// deleted after the time forgetAfter.
 const (
 	aliveFor    = time.Minute
 	forgetAfter = time.Hour
 )
 
-// Limits of a list. Short-lived processes leave rows for an hour.
+// Limits of a list. The table may have many rows, because processes that were killed leave their
+// rows for an hour.
 const (
 	maxListed = 500
-	maxTold   = 100 // processes whose slowest queries are read
+	maxTold   = 100 // maximum number of processes whose slowest queries are read
 )
 
-// Row is the last state of a process.
+// Row describes a process, as it has last recorded itself.
 type Row struct {
 	ID, Role, Version, Host string
 	Started, Seen           int64 // UTC microseconds by the database's clock
@@ -36,7 +37,7 @@ type Slow struct {
 	At      int64 // end of the slowest run; UTC microseconds by the database's clock
 }
 
-// List returns the processes of the last hour, at most 500, by role and start.
+// List returns the processes of the last hour, at most 500, sorted by role and start.
 func List(ctx context.Context, q db.Querier, d *db.Dialect) ([]Row, error) {
 	now := d.NowMicros
 	return db.Collect(ctx, q, `SELECT id, role, version, host, started, seen, CASE WHEN seen >= `+now+` - ? THEN 1 ELSE 0 END FROM (`+
@@ -60,7 +61,7 @@ func SlowQueries(ctx context.Context, q db.Querier, d *db.Dialect) ([]Slow, erro
 			}
 			var told []SlowQuery
 			if json.Unmarshal([]byte(text), &told) != nil {
-				return nil // written by a release with another form
+				return nil // another release has written it in another form
 			}
 			for _, t := range told {
 				if at := seen - t.Ago.Microseconds(); at >= present-forgetAfter.Microseconds() {

@@ -15,7 +15,8 @@ type Registerer = prometheus.Registerer
 // each of them.
 type counts struct{ apis, workers, schedulers int }
 
-// add counts processes of a role, such as worker, api+worker, or standalone for all roles.
+// add adds n processes with this role. A role may be combined, such as api+worker; standalone means
+// all roles.
 func (c *counts) add(role string, n int) {
 	parts := strings.Split(role, "+")
 	for part, count := range map[string]*int{"api": &c.apis, "worker": &c.workers, "scheduler": &c.schedulers} {
@@ -25,9 +26,9 @@ func (c *counts) add(role string, n int) {
 	}
 }
 
-// metrics are about the whole installation and come from the database, so any process reports
-// missing roles. While the database does not answer, no metric is reported, since the numbers
-// are unknown.
+// metrics has the numbers of processes in the whole installation. They come from the database, so
+// each process also reports roles that have no process. While the database does not answer, the
+// numbers are unknown and no metric is reported.
 type metrics struct{ last atomic.Pointer[counts] }
 
 func newMetrics(r Registerer) *metrics {

@@ -17,10 +17,10 @@ import (
 const (
 	beatEvery = 10 * time.Second
 	beatLimit = 10 * time.Second
-	lastLimit = 2 * time.Second // to delete the row at the end
+	lastLimit = 2 * time.Second // for the deletion of the row at the end
 )
 
-// Self describes the process itself.
+// Self describes this process.
 type Self struct {
 	Role    string
 	Version string
@@ -36,7 +36,7 @@ type Process struct {
 	log     *slog.Logger
 	metrics *metrics
 	began   time.Time
-	silent  bool // the last row could not be written; only Run uses it
+	silent  bool // true if the last write of the row failed; used only by Run
 }
 
 // Options are the options of New. The zero value is valid.
@@ -54,7 +54,7 @@ func New(d *db.DB, self Self, slowest *Slowest, o Options) *Process {
 	return &Process{id: uuid.NewString(), db: d, self: self, slowest: slowest, log: o.Log, metrics: newMetrics(o.Metrics), began: time.Now()}
 }
 
-// bounded returns the beginning of a text, at most n characters for its column.
+// bounded returns the first n characters of a text, for a column that can store no more.
 func bounded(text string, n int) string {
 	text = strings.ToValidUTF8(text, "?")
 	for utf8.RuneCountInString(text) > n {
@@ -67,7 +67,8 @@ func bounded(text string, n int) string {
 // ID returns the id of the process, which is new at every start.
 func (p *Process) ID() string { return p.id }
 
-// Run writes the row until ctx ends, and then deletes it. It logs failures, once per outage.
+// Run writes the row about every ten seconds until ctx ends, and then deletes it. It logs a failure
+// once per outage.
 func (p *Process) Run(ctx context.Context) error {
 	for {
 		err := p.beat(ctx)
@@ -98,7 +99,7 @@ func (p *Process) note(ctx context.Context, err error) {
 	p.silent = err != nil
 }
 
-// beat writes the row, and deletes the rows of processes that ended long ago.
+// beat writes the row, and deletes the rows of processes that stopped long ago.
 func (p *Process) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// Limits of the slow queries that a process keeps. All parts together cover the last hour.
+// Limits of the slow queries that a process keeps. It keeps them in parts of five minutes each,
+// which together cover the last hour.
 const (
-	maxSlow     = 20 // queries in a part, and in a row
+	maxSlow     = 20 // maximum number of queries in a part, and in the row of a process
 	maxSlowJSON = 32 << 10
-	maxQuery    = 2000 // bytes of one query; a longer one is cut
+	maxQuery    = 2000 // maximum number of bytes of a query; a longer query is cut
 	slowParts   = 12
 	slowPart    = 5 * time.Minute
 
@@ -22,15 +23,15 @@ const (
 	quick = 10 * time.Millisecond
 )
 
-// SlowQuery is a query without its values, with its durations.
+// SlowQuery is the text of a query without its values, and how long its runs took.
 type SlowQuery struct {
 	Query   string        `json:"query"`
 	Cut     bool          `json:"cut,omitempty"` // Query is only its beginning
 	Count   int           `json:"count"`         // number of runs that were among the slowest
 	Slowest time.Duration `json:"slowest"`
 	Total   time.Duration `json:"total"`
-	Rows    int           `json:"rows"` // of the slowest run
-	Ago     time.Duration `json:"ago"`  // since the slowest run ended
+	Rows    int           `json:"rows"` // number of rows of the slowest run
+	Ago     time.Duration `json:"ago"`  // time since the slowest run ended
 
 	at time.Time
 }
@@ -39,7 +40,7 @@ type SlowQuery struct {
 // NewSlowest returns one.
 type Slowest struct {
 	now   func() time.Time
-	least atomic.Int64 // nanoseconds; a faster query is not kept
+	least atomic.Int64 // in nanoseconds; a query that took less is not kept
 
 	mu    sync.Mutex
 	parts [slowParts]part
@@ -47,12 +48,12 @@ type Slowest struct {
 
 // part has the slowest queries of five minutes.
 type part struct {
-	number  int64 // number of the five minutes since 1970
+	number  int64 // number of five-minute intervals since 1970
 	byQuery map[string]*SlowQuery
 }
 
-// NewSlowest returns an empty collection. Without now it uses the process's clock, since it
-// only measures how long ago a query ran.
+// NewSlowest returns an empty collection. If now is nil, it uses the clock of the process, which is
+// good enough to measure how long ago a query ran.
 func NewSlowest(now func() time.Time) *Slowest {
 	if now == nil {
 		now = time.Now
@@ -62,8 +63,8 @@ func NewSlowest(now func() time.Time) *Slowest {
 	return s
 }
 
-// Wants reports whether a query of this duration should be noted. It costs one atomic load. It
-// is false for a nil Slowest.
+// Wants reports whether a query that took this long should be noted. It costs one atomic load. It
+// returns false for a nil Slowest.
 func (s *Slowest) Wants(took time.Duration) bool { return s != nil && int64(took) >= s.least.Load() }
 
 // Note keeps a query for which Wants is true. query is its text without values.
@@ -92,7 +93,8 @@ func (s *Slowest) Note(query string, took time.Duration, rows int) {
 	s.least.Store(int64(p.least()))
 }
 
-// present returns the part of the time now, which is empty at the start of its five minutes.
+// present returns the part for the time now. When new five minutes have begun, it returns an empty
+// part.
 func (s *Slowest) present(now time.Time) *part {
 	number := now.Unix() / int64(slowPart.Seconds())
 	p := &s.parts[number%slowParts]
@@ -103,7 +105,8 @@ func (s *Slowest) present(now time.Time) *part {
 	return p
 }
 
-// makeRoom removes the fastest query, unless the new one is not slower.
+// makeRoom removes the fastest query if the new query took longer. It reports whether it has
+// removed a query.
 func (p *part) makeRoom(took time.Duration) bool {
 	if p.least() >= took {
 		return false
@@ -117,7 +120,7 @@ func (p *part) makeRoom(took time.Duration) bool {
 	return false
 }
 
-// least returns the minimum duration of a query to be kept.
+// least returns how long a query must take to be kept in the part.
 func (p *part) least() time.Duration {
 	if len(p.byQuery) < maxSlow {
 		return quick
@@ -162,7 +165,7 @@ func added(a, b SlowQuery) SlowQuery {
 	return b
 }
 
-// ordered sorts queries, the slowest first, and keeps as many as a row may have.
+// ordered sorts queries, the slowest first, and returns as many as the row of a process may have.
 func ordered(list []SlowQuery) []SlowQuery {
 	slices.SortFunc(list, func(a, b SlowQuery) int {
 		return cmp.Or(cmp.Compare(b.Slowest, a.Slowest), cmp.Compare(a.Query, b.Query))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clock is a time that tests move.
+// clock is a clock that a test can set.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }

@@ -25,47 +25,48 @@ const (
 	Duplicate         // a unique key refused the row
 	Retryable         // deadlock, lock wait or write conflict: run the transaction again
 	Lost              // the connection or the server went away
-	Away              // this server cannot work or write now, and has not run the statement; another one may
+	Away              // this server cannot work or write now, and has not run the statement; another server may run it
 	Unavailable       // the server refuses statements for now
 	Unanswered        // a part of the server's cluster does not answer
 	Undecided         // the server failed while it committed or rolled back
-	Ended             // the caller's context ended, or the time limit did
+	Ended             // the context of the caller ended, or a time limit was reached
 	Full              // the server's disk, or another limit, is full
-	TooLarge          // the transaction is larger than the server takes
-	TooComplex        // the statement has more or deeper parts than the database takes
+	TooLarge          // the transaction is larger than the server accepts
+	TooComplex        // the statement has more parts, or is nested deeper, than the database accepts
 )
 
-// MySQL, MariaDB, Galera and TiDB error numbers; no other package uses them. Remarks about
-// COMMIT describe the outcome, see OutcomeUnknown.
+// mysqlClasses maps the error numbers of MySQL, MariaDB, Galera and TiDB to classes. A remark that
+// begins with COMMIT says what has happened if a COMMIT fails with the error; see OutcomeUnknown.
 var mysqlClasses = map[uint16]Class{
 	1062: Duplicate, 1586: Duplicate,
 
 	// Another transaction was first. COMMIT: the server has rolled back before it answered.
 	1205: Retryable, // lock wait
-	1213: Retryable, // deadlock; Galera: another node was certified first, with the same result on all nodes
+	1213: Retryable, // deadlock; Galera: the write of another node was first; all nodes decide alike
 	1020: Retryable, // changed since last read
 	1206: Retryable, // the table of locks is full
-	3101: Retryable, // group replication: certification failed, with the same result on all members
+	3101: Retryable, // group replication: the write of another member was first; all members decide alike
 	8002: Retryable, // TiDB: it cannot repeat a SELECT FOR UPDATE by itself, and rolls back
 	8005: Retryable, // TiDB: write conflict, found before the commit
 	8022: Retryable, // TiDB: the commit failed and was rolled back
 	8028: Retryable, // TiDB: the schema was changed meanwhile
 	9004: Retryable, // TiDB: a lock was not resolved in time
-	9006: Retryable, // TiDB: older than what garbage collection keeps
+	9006: Retryable, // TiDB: garbage collection has removed the old data that the transaction reads
 	9007: Retryable, // TiDB: write conflict
 
-	1927: Lost, 1053: Lost, 4031: Lost, // killed, shutting down, idle too long
+	1927: Lost, 1053: Lost, 4031: Lost, // the connection was killed, the server shuts down, the connection was idle too long
 
-	// The server answers so before it runs a statement. It also refuses COMMIT and ROLLBACK
-	// then, and the transaction stays open until the connection is closed, see IsUnfit.
+	// The server returns these errors before it runs a statement. While it is in this state, it
+	// also refuses COMMIT and ROLLBACK. The transaction then stays open until the connection is
+	// closed; see IsUnfit.
 	1047: Away, // Galera: the node is not ready, or not in the primary component
 	1290: Away, // read_only, super_read_only: a replica, or the former primary after a failover. COMMIT rolls back
 	1792: Away, // the session or the server is read-only
 	1836: Away, // read-only mode. COMMIT rolls back
-	3796: Away, // group replication: the member cannot guarantee group_replication_consistency, before it begins
-	3797: Away, // the same
-	3798: Away, // the same
-	3799: Away, // the same: the plugin is stopping
+	3796: Away, // group replication: the member cannot guarantee group_replication_consistency when a transaction begins
+	3797: Away, // as 3796
+	3798: Away, // as 3796
+	3799: Away, // as 3796: the plugin is stopping
 	8027: Away, // TiDB: the schema of this server is out of date
 
 	// The server works, but has not run the statement. COMMIT: it has rolled back.
@@ -74,8 +75,9 @@ var mysqlClasses = map[uint16]Class{
 	1317: Unavailable,                    // the statement was killed; COMMIT: nothing was committed
 	1969: Unavailable, 3024: Unavailable, // the statement took too long; never an answer to COMMIT
 
-	// TiDB has waited for another part, the store or the clock. COMMIT: TiDB may have sent
-	// the commit. It closes the connection if it detects that the outcome is unknown.
+	// TiDB has waited in vain for another part of its cluster: the store or the clock. COMMIT: TiDB
+	// may have sent the commit to the store. It closes the connection if it detects that the
+	// outcome is unknown.
 	9001: Unanswered, // the placement driver timed out
 	9002: Unanswered, // TiKV timed out
 	9003: Unanswered, // TiKV is busy
@@ -83,26 +85,26 @@ var mysqlClasses = map[uint16]Class{
 	9008: Unanswered, // too many requests wait for TiKV
 	9010: Unanswered, // TiKV no longer accepts the command
 
-	// Before COMMIT nothing is committed. COMMIT: this server has failed, but other servers
-	// may already have the transaction.
+	// Before COMMIT: nothing is committed. COMMIT: this server has failed, but other servers may
+	// already have the transaction.
 	1180: Undecided, // an engine failed in COMMIT; Galera: the node lost the cluster while it sent its write set
 	1181: Undecided, // ROLLBACK failed, for example after a failed COMMIT
 	3100: Undecided, // group replication: before_commit failed; the member rolls back, but its message may have reached the group
 
-	// COMMIT: the write has been undone.
+	// COMMIT: the server has undone the write.
 	1021: Full, 1026: Full, 1114: Full, 1878: Full, 3: Full, // disk full, error writing, table full, error writing a temporary file, error writing
 
 	1116: TooComplex, // more than 61 tables in a join
 	1390: TooComplex, // too many placeholders
-	1436: TooComplex, // the stack of the server is too small for it
+	1436: TooComplex, // the stack of the server is too small for the statement
 	1473: TooComplex, // too many levels of SELECT
 
 	1153: TooLarge,                 // a value is larger than max_allowed_packet; the server then closes the connection, so that the error may be lost, see LargestValue of db
 	8004: TooLarge, 8025: TooLarge, // TiDB: the transaction, or a row of it, is too large
 }
 
-// mysqlTexts are the classes of errors that share a number with others, by their number and
-// the beginning of their text.
+// mysqlTexts has the classes of errors whose number is also used by errors of other classes. Such
+// an error has the number, and its message begins with the text.
 var mysqlTexts = []struct {
 	number uint16
 	text   string
@@ -112,7 +114,7 @@ var mysqlTexts = []struct {
 	{1105, "execution result undetermined", Undecided}, // TiDB, if it does not close the connection
 	{1030, "Got error 149 ", Retryable},                // a deadlock, reported by an engine
 	{1030, "Got error 153 ", Retryable},                // no savepoint: group replication has undone the transaction
-	{1305, "SAVEPOINT ", Retryable},                    // the same
+	{1305, "SAVEPOINT ", Retryable},                    // also: no savepoint
 	{1180, "Got error 149 - ", Retryable},              // MySQL, in COMMIT, before the group gets the transaction
 }
 
@@ -125,11 +127,11 @@ const (
 	mysqlKeyExists     = 1061
 	mysqlNothingToDrop = 1091
 	mysqlStatementTime = 1969 // MariaDB: the statement took too long
-	mysqlExecutionTime = 3024 // MySQL: the same
+	mysqlExecutionTime = 3024 // MySQL: the statement took too long
 )
 
-// noSpace matches a storage engine's own error (1030, or one while a file is written) for a
-// lack of room. It contains the error number of the operating system.
+// noSpace matches the message of a storage engine about a full disk: error 1030, or an error while
+// a file is written. The message contains the error number of the operating system.
 var noSpace = regexp.MustCompile(`(?i)(error|errcode:|errno:)\s*(28|122)\b`)
 
 func mysqlClass(err *mysql.MySQLError) Class {
@@ -164,9 +166,9 @@ func OutcomeUnknown(err error) bool {
 	return false
 }
 
-// IsUnfit reports whether a connection must be closed after err although the server keeps it.
-// The server refuses statements, or the transaction is still open; the pool would use the
-// connection again.
+// IsUnfit reports whether a connection must be closed after err although the server keeps it open.
+// The server refuses statements on it, or the transaction may still be open. So the pool must not
+// use the connection again.
 func IsUnfit(err error) bool {
 	c := ClassOf(err)
 	return c == Away || c == Undecided

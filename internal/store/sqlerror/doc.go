@@ -1,5 +1,5 @@
-// Package sqlerror interprets the errors of database drivers. ClassOf says what an error means
-// for the transaction, and Fault gives it the kind that callers handle.
+// Package sqlerror interprets the errors of database drivers. ClassOf returns what an error means
+// for the transaction. Fault adds the kind of the error, which callers handle.
 //
-// Only this package knows the error numbers of MySQL, MariaDB, Galera, TiDB and SQLite.
+// Only this package uses the error numbers of MySQL, MariaDB, Galera, TiDB and SQLite.
 package sqlerror

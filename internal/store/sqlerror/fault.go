@@ -6,11 +6,11 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Fault gives a driver or gorm error its kind. A duplicate key is Conflict, no rows is
-// NotFound. A transaction that is too large and a query that is too complex are Invalid. A
-// deadlock, a lost connection, a full disk and an ended context are Transient. An error that
-// has a kind, or is none of these, is returned unchanged. The methods of db.Tx and
-// db.DB call Fault; other callers need it for errors of *sql.Rows.
+// Fault converts an error of a driver or of gorm to a fault with a kind. A duplicate key is
+// Conflict, no rows is NotFound. A transaction that is too large and a query that is too complex
+// are Invalid. A deadlock, a lost connection, a full disk and an ended context are Transient. Any
+// other error is returned unchanged, and also an error that already has a kind. The methods of
+// db.Tx and db.DB call Fault. Other callers need it only for errors of *sql.Rows.
 func Fault(err error) error {
 	if err == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// FromServer reports whether a server has answered with err. The error is then neither of
-// SQLite, nor of the network, nor of a context.
+// FromServer reports whether err is the answer of a server. It returns false for an error of
+// SQLite, of the network, or of a context.
 func FromServer(err error) bool {
 	_, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok
@@ -24,8 +24,8 @@ func IsNoTable(err error) bool {
 	return err != nil && !FromServer(err) && strings.Contains(err.Error(), "no such table")
 }
 
-// IsAlreadyThere reports whether a server refused to create what exists, or to drop what is
-// missing.
+// IsAlreadyThere reports whether a server refused to create something that exists, or to drop
+// something that does not exist.
 func IsAlreadyThere(err error) bool {
 	return hasNumber(err, mysqlTableExists, mysqlColumnExists, mysqlKeyExists, mysqlNothingToDrop)
 }

@@ -10,7 +10,7 @@ import (
 
 // Key is an index of a table.
 type Key struct {
-	Name    string // primary for the primary key
+	Name    string // the constant primary for the primary key
 	Columns []string
 	Unique  bool
 	SQL     string // the statement that created it; SQLite only
@@ -19,8 +19,8 @@ type Key struct {
 // primary is the name of primary keys.
 const primary = "PRIMARY"
 
-// constraints are the keys that SQLite leaves without a name because a constraint created
-// them, by their table.
+// constraints has the names of keys that a constraint has created. SQLite gives such a key no name.
+// The map is by table name.
 var constraints = map[string]string{"webhook_delivery": "webhook_delivery_once", "blob_content": "blob_hash"}
 
 // Equal reports whether two keys have the same name, the same columns, and are both unique or
@@ -29,8 +29,8 @@ func (k Key) Equal(o Key) bool {
 	return k.Name == o.Name && k.Unique == o.Unique && slices.Equal(k.Columns, o.Columns)
 }
 
-// Make returns the statements that create a key of this build in a table that has the keys
-// have.
+// Make returns the statements that create the key k in a table. have lists the keys that the table
+// has. If one of them has the same name, the statements also drop it.
 func (k Key) Make(d *db.Dialect, table string, have []Key) []string {
 	i := slices.IndexFunc(have, func(h Key) bool { return h.Name == k.Name })
 	if !isServer(d) {

@@ -25,7 +25,7 @@ const (
 type Column struct {
 	Name   string
 	Kind   Kind
-	folded bool // it does not sort by bytes
+	folded bool // true if the column does not sort by bytes
 	key    int  // its place in the primary key, from 1; 0 if it is not in the key
 }
 
@@ -70,9 +70,9 @@ func (t Table) SelectAll(d *db.Dialect) string {
 	return "SELECT " + list(d, t.Names()) + " FROM " + d.Quote(t.Name) + " ORDER BY " + strings.Join(by, ", ")
 }
 
-// Key returns how many columns the primary key has. They are the first columns of the table.
-// byKey reports whether the key has the order of SelectAll, so that SelectPart can read the
-// rows in that order.
+// Key returns how many columns the primary key has. They are the first columns of the table. byKey
+// is true if the primary key has the order of SelectAll. Then SelectPart can read the rows in that
+// order.
 func (t Table) Key() (columns int, byKey bool) {
 	byKey = true
 	for _, c := range t.Columns {
@@ -83,11 +83,12 @@ func (t Table) Key() (columns int, byKey bool) {
 	return columns, byKey
 }
 
-// SelectPart returns a statement that reads rows of a table in the order of the primary key.
-// In these rows the first columns of the key, as many as equal says, have the same values as
-// in a given row. The next column of the key has a greater value than in that row. The
-// arguments are the equal+1 values of the given row, and then the maximum number of rows. If
-// equal is -1, the only argument is that number, and the first rows of the table are read.
+// SelectPart returns a statement that reads rows after a given row, in the order of the primary
+// key. In these rows, the first columns of the key have the same values as in the given row; equal
+// is the number of these columns. The next column of the key has a greater value than in the given
+// row. The arguments are the values of the given row in these equal+1 columns, and then the maximum
+// number of rows. If equal is -1, the statement reads the first rows of the table, and the only
+// argument is the maximum number of rows.
 func (t Table) SelectPart(d *db.Dialect, equal int) string {
 	n, _ := t.Key()
 	names := t.Names()
@@ -158,7 +159,8 @@ func byKey(a, b Column) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// kindOf returns the kind of a column, by its table and name and its declared type.
+// kindOf returns the kind of a column. name is the table and the column, such as asset.attrs, and
+// declared is the declared type in lower case.
 func kindOf(name, declared string) Kind {
 	switch {
 	case strings.Contains(declared, "int"):
@@ -170,7 +172,7 @@ func kindOf(name, declared string) Kind {
 	case slices.Contains(documents, name):
 		return JSON
 	}
-	return Text // VARBINARY is text that compares byte by byte
+	return Text // also VARBINARY, for text that is compared byte by byte
 }
 
 // isServer reports whether a dialect is that of MySQL and MariaDB, and not of SQLite.
