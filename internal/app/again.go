@@ -15,13 +15,13 @@ import (
 	"github.com/alds-dev/alds/internal/write/tags"
 )
 
-// maxTries is the maximum number of executions of one request if the model changes during each
-// of them. After that the request fails.
+// maxTries is the maximum number of executions of one request. A request is executed again if it
+// failed and the model changed during the execution.
 const maxTries = 10
 
-// again executes a request with the engines e. If the request fails and the model has changed
-// meanwhile, it executes the request again with the current engines. The failed execution has
-// committed nothing. So a request is refused only according to the current model.
+// again calls do with the engines e. If do fails and the model (the asset types and attributes) has
+// changed meanwhile, again calls do with the engines of the current model. A failed call has
+// committed nothing. So a request is refused only because of the current model.
 // Errors: errors of do; asset.ErrModelChanged after maxTries.
 func again[T any](ctx context.Context, s *service, e *engines, do func(*engines) (T, error)) (T, error) {
 	for n := 1; ; n++ {
@@ -33,8 +33,9 @@ func again[T any](ctx context.Context, s *service, e *engines, do func(*engines)
 	}
 }
 
-// isNewer reports whether the current model is newer than the model of e, whose execution
-// returned err. If err may be due to an old model, it first reads the model from the database.
+// isNewer reports whether the current model is newer than the model of e. err is the error of a
+// request that ran with e. If an old model may have caused err, isNewer first reads the model from
+// the database. For other errors it returns false.
 func (s *service) isNewer(ctx context.Context, e *engines, err error) bool {
 	var failed error
 	switch kind := fault.KindOf(err); {
@@ -73,14 +74,14 @@ func (c commands) Run(ctx context.Context, who auth.Actor, r bulk.Request) ([]by
 	return again(ctx, c.s, c.e, func(e *engines) ([]byte, error) { return e.bulk.Run(ctx, who, r) })
 }
 
-// repeated executes an accepted request with the current engines. If the model changes
-// meanwhile, it executes the request again, like the function again.
+// repeated executes a request that was accepted earlier, with the current engines. If the model
+// changes meanwhile, it executes the request again, like the function again.
 func (s *service) repeated(ctx context.Context, do func(*bulk.Engine) error) error {
 	_, err := again(ctx, s, s.present.Load(), func(e *engines) (struct{}, error) { return struct{}{}, do(e.bulk) })
 	return err
 }
 
-// writer implements httpapi.Writes. It executes writes by path.
+// writer implements httpapi.Writes. Each write changes one asset.
 type writer struct {
 	*rest.Engine
 	s *service
@@ -158,7 +159,7 @@ func (f following) Page(ctx context.Context, who auth.Actor, r feed.Request) (fe
 // Wait returns nil when the feed has changes after head, or an error when ctx ends.
 func (f following) Wait(ctx context.Context, head int64) error { return f.s.feed.Wait(ctx, head) }
 
-// presentHooks reads the current model and returns its engine of subscriptions.
+// presentHooks reads the current model and returns the subscription engine for this model.
 func (s *service) presentHooks(ctx context.Context) (*webhook.Service, error) {
 	if err := s.catalog.Refresh(ctx); err != nil {
 		return nil, err

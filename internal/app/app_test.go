@@ -24,8 +24,8 @@ const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 // adminPassword is the first password of the administrator in tests.
 const adminPassword = "the first password"
 
-// env returns a function that reads settings. ALDS_ADMIN_PASSWORD is adminPassword unless it is
-// among them.
+// env returns a function that returns the value of a setting. If settings has no
+// ALDS_ADMIN_PASSWORD, its value is adminPassword.
 func env(settings map[string]string) func(string) string {
 	return func(name string) string {
 		if value, ok := settings[name]; ok || name != "ALDS_ADMIN_PASSWORD" {
@@ -36,7 +36,7 @@ func env(settings map[string]string) func(string) string {
 }
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // parallel tests mostly wait
+	_ = flag.Set("test.parallel", "4") // four parallel tests on any number of cores, because they mostly wait
 	auth.ForTests()
 	testdb.Main(m)
 }
@@ -290,7 +290,7 @@ func round(t *testing.T, r *running) {
 	}
 }
 
-// momentless returns an Oid token without its moment.
+// momentless returns an Oid token without its moment: Story:1001 for Story:1001:17.
 func momentless(token string) string {
 	parts := strings.Split(token, ":")
 	return strings.Join(parts[:min(2, len(parts))], ":")

@@ -31,7 +31,8 @@ func (r *running) audit(user, password, query string) []auditEvent {
 	return page.Results
 }
 
-// auditBecomes reads the audit trail until is returns true for one of its events.
+// auditBecomes reads the audit trail repeatedly until the function is returns true for one of the
+// events.
 func (r *running) auditBecomes(what, query string, is func(auditEvent) bool) {
 	r.t.Helper()
 	eventually(r.t, what, func() bool { return slices.ContainsFunc(r.audit("admin", adminPassword, query), is) })

@@ -75,7 +75,7 @@ func (s *service) openDatabase(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.role.standalone { // its migration has no time limit
+	if s.role.standalone { // a standalone migrates here, which has no time limit
 		return s.prepare(ctx)
 	}
 	within, cancel := context.WithTimeout(ctx, answerLimit)

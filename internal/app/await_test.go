@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// waiting starts a role whose database does not answer. It returns the first line of the log,
-// which must report that.
+// waiting starts a role whose database does not answer. It returns the first line of the log, which
+// must report that the database does not answer.
 func waiting(t *testing.T, ctx context.Context, admin string, role Role) (line map[string]any, ended <-chan error) { //nolint:revive // the context ends the role
 	t.Helper()
 	settings := map[string]string{

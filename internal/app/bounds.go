@@ -17,7 +17,7 @@ const (
 	memoryShare  = 4  // requests may use a quarter of the memory
 	addressShare = 4  // one address may have a quarter of the connections
 
-	recentPerCore = 8 // running requests that began a moment ago, for each core
+	recentPerCore = 8 // for each core; see Options.Recent of package httpapi
 )
 
 // setLimits sets the limits of requests and connections.
@@ -36,9 +36,10 @@ func (s *service) setLimits(ctx context.Context, o *httpapi.Options) error {
 	})
 }
 
-// recentRequests returns how many requests that began a moment ago may run at the same time.
-// That is recentPerCore for each core, and the same number again for each millisecond of a
-// round trip to the database: requests that wait for the database leave the cores to others.
+// recentRequests returns how many recent requests may run at the same time; see Options.Recent of
+// package httpapi. That is recentPerCore for each core, and the same number again for each
+// millisecond of a round trip to the database: requests that wait for the database leave the cores
+// to others.
 func recentRequests(cores int, trip time.Duration) int {
 	return int(recentPerCore * float64(cores) * (1 + trip.Seconds()*1000))
 }
@@ -54,8 +55,8 @@ func (s *service) ownDescriptors() int {
 }
 
 // connLimits returns the limits of client connections. A setting that is 0 gets a default. The
-// default leaves own descriptors to the process, but is at least a quarter of the limit of
-// descriptors.
+// default of conns is the file descriptor limit minus own, but at least a quarter of the file
+// descriptor limit and at most defaultConns.
 func connLimits(conns, perAddress, own int) inbound.Bounds {
 	if conns == 0 {
 		conns = defaultConns
@@ -81,11 +82,11 @@ func newBudget(setting int) *memory.Budget {
 	return memory.NewBudget(limit / memoryShare)
 }
 
-// returnedFrom is the number of bytes that requests must have used at the same time before
-// memory is returned to the system.
+// returnedFrom is a number of bytes. Memory is returned to the system only if requests have used
+// more than this at the same time.
 const returnedFrom = 32 << 20
 
-// returnMemory returns memory to the system after a load, until ctx ends.
+// returnMemory returns unused memory to the system after a peak of requests, until ctx ends.
 func (s *service) returnMemory(ctx context.Context) error {
 	return memory.ReturnUnused(ctx, func() bool { return s.memory.Peak() > returnedFrom })
 }

@@ -36,7 +36,7 @@ type service struct {
 	embedded bool // the queue is in this process
 	queue    *jobs.Queue
 	client   *jobs.Client
-	hooks    *webhook.Service      // for work that is the same for all models
+	hooks    *webhook.Service      // subscriptions and deliveries, for work that does not depend on the model
 	catalog  *catalog.Catalog      // reads the current model
 	feed     *feed.Log             // the order of changes
 	words    *localizer.Localizer  // texts of the program
@@ -46,12 +46,12 @@ type service struct {
 	process  *processes.Process    // this process in the table of all processes
 	system   *system.Service       // state of the installation, for administrators
 	api      *httpapi.API
-	present  atomic.Pointer[engines] // set of the current model
+	present  atomic.Pointer[engines] // engines of the current model
 	newModel news                    // signals that the current model has changed
 	admin    *admin.Server
 
-	adminEnded chan error   // gets the error of the admin listener when it ends
-	told       atomic.Int64 // time of the stop signal; UTC nanoseconds, 0: no signal yet
+	adminEnded chan error   // receives the error of the admin listener when it ends
+	told       atomic.Int64 // time of the stop signal in Unix nanoseconds; 0: no signal yet
 
 	unwatched *webhook.Unwatched // while no subscription is enabled, writes skip the fan-out
 	backlog   *webhook.Meter     // measures the changes that wait for their fan-out

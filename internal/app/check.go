@@ -39,8 +39,9 @@ func (i *Installation) Check(ctx context.Context, at func(check.Step)) ([]check.
 	return findings, nil
 }
 
-// findings checks all rows with the current model. If the model changes during the check, it
-// checks again. If tables, columns or migrations are missing, it returns only these findings.
+// findings checks all rows with the current model. If the model changes during the check, it checks
+// again. If tables, columns or migrations are missing, it checks no rows and returns only what is
+// missing.
 func (i *Installation) findings(ctx context.Context, at func(check.Step)) ([]check.Finding, error) {
 	if missing, err := check.Schema(ctx, i.DB); err != nil || len(missing) > 0 {
 		return missing, err

@@ -18,9 +18,9 @@ func (n news) tell() {
 	}
 }
 
-// describeModels prepares the description of each new model before a client asks for it: first
-// as JSON, then as XML. If several models follow each other quickly, it describes only the
-// newest one. No request waits for it.
+// describeModels prepares the description of each new model before a client asks for it: first as
+// JSON, then as XML. If several models follow each other quickly, it describes only the newest one.
+// Requests do not wait for describeModels.
 func (s *service) describeModels(ctx context.Context) error {
 	for {
 		select {

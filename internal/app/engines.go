@@ -29,7 +29,7 @@ func (r reader) Rows(ctx context.Context, who auth.Actor, requests []query.Reque
 		body, infos, err := r.results(ctx, r.find.Into(nil), who, requests)
 		return httpapi.Answer{Body: body, Result: find.JoinResultInfo(infos)}, err
 	}
-	checked := len(requests) == 1 // a single query needs no check: its errors come before its first part
+	checked := len(requests) == 1 // a single query needs no check: it fails before its first part is sent
 	check := func() error {
 		for i := 0; i < len(requests) && !checked; i++ {
 			if err := r.find.Check(requests[i]); err != nil {
@@ -91,8 +91,8 @@ type committed struct {
 	feed *feed.Log
 }
 
-// Committed wakes the requests that wait for changes. If the change waits for its fan-out, it
-// also wakes the workers.
+// Committed wakes the requests that wait for changes. If waits is true, the change still needs its
+// fan-out, and Committed also wakes the workers.
 func (c committed) Committed(auditID int64, write string, waits bool) {
 	if waits {
 		c.jobs.Committed(auditID, write)

@@ -41,8 +41,8 @@ func TestAFirstStartThatRefusesMakesNothing(t *testing.T) {
 	}
 }
 
-// TestTwoStandalonesInOneFolder checks that a second standalone in a folder fails with an error
-// that says so.
+// TestTwoStandalonesInOneFolder checks that a second standalone in a folder fails. The error must
+// say that another standalone runs there.
 func TestTwoStandalonesInOneFolder(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{"ALDS_DATA_DIR": t.TempDir(), "ALDS_ADDR": "127.0.0.1:0"}

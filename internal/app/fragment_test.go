@@ -58,7 +58,7 @@ func TestNoFragmentOfAPasswordIsLogged(t *testing.T) {
 		database    string
 		redis, user string
 		role        Role
-		until, ends string // a line of the log after which the test stops the role, or the error of the role
+		until, ends string // until: the log text after which the test stops the role; ends: text of the role's error
 	}{
 		{"a database that refuses connections", "mysql://" + refused + "/x", "redis://" + refused, "", API, "the database does not answer", ""},
 		{"a database whose host is not there", "mysql://" + missing + "/x", "redis://" + refused, "", Worker, "the database does not answer", ""},

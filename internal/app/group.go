@@ -24,8 +24,8 @@ const (
 )
 
 // runParts runs parts until ctx or one of them ends. Then it stops all of them, step by step,
-// within grace. It returns the error of the part that ended, or nil if ctx ended, joined with
-// the errors of stopping.
+// within grace. It returns nil if ctx ended and all parts stopped in time without an error.
+// Otherwise it returns the error of the part that ended first, joined with the errors of stopping.
 func runParts(ctx context.Context, parts []part, grace time.Duration, log *slog.Logger) error {
 	type ended struct {
 		part part

@@ -28,7 +28,7 @@ import (
 // Environment has the environment variables and the error output of a process.
 type Environment struct {
 	Getenv func(string) string
-	Names  []string  // of all variables; those that look like a setting but are not one are logged
+	Names  []string  // names of all variables; a name that looks like a setting but is not one is logged
 	Stderr io.Writer // gets the log, and the welcome text of standalone
 
 	later func(time.Duration, func()) // calls a function after a time; nil: time.AfterFunc
@@ -44,8 +44,8 @@ type Installation struct {
 	role     Role
 	cfg      config.Config
 	metrics  *prometheus.Registry
-	memory   *memory.Budget // of requests
-	model    *meta.Model    // of the program, without custom attributes
+	memory   *memory.Budget // memory budget of requests
+	model    *meta.Model    // model of the program, without custom attributes
 	trail    *trail.Log
 	box      *secret.Box // nil: no key for stored secrets is set or needed
 	contents *blob.Store // the bytes of attachments and images

@@ -169,7 +169,7 @@ func TestAMigrationWithoutTheKey(t *testing.T) {
 					ended <- Run(ctx, Environment{Getenv: env(settings), Stderr: sees{`"msg":"started"`, started}}, Scheduler)
 				}()
 			}
-			for range 2 { // the two roles with the key that was not stored first
+			for range 2 { // the two roles whose key is not the stored key
 				s.refusal("the other key", <-ended)
 			}
 			for range 2 {
@@ -228,7 +228,7 @@ func TestStandaloneRefusesAnotherKeyFile(t *testing.T) {
 	}
 }
 
-// TestRotateKey follows the steps of docs/operations.md. At each step, every process has the key
+// TestRotateKey follows the steps of docs/operations.md. At each step, every process has all keys
 // with which another process may encrypt.
 func TestRotateKey(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,8 @@ var hushed = []struct{ request, login string }{
 	{`POST /api/asset {"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`, ""},
 }
 
-// TestSecretsAreNotLogged checks all lines that a process logs at the level debug.
+// TestSecretsAreNotLogged checks that no line of a process contains a secret, even at the level
+// debug.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	attempts := make(chan struct{}, 1)

@@ -21,12 +21,12 @@ import (
 // victim is a member who loses rights while its requests run.
 type victim struct {
 	oid, name string
-	token     string // access token of its requests; empty: they have its password
+	token     string // access token for its requests; empty: its requests have its name and password
 	tokenID   string
 }
 
-// loss is a way in which a member loses rights by another process, and the status of the answer
-// to its running request.
+// loss is one way in which another process can take rights from a member. status is the status of
+// the answer to the request of the member that runs meanwhile.
 type loss struct {
 	name   string
 	do     func(p *pair, v victim)
@@ -68,8 +68,8 @@ type pair struct {
 	t      *testing.T
 	a, b   *running // requests run in a; the rights are removed in b
 	d      *db.DB
-	logins *auth.Service // for the work of an operator on the database
-	url    string        // of the database
+	logins *auth.Service // does what an operator does with commands, such as revoking a token
+	url    string        // URL of the database
 	redis  string
 }
 
@@ -192,7 +192,7 @@ func (p *pair) checkRead(l loss, v victim) {
 	}
 }
 
-// eventually waits until is returns true, at most a minute.
+// eventually waits until the function is returns true. After a minute it fails the test.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -231,8 +231,8 @@ func (r *running) killed() string {
 	return r.metric("alds_app_db_statements_killed_total")
 }
 
-// TestALossOfRightsEndsLongWrites checks that a write that waits in its transaction is refused
-// when its member loses rights, and that nothing of it is stored.
+// TestALossOfRightsEndsLongWrites checks a write that waits in its transaction while its member
+// loses rights. The write must be refused and must store nothing.
 func TestALossOfRightsEndsLongWrites(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -340,8 +340,8 @@ func (p *pair) awaitLockWait(what string) {
 	}
 }
 
-// TestALossOfRightsEndsAcceptedRequests checks that a worker stops the accepted request of a
-// member who loses rights, and that the stored answer has the status for that.
+// TestALossOfRightsEndsAcceptedRequests checks that a worker stops the accepted request of a member
+// who loses rights. The stored answer must have the status of this loss.
 func TestALossOfRightsEndsAcceptedRequests(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

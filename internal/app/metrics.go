@@ -64,14 +64,14 @@ var (
 		"Writes that the database refused because its disk or tablespace was full.", nil, nil)
 )
 
-// Describe names the metrics.
+// Describe sends the descriptions of all metrics.
 func (pools) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{poolUsed, poolLimit, longWaiting, restarted, killed, noRoom, routedReads, replicaUsed, replicaLag} {
 		to <- d
 	}
 }
 
-// Collect reads the metrics.
+// Collect sends the current values of all metrics.
 func (p pools) Collect(to chan<- prometheus.Metric) {
 	for _, pool := range p.d.Pools() {
 		to <- prometheus.MustNewConstMetric(poolUsed, prometheus.GaugeValue, float64(pool.Used), pool.Name)
@@ -85,7 +85,8 @@ func (p pools) Collect(to chan<- prometheus.Metric) {
 	p.collectReplicas(to)
 }
 
-// collectReplicas reads the metrics of replicas; there are none without replicas.
+// collectReplicas sends the current values of the metrics of replicas. Without replicas it sends
+// nothing.
 func (p pools) collectReplicas(to chan<- prometheus.Metric) {
 	replicas, reads := p.d.ReplicaStates()
 	if len(replicas) == 0 {

@@ -11,10 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestErrorsOfServersAreNoDefects makes the database return the errors of clusters to writes.
-// The service hides a short error by repeating the write. A lasting error gets 503 with
-// Retry-After, and an error that no repetition can fix gets 400. No error gets 500, and a failed
-// write stores nothing.
+// TestErrorsOfServersAreNoDefects makes the database answer writes with errors of database
+// clusters. If an error occurs only a few times, the service hides it by repeating the write. A
+// lasting error gets 503 with Retry-After, and an error that no repetition can fix gets 400. No
+// error gets 500, and a failed write stores nothing.
 func TestErrorsOfServersAreNoDefects(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{
@@ -56,8 +56,8 @@ func TestErrorsOfServersAreNoDefects(t *testing.T) {
 	}
 }
 
-// sampled returns numbers. In short mode it returns every third one, beginning at first; the
-// tests of package db use all of them.
+// sampled returns numbers. In short mode it returns every third number, beginning at the index
+// first; the tests of package db use all numbers.
 func sampled(first int, numbers ...int) (some []int) {
 	for i, n := range numbers {
 		if !testing.Short() || i%3 == first {
@@ -86,8 +86,8 @@ func (s *signals) count() (n int) {
 	return n
 }
 
-// expect sends one write. Inserts into table fail with an error number, as often as times. It
-// checks the status of the answer, and that only a successful write is stored.
+// expect sends one write. The first inserts into table, as many as times, fail with the error
+// number. expect checks the status of the answer, and that only a successful write is stored.
 func (s *signals) expect(table, path string, number, times, status int) {
 	s.t.Helper()
 	before := s.count()

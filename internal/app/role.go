@@ -163,8 +163,8 @@ func (s *service) startAdmin(l net.Listener) {
 	go func() { s.adminEnded <- s.admin.Serve(l) }()
 }
 
-// serveAdmin waits until ctx ends, or until the admin server that startAdmin started fails. It
-// shuts the server down.
+// serveAdmin waits until ctx ends, and then shuts down the admin server that startAdmin started. If
+// the server fails before that, serveAdmin returns its error.
 func (s *service) serveAdmin(ctx context.Context) error {
 	return serve(ctx, func() error { return <-s.adminEnded }, s.admin.Shutdown, time.Second)
 }

@@ -154,8 +154,8 @@ func (s *service) announce(l listeners, stderr io.Writer) {
 	}
 }
 
-// uses describes the settings for the start line, with secrets redacted. It leaves out those
-// that are attributes of that line.
+// uses describes the settings for the start line, with secrets redacted. It leaves out the settings
+// that the start line has as separate attributes.
 func (s *service) uses() []string {
 	return slices.DeleteFunc(s.cfg.Describe(), func(setting string) bool {
 		return strings.HasPrefix(setting, "listens on ") || strings.HasPrefix(setting, "base URL ")

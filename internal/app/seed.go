@@ -20,8 +20,8 @@ const (
 )
 
 // Migrate updates the schema, and fills a new database with the well-known assets and the
-// administrator's login. A second call changes nothing. The Migrate of an older release that
-// works with the database changes nothing either.
+// administrator's login. A second call changes nothing. If a newer release has migrated the
+// database and this release still works with it, Migrate changes nothing either.
 func Migrate(ctx context.Context, e Environment, roles ...Role) error {
 	i, err := Open(ctx, e, merge(roles))
 	if err != nil {

@@ -26,12 +26,12 @@ func TestMigrateAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestFillAfterALostCommit checks that a new database is filled again after a commit whose answer
-// was lost, and after no other error.
+// TestFillAfterALostCommit checks that the filling of a new database is repeated if the answer to a
+// commit was lost, but not after any other error.
 func TestFillAfterALostCommit(t *testing.T) {
 	lost, other := fmt.Errorf("insert: %w", db.ErrUnknownOutcome), errors.New("refused")
 	for _, c := range []struct {
-		errs []error // of each run
+		errs []error // error of each run
 		want error
 	}{
 		{[]error{nil}, nil},

@@ -32,11 +32,11 @@ type engines struct {
 	tracking   catalog.Tracking
 	finder     *find.Finder
 	hooks      *webhook.Service
-	assets     *asset.Engine // nil unless the role writes, like bulk, rest and tags
+	assets     *asset.Engine // assets, bulk, rest and tags are nil unless the role writes
 	bulk       *bulk.Engine
 	rest       *rest.Engine
 	tags       *tags.Service
-	feed       *feed.Service // nil unless the role serves the interface, like served
+	feed       *feed.Service // feed and served are nil unless the role serves the interface
 	docs       *describe.Documents
 	served     *httpapi.Engines
 }

@@ -22,8 +22,8 @@ const (
 	streamedName = 1 << 10
 )
 
-// TestLargeAnswers checks answers that are too large for memory: a complete answer, one whose
-// client leaves, and one whose database connection ends.
+// TestLargeAnswers checks answers that are too large for memory: a complete answer, an answer whose
+// client disconnects, and an answer whose database connection ends.
 func TestLargeAnswers(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) {
 		url := testdb.URL(t, "mysql")

@@ -28,7 +28,7 @@ func (s *service) openTracer(ctx context.Context) (err error) {
 		return nil
 	}
 	log := s.component("tracing")
-	var logged atomic.Int64 // UTC nanoseconds
+	var logged atomic.Int64 // time of the last log line in Unix nanoseconds
 	s.tracer, err = tracing.Open(ctx, s.role.Name, release.Version(), func(err error) {
 		now, last := time.Now().UnixNano(), logged.Load()
 		if now-last > int64(logTracesEvery) && logged.CompareAndSwap(last, now) {

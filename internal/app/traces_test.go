@@ -12,7 +12,8 @@ import (
 )
 
 // TestWithoutAnEndpointNothingRunsForTraces checks that without an endpoint no goroutine of the
-// library of traces runs. With an endpoint some run, so the test can find them.
+// tracing library runs. With an endpoint such goroutines run, which shows that the test can find
+// them.
 func TestWithoutAnEndpointNothingRunsForTraces(t *testing.T) {
 	taking := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer taking.Close()

@@ -21,8 +21,8 @@ import (
 )
 
 // TestWritesBesideSubscriptions enables and disables subscriptions while other goroutines write.
-// A write must wait for its fan-out if a subscription was enabled. Otherwise it may skip the
-// fan-out.
+// The change of a write must wait for its fan-out if a subscription was enabled. Otherwise the
+// write may skip the fan-out.
 func TestWritesBesideSubscriptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWatched(t, d)
@@ -40,7 +40,7 @@ func TestWritesBesideSubscriptions(t *testing.T) {
 				w.look(t.Context())
 			}
 		})
-		watched := map[int64]bool{} // by generation
+		watched := map[int64]bool{} // key: generation of the subscriptions; value: true if a subscription was enabled
 		for range 30 {
 			id := w.subscribe()
 			watched[w.generation()] = true
@@ -94,7 +94,7 @@ type watched struct {
 	engine *asset.Engine
 	hooks  *webhook.Service
 	quiet  *webhook.Unwatched
-	told   sync.Map // by audit id: the argument waits of Committed
+	told   sync.Map // key: audit id; value: the argument waits of Committed
 }
 
 // Committed stores its argument waits.

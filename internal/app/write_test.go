@@ -72,7 +72,7 @@ func TestAWriteIsNamedAlikeEverywhere(t *testing.T) {
 		{"tags", "/api/tags/command/merge", "", `{"mergeTo": "new", "mergeFrom": ["old"]}`},
 		{"later", "/api/asset", "respond-async", `{"AssetType": "Story", "Name": "S", "Scope": "Scope:0"}`},
 	} {
-		subscribe() // a new one for each write, since a failed delivery delays those after it
+		subscribe() // a new subscription for each write, since a failed delivery delays later deliveries
 		answer := post(w.name, w.path, w.prefer, w.body)
 		event := within(t, received, "a delivery")
 		if event == "" || answer.RequestID != "" && answer.RequestID != event {
@@ -96,7 +96,7 @@ func TestAWriteIsNamedAlikeEverywhere(t *testing.T) {
 	}
 }
 
-// within returns the next value that comes within a minute.
+// within returns the next value of from. If no value arrives within a minute, it fails the test.
 func within(t *testing.T, from <-chan string, what string) string {
 	t.Helper()
 	select {

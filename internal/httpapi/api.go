@@ -51,10 +51,11 @@ type Options struct {
 	Instance string        // first path segment; empty: paths start at the root
 	MaxBody  int           // bytes; a larger body gets 413; 0: 64 MiB
 	MaxFile  int           // largest content of an attachment, in bytes
-	Timeout  time.Duration // of one request; 0: one minute
-	Public   string        // base URL as clients see it; pages of its origin may write
-	Open     bool          // open routes need no credentials
-	// Loopback refuses requests whose Host is neither a loopback name nor the host of Public.
+	Timeout  time.Duration // time limit of one request; 0: one minute
+	Public   string        // base URL as clients see it; browsers may send writes from pages of its origin
+	Open     bool          // true: open routes (see Route.Open) need no credentials
+	// If Loopback is true, the API answers only requests whose Host is a loopback name or the host
+	// of Public. It refuses all others.
 	Loopback bool
 	// Pages returns the handler of pages; nil: no pages. Pages send their own requests to the
 	// interface through the transport.
@@ -63,7 +64,7 @@ type Options struct {
 
 	Memory         *memory.Budget  // shared by all requests; nil: 1 GiB
 	Running        int             // requests that run at the same time; 0: 256
-	Recent         int             // running requests that were admitted within the last recentFor; 0: any number
+	Recent         int             // most running requests that began within the last recentFor; 0: no limit
 	MemberRequests int             // running requests of one member; 0: 64
 	Conns          inbound.Bounds  // zero: 4096 connections, a quarter of them from one address
 	Proxies        inbound.Proxies // their X-Forwarded-For is trusted
@@ -75,9 +76,9 @@ type Options struct {
 
 // Limits that are not settings. They protect against slow and odd clients.
 const (
-	headTimeout  = 10 * time.Second // to receive the request line and headers
-	writeTimeout = 5 * time.Minute  // to send the whole answer
-	idleTimeout  = 2 * time.Minute  // between two requests on a connection
+	headTimeout  = 10 * time.Second // time limit for receiving the request line and headers
+	writeTimeout = 5 * time.Minute  // time limit for sending the whole answer
+	idleTimeout  = 2 * time.Minute  // longest time between two requests on a connection
 	maxHeader    = 32 << 10         // bytes of request line and headers; filters make long request lines
 
 	defaultMemory  = 1 << 30
@@ -94,7 +95,7 @@ const (
 	recentFor = 250 * time.Millisecond // after this time a running request does not count as recent
 
 	maxTransfers    = 256 // attachments that are sent or received at the same time
-	maxOwnTransfers = 64  // the same, of one member
+	maxOwnTransfers = 64  // attachments that one member sends or receives at the same time
 )
 
 // API serves the HTTP interface; make it with New.
@@ -105,7 +106,7 @@ type API struct {
 	members   *admission.Queue // running requests, by member
 	large     *admission.Queue // requests with large bodies, by member
 	addresses *admission.Queue // requests through trusted proxies, by client address
-	visitors  *admission.Queue // requests without credentials, by network
+	visitors  *admission.Queue // requests of visitors, by network
 	transfers *admission.Queue // attachments that are sent or received, by member
 	followers *admission.Queue // requests that wait for changes, by member
 	viewers   *admission.Queue // requests for pages, by network

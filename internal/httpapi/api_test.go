@@ -37,8 +37,8 @@ func newAPI(e engines, log io.Writer) *API {
 	return a
 }
 
-// call sends one request and returns the answer and its body. header has names and values in
-// turn. Without an Authorization among them, the request has valid credentials.
+// call sends one request and returns the answer and its body. header has a name, its value, the
+// next name, and so on. If it has no Authorization, the request has valid credentials.
 func call(t *testing.T, a *API, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, "http://x/", strings.NewReader(body))
@@ -196,7 +196,7 @@ func checkRoute(t *testing.T, a *API) {
 	}
 }
 
-// detailRoutes requests the URLs that events have for assets.
+// detailRoutes requests the URLs of assets that events contain.
 func detailRoutes(t *testing.T, a *API) {
 	t.Helper()
 	for path, to := range map[string]string{
@@ -224,8 +224,8 @@ func contentType(path string) string {
 	return "application/json"
 }
 
-// TestFixedSegments checks that fixedSegments is large enough for all routes. normalizePath
-// removes empty segments from a whole path except from its last parameter.
+// TestFixedSegments checks that fixedSegments is large enough for all routes. normalizePath removes
+// empty segments from the whole path, except from the last parameter.
 func TestFixedSegments(t *testing.T) {
 	for _, r := range Routes() {
 		fixed, _, _ := strings.Cut(r.Path, "/*")

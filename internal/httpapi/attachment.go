@@ -47,7 +47,7 @@ func upload(types ...string) handler {
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, a.timeout) // counted from the end of the body
+		ctx, cancel := context.WithTimeout(ctx, a.timeout) // the time limit counts from the end of the body
 		defer cancel()
 		if err := r.admit(ctx); err != nil {
 			return nil, err
@@ -107,8 +107,8 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unpacked returns the error to report after a decompression ended with err. It returns err if
-// the body did not arrive completely. Otherwise the body is not gzip, and it reports that.
+// unpacked returns the error to report after a decompression ended with err. It returns err if the
+// body did not arrive completely, and otherwise the error for a body that is not gzip.
 func unpacked(err error) error {
 	for _, its := range []error{errTooSlow, errCutOff, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, its) {
@@ -195,7 +195,7 @@ type fileBody struct {
 	src    io.ReadCloser
 	left   int64 // bytes to send
 	sent   int   // bytes
-	err    error // of src; nil: none
+	err    error // error of src; nil: no error
 	closed bool
 }
 
@@ -220,8 +220,8 @@ func (b *fileBody) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Close releases and records the exchange. The server calls it when the answer has been sent
-// or cannot be sent.
+// Close frees the resources of the exchange, and records the exchange in the log and the metrics.
+// The server calls it when the answer has been sent or cannot be sent.
 func (b *fileBody) Close() error { return b.api.closed(b.x, b.end) }
 
 func (b *fileBody) end() error {

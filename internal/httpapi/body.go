@@ -17,8 +17,8 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// A body must arrive at bodyRate bytes a second, counted from the end of bodyGrace. A slower
-// client would hold memory that others need.
+// After bodyGrace, a body must arrive at bodyRate bytes a second or more. A slower client would
+// hold memory that others need.
 const (
 	bodyGrace = 10 * time.Second
 	bodyRate  = 32 << 10
@@ -117,10 +117,10 @@ func (a *arrivingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discard drops the unread rest of the body. If the rest has not arrived yet, the answer is
-// sent at once. The connection stays open until the client has sent the rest, because existing
-// clients read the answer only after that. It closes earlier if the rest is larger than any
-// allowed body or arrives too slowly.
+// discard drops the unread rest of the body. If the rest has not arrived yet, the answer is sent at
+// once. The connection stays open until the client has sent the rest, because existing clients read
+// the answer only after that. The server closes the connection earlier if the rest is larger than
+// any allowed body or arrives too slowly.
 func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 	if b.done {
 		return
@@ -134,8 +134,8 @@ func (a *API) discard(c *fiber.Ctx, b *requestBody) {
 	closeAfter(c, inbound.Rest{Bytes: a.maxRest, Grace: b.grace, Rate: bodyRate, Short: shortLinger})
 }
 
-// shortLinger is how long the server reads on after its answer if the request was malformed,
-// or if it may hold no more connections.
+// shortLinger is how long the server still reads from a connection after its answer. It is used if
+// the request was malformed, or if no more connections may be held.
 const shortLinger = time.Second
 
 // closeAfter closes the connection after the answer, in a way that a client that is still

@@ -23,7 +23,7 @@ type outerKey struct{}
 
 // outer is the request of a browser for a page. The page sends requests within the process.
 type outer struct {
-	ctx    context.Context // context of the page's request; when it ends, the request ends
+	ctx    context.Context // context of a request that the page sends; when it ends, that request ends
 	client net.Addr        // address of the browser
 	id     string          // X-Request-Id, which the requests of the page have, too
 	isGone func() bool     // reports whether the browser has closed the connection

@@ -33,7 +33,7 @@ type engines struct {
 	panics  bool
 	entered chan struct{} // if set: a call closes it and then waits for leave
 	leave   chan struct{}
-	stream  Stream // if set: the answer to reads by path
+	stream  Stream // if set: the answer to reads of rest-1.v1
 	watch   func(context.Context) (context.Context, func())
 }
 
@@ -123,7 +123,7 @@ func (e engines) Assets(ctx context.Context, _ auth.Actor, r query.Request, form
 	return e.say("assets %s from=%s attr=%s where=%s", form.Base, r.From.Text, attr, text(r.Filter))
 }
 
-// described echoes a call in a document.
+// described returns a document whose body is the text of a call.
 func (e engines) described(format string, args ...any) (describe.Document, error) {
 	b, err := e.say(format, args...)
 	return describe.Document{Body: b, Gzip: []byte("packed"), Tag: "t1"}, err
@@ -189,7 +189,7 @@ func (t texts) Change(_ context.Context, _ auth.Actor, body []byte, _ bool) (loc
 	return localization.List{Type: "texts " + string(body)}, err
 }
 
-// subscription echoes a call in the description of a subscription.
+// subscription returns a subscription whose description is the text of a call.
 func (e engines) subscription(format string, args ...any) (webhook.Subscription, error) {
 	_, err := e.say(format, args...)
 	return webhook.Subscription{Description: fmt.Sprintf(format, args...)}, err

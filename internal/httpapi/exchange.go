@@ -41,21 +41,21 @@ type exchange struct {
 	login         auth.Login
 	who           auth.Actor // has only its Member until the permissions are read
 	authenticated bool
-	visitor       bool    // without credentials, on an open route
-	asset         oid.OID // that the path addresses; zero until the handler has run
+	visitor       bool    // true: the route is open, and credentials of the request are ignored
+	asset         oid.OID // asset in the path; zero until the handler has run
 
 	body       *requestBody
-	unlimited  context.Context           // of the request, without its time limit
-	limited    atomic.Pointer[contextOf] // of the request, with its time limit
+	unlimited  context.Context           // context of the request, without the time limit
+	limited    atomic.Pointer[contextOf] // context of the request, with the time limit
 	hold       *memory.Hold
 	releases   []func()    // called by release, the last one first
 	leave      func()      // ends the slot that is held while the handler runs
 	slots      []func()    // each ends one slot of the member
 	clientGone atomic.Bool // the client closed the connection before the answer was complete
-	outerGone  func() bool // for a request of a page: reports whether the browser has gone; else nil
+	outerGone  func() bool // reports whether the browser has disconnected; nil unless a page sent the request
 
 	answer      []byte
-	contentType string          // of the answer; empty: JSON
+	contentType string          // Content-Type of the answer; empty: JSON
 	stream      *streamedBody   // the answer, if it is made while it is sent
 	file        *fileBody       // the answer, if it is the content of an attachment
 	live        *liveBody       // the answer, if it is a live stream
@@ -106,10 +106,10 @@ func (a *API) newExchange(c *fiber.Ctx) *exchange {
 	return x
 }
 
-// contextOf wraps a context in a struct, as atomic.Pointer needs.
+// contextOf wraps a context in a struct, because atomic.Pointer needs a concrete type.
 type contextOf struct{ context.Context }
 
-// limit replaces the time limit of the request by d from now on.
+// limit gives the request a new time limit: d, counted from now.
 func (a *API) limit(c *fiber.Ctx, x *exchange, d time.Duration) {
 	ctx, cancel := context.WithTimeout(x.unlimited, d)
 	x.onRelease(cancel)
@@ -117,8 +117,8 @@ func (a *API) limit(c *fiber.Ctx, x *exchange, d time.Duration) {
 	c.SetUserContext(ctx)
 }
 
-// isGone reports whether the client has closed the connection. For a request of a page, it
-// also reports whether the browser has closed its connection.
+// isGone reports whether the client has closed the connection. If a page sent the request, isGone
+// also returns true if the browser has closed its connection.
 func (x *exchange) isGone() bool {
 	return x.clientGone.Load() || x.outerGone != nil && x.outerGone()
 }
@@ -168,7 +168,7 @@ func (a *API) observe(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderContentType, cmp.Or(x.contentType, fiber.MIMEApplicationJSON))
 	x.status = c.Response().StatusCode()
-	switch { // a body of the first four cases records the exchange when the server closes the body
+	switch { // in the first four cases, the exchange is recorded when the server closes the body
 	case x.file != nil:
 		c.Response().SetBodyStream(x.file, int(x.file.left))
 	case x.stream != nil:
@@ -186,7 +186,7 @@ func (a *API) observe(c *fiber.Ctx) error {
 	return nil
 }
 
-// refuse sends a failure and records the exchange.
+// refuse sends a failure, and records the exchange in the log and the metrics.
 func (a *API) refuse(c *fiber.Ctx, x *exchange, err error) {
 	if x.isGone() && (errors.Is(err, context.Canceled) || fault.KindOf(err) == fault.Transient) {
 		x.brokenBy = "client"
@@ -250,8 +250,8 @@ func withConsistency(c *fiber.Ctx) context.Context {
 	return ctx
 }
 
-// traceparent returns the client's header Traceparent. It is empty if the request has none or
-// several: several are not valid.
+// traceparent returns the client's header Traceparent. It returns an empty string if the request
+// has no such header, or more than one, which is not valid.
 func traceparent(c *fiber.Ctx) string {
 	if all := c.Request().Header.PeekAll("Traceparent"); len(all) == 1 {
 		return string(all[0])

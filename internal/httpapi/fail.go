@@ -17,7 +17,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/value"
 )
 
-// statuses maps each kind of fault to an HTTP status. Nothing else does that.
+// statuses maps each kind of fault to an HTTP status. No other code does this.
 // Spec: interface 7.1.
 var statuses = map[fault.Kind]int{
 	fault.Internal:  http.StatusInternalServerError,

@@ -27,18 +27,18 @@ func followBounds() admission.Bounds {
 	return admission.Bounds{Running: maxFollowers, PerKey: maxMemberFollowers}
 }
 
-// follower is a request that waits for changes. A long poll ends with the first changes, a
-// live stream when its reader leaves. While a follower waits, it holds neither a slot of its
+// follower is a request that waits for changes. A long poll ends with the first changes. A live
+// stream ends when its client disconnects. While a follower waits, it holds neither a slot of its
 // member nor a connection to the database.
 type follower struct {
 	ask    feed.Request
 	page   feed.Page     // the last page that was read
 	wait   time.Duration // longest wait of a long poll
-	stream bool          // a live stream
+	stream bool          // true: the request asks for a live stream
 
 	a    *API
 	x    *exchange
-	ctx  context.Context // without the time limit of requests
+	ctx  context.Context // has no time limit
 	conn net.Conn
 }
 
@@ -142,7 +142,7 @@ type liveBody struct {
 	closed bool
 }
 
-// Read returns the next bytes of the stream. It waits until there are some.
+// Read returns the next bytes of the stream. It waits until there are bytes to return.
 func (s *liveBody) Read(b []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -217,7 +217,8 @@ func (s *liveBody) frames(b []byte) []byte {
 	return b
 }
 
-// Close releases and records the exchange. The server calls it when the stream has ended.
+// Close frees the resources of the exchange, and records the exchange in the log and the metrics.
+// The server calls it when the stream has ended.
 func (s *liveBody) Close() error { return s.a.closed(s.x, s.end) }
 
 func (s *liveBody) end() error {

@@ -23,8 +23,8 @@ import (
 	"github.com/alds-dev/alds/internal/limits/memory"
 )
 
-// script is a feed whose pages a function makes from their number. A send to moves announces
-// a change.
+// script is a feed for tests. page returns the page with the number n, from 1. A send to moves
+// announces a change.
 type script struct {
 	page  func(n int64) (feed.Page, error)
 	moves chan struct{}
@@ -93,7 +93,7 @@ func newFollowing(t *testing.T, s *script, set func(*API)) *following {
 	return f
 }
 
-// ask requests api/changes; live asks for a live stream.
+// ask requests api/changes. If live is true, it asks for a live stream.
 func (f *following) ask(params string, live bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/api/changes?"+params, http.NoBody)
 	if err != nil {
@@ -282,8 +282,8 @@ func TestAQuietStreamTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestFollowersAreBounded checks the limit of waiting requests of one member. Waiting requests
-// hold no slot of the member's other requests, and one that ends makes room for another.
+// TestFollowersAreBounded checks the limit of waiting requests of one member. A waiting request
+// uses no slot for the member's other requests. When a waiting request ends, another may begin.
 func TestFollowersAreBounded(t *testing.T) {
 	f := newFollowing(t, &script{page: nothing}, nil)
 	var open []*http.Response

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// Credentials authenticates callers. Proven reads the permissions of a member in a separate
-// call, so that they are not read for a request that is refused before.
+// Credentials authenticates callers. Proven reads the permissions of a member in a separate call,
+// so that they are not read for a request that is refused earlier.
 type Credentials interface {
 	Basic(ctx context.Context, username, password, addr string) (auth.Login, error)
 	Bearer(ctx context.Context, token string) (auth.Login, error)

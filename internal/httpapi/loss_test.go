@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// TestALossOfRightsIsAnswered checks that a request that failed because of a loss of rights is
-// answered with that loss. A request that did not fail gets its answer.
+// TestALossOfRightsIsAnswered checks that a request that fails because of a loss of rights gets the
+// error for this loss. A request that does not fail gets its answer.
 func TestALossOfRightsIsAnswered(t *testing.T) {
 	lost := func(cause error) func(context.Context) (context.Context, func()) {
 		return func(ctx context.Context) (context.Context, func()) {

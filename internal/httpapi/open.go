@@ -8,7 +8,7 @@ import (
 	"github.com/alds-dev/alds/internal/limits/admission"
 )
 
-// Limits of visitors, which are requests without credentials.
+// Limits of visitors, which are requests to open routes.
 const (
 	visitorShare = 4  // visitors get a quarter of all running requests
 	networkShare = 16 // visitors of one network get a sixteenth

@@ -32,8 +32,8 @@ var answerWho handler = func(_ *API, _ context.Context, who auth.Actor, _ *reque
 	return []byte(`"member"`), nil
 }
 
-// TestOpenRoutes checks that an open route needs no credentials if the settings allow it, and
-// that other routes do. On an open route, valid and invalid credentials are both ignored.
+// TestOpenRoutes checks that an open route needs no credentials if the settings allow it, and that
+// other routes always need them. On an open route, valid and invalid credentials are both ignored.
 func TestOpenRoutes(t *testing.T) {
 	for _, c := range []struct {
 		why, method, path, header string

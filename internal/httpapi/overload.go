@@ -33,8 +33,9 @@ func (x *exchange) overloaded(err error) bool {
 		x.status == http.StatusServiceUnavailable && selfExplaining(err))
 }
 
-// refusalLines is the maximum number of refusals for overload that are logged in a second.
-// Under overload there are thousands of them, and a log line costs a fifth of a refusal.
+// refusalLines is the maximum number of refusals for overload that are logged in a second. Under
+// overload there are thousands of refusals a second, and a log line takes a fifth of the time of a
+// refusal.
 const refusalLines = 100
 
 // refusalLimiter limits the log lines of refusals. It is safe for concurrent

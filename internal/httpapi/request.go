@@ -22,8 +22,8 @@ import (
 // Params maps the lower-case name of each query parameter to its first value.
 type Params map[string]string
 
-// valid refuses values that are not UTF-8, since databases treat them differently. It checks
-// unused parameters, too: a bad one shows that the whole URL has another encoding.
+// valid refuses values that are not UTF-8, since databases treat them differently. It checks unused
+// parameters, too: an invalid value shows that the whole URL has another encoding.
 // Errors: fault.Invalid.
 func (p Params) valid() error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -67,7 +67,7 @@ type request struct {
 	param       func(name string) string // returns a parameter of the path
 	params      Params
 	yamlType    bool   // the Content-Type says YAML
-	takesXML    bool   // the body of a write by path may be XML
+	takesXML    bool   // true: the body may be XML, as below rest-1.v1/Data
 	raw         []byte // the body as received
 	encoding    string // Content-Encoding in lower case
 	maxBody     int    // bytes
@@ -76,7 +76,7 @@ type request struct {
 	ifNoneMatch string
 	accepts     string          // Accept-Encoding
 	accept      string          // Accept
-	format      document.Format // of the answer
+	format      document.Format // format of the answer
 	stylesheet  string          // XML instruction that refers to a stylesheet, for the answer; empty: none
 	languages   string          // Accept-Language
 	query       string          // encoded query string of the URL
@@ -85,23 +85,23 @@ type request struct {
 	lastEventID string          // Last-Event-ID: a live stream continues after this event
 	http11      bool
 
-	login   auth.Login // of the caller
+	login   auth.Login // login of the caller
 	engines *Engines   // the set that the request uses until its answer ends
 
-	asset       oid.OID // that the path addresses; set by the handler
+	asset       oid.OID // asset in the path; set by the handler
 	status      int     // 0: 200
 	headers     [][2]string
 	contentType string    // empty: the Content-Type of format
 	varies      string    // more names for the header Vary, each after ", "
-	stream      Stream    // if set, it makes the body
-	file        *file     // if set, it is the body
+	stream      Stream    // if set, it makes the body of the answer
+	file        *file     // if set, it is the body of the answer
 	follow      *follower // if set, the request waits for changes
 
 	head     bool                            // HEAD: the answer has no body
 	span     string                          // Range
 	ifRange  string                          // If-Range
 	incoming *requestBody                    // body of an upload; raw is then empty
-	admit    func(ctx context.Context) error // of an upload: waits for a slot to write
+	admit    func(ctx context.Context) error // for an upload: waits for a slot to write
 }
 
 // newRequest reads all parts of a request except the body. Errors: fault.Invalid for a

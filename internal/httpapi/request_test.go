@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/document"
 )
 
-// TestNamedInHeaders checks that lists finds a whole word at any place of any header, and no
-// part of a word.
+// TestNamedInHeaders checks that the function lists finds a whole word at any place of any header,
+// but not a part of a word.
 func TestNamedInHeaders(t *testing.T) {
 	for _, c := range []struct {
 		headers []string
@@ -28,8 +28,8 @@ func TestNamedInHeaders(t *testing.T) {
 	}
 }
 
-// TestFormat checks that only writes by path accept XML, with any Content-Type. Elsewhere, the
-// same bytes are parsed as YAML, and memory for that is reserved.
+// TestFormat checks that only writes below rest-1.v1/Data accept XML, with any Content-Type. For
+// other paths, the same bytes are parsed as YAML, and memory for YAML is reserved.
 func TestFormat(t *testing.T) {
 	for _, c := range []struct {
 		takesXML, yamlType bool

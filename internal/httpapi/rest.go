@@ -89,7 +89,7 @@ func (*API) template(ctx context.Context, who auth.Actor, r *request) ([]byte, e
 }
 
 // ifMoment reads an If-Match header: a moment, or an Oid token with a moment, with or without
-// quotes. It returns 0 for any moment, and oid.MomentZero for the moment 0.
+// quotes. It returns 0 if the header allows any moment, and oid.MomentZero for the moment 0.
 // Errors: fault.Invalid.
 func ifMoment(header string) (int64, error) {
 	tag := strings.TrimSpace(header)

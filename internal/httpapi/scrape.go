@@ -25,7 +25,7 @@ const scrapeMemory = 1 << 20
 // Scrape serves metrics at the address of the interface, for monitoring that cannot reach the
 // admin address.
 type Scrape struct {
-	Token   string       // that monitoring must send; empty: no metrics are served
+	Token   string       // token that monitoring must send; empty: no metrics are served
 	Metrics http.Handler // writes the metrics
 }
 

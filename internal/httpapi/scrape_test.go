@@ -74,8 +74,8 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// TestScrapesAreBounded checks that few requests with the token are served at the same time,
-// and that a request without it collects no metrics.
+// TestScrapesAreBounded checks that few requests with the token are served at the same time, and
+// that a request without the token collects no metrics.
 func TestScrapesAreBounded(t *testing.T) {
 	begun, end := make(chan bool, 100), make(chan bool)
 	var log bytes.Buffer

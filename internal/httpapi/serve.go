@@ -108,7 +108,7 @@ func (a *API) know(c *fiber.Ctx, x *exchange) (err error) {
 }
 
 // admit waits for a slot. A request with a large body first waits for a slot of the queue
-// large, and holds no other slot during this time.
+// API.large, and holds no other slot during this time.
 func (a *API) admit(ctx context.Context, x *exchange, req *request) error {
 	queues := []*admission.Queue{a.members}
 	if req.large() {

@@ -138,8 +138,8 @@ func (s *streamedBody) nextChunk() (p chunk) {
 	return p
 }
 
-// Close releases and records the exchange. The server calls it when the answer has been sent
-// or cannot be sent.
+// Close frees the resources of the exchange, and records the exchange in the log and the metrics.
+// The server calls it when the answer has been sent or cannot be sent.
 func (s *streamedBody) Close() error { return s.api.closed(s.x, s.end) }
 
 func (s *streamedBody) end() error {
@@ -178,8 +178,8 @@ func (x *exchange) endedBy(err error, whole bool) string {
 // answer is sent.
 const largeAnswer = 64 << 10
 
-// largeBody is the body of a large answer that is complete before it is sent. The exchange is
-// released when the client has read it.
+// largeBody is the body of a large answer that is complete before it is sent. The resources of the
+// exchange are freed when the client has read the answer.
 type largeBody struct {
 	bytes.Reader
 	api    *API
@@ -194,8 +194,8 @@ func (a *API) newLargeBody(x *exchange) *largeBody {
 	return s
 }
 
-// Close releases and records the exchange. The server calls it when the answer has been sent
-// or cannot be sent.
+// Close frees the resources of the exchange, and records the exchange in the log and the metrics.
+// The server calls it when the answer has been sent or cannot be sent.
 func (s *largeBody) Close() error { return s.api.closed(s.x, s.end) }
 
 func (s *largeBody) end() error {

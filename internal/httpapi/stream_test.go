@@ -39,7 +39,7 @@ func parts(n int, err error) Stream {
 	}
 }
 
-// streaming is an API that answers reads by path with a stream.
+// streaming is an API that answers reads of rest-1.v1 with a stream.
 type streaming struct {
 	*API
 	t       *testing.T
@@ -179,8 +179,8 @@ func TestStreamPanics(t *testing.T) {
 	}
 }
 
-// TestStreamEndsWithItsClient checks that flush fails when the client has left. The engine
-// here would otherwise run forever.
+// TestStreamEndsWithItsClient checks that flush fails when the client has disconnected. Otherwise
+// the engine of this test would run forever.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	left := make(chan error, 1)
 	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) {

@@ -32,14 +32,14 @@ func (a *API) guarded(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// closed runs the end of a streamed answer and recovers from a panic. The server closes bodies
-// where nothing else recovers.
+// closed runs end, which ends a streamed answer, and recovers from a panic. The server closes the
+// body of an answer outside of all other code that recovers.
 func (a *API) closed(x *exchange, end func() error) (err error) {
 	a.quietly(x, func() { err = end() })
 	return err
 }
 
-// quietly runs f and recovers from a panic. x is the exchange to release then; nil: none.
+// quietly runs f. If f panics, quietly recovers and releases the exchange x, unless x is nil.
 func (a *API) quietly(x *exchange, f func()) {
 	defer func() {
 		if value := recover(); value != nil {

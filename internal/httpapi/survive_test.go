@@ -77,8 +77,8 @@ func TestPanicOfRelease(t *testing.T) {
 	survives(t, a, log.String())
 }
 
-// TestPanicAfterStream checks a panic at the end of a stream, which the server calls outside
-// of the route.
+// TestPanicAfterStream checks a panic when a stream is closed. The server closes it outside of the
+// route.
 func TestPanicAfterStream(t *testing.T) {
 	s := newStreaming(t, func(_ context.Context, flush find.Flush) ([]byte, error) { return flush(part) }, 0,
 		func(log slog.Handler) slog.Handler { return breaking{log} })

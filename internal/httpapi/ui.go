@@ -25,8 +25,8 @@ const ui = "ui"
 // of its own, so that it does not hold a slot that these requests need.
 const (
 	maxPages         = 64       // pages that are made at the same time
-	maxOwnPages      = 16       // the same, for one network
-	maxReadersPages  = 4        // the same, for one member
+	maxOwnPages      = 16       // pages of one network that are made at the same time
+	maxReadersPages  = 4        // pages of one member that are made at the same time
 	maxForm          = 2 << 20  // bytes of a form
 	maxStrangersForm = 32 << 10 // bytes of a form without a valid session
 	pageMemory       = 4 << 20  // bytes reserved for making a page, in addition to its form
@@ -75,8 +75,8 @@ func withoutContent(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// isForPeople reports whether a browser requests a path that programs read, too.
-// Spec: interface 4.2, 4.14.
+// isForPeople reports whether the answer should be a page for people. That is the case if a browser
+// requests a path that programs request, too. Spec: interface 4.2, 4.14.
 func (a *API) isForPeople(c *fiber.Ctx) bool {
 	if !lists(c.Request().Header.PeekAll(fiber.HeaderAccept), "text/html") {
 		return false
@@ -97,12 +97,12 @@ func (a *API) servePage(c *fiber.Ctx) (err error) {
 	who, proven := a.login(c.UserContext(), a.ticket(c), x.client)
 	limit := maxForm
 	if proven != nil {
-		limit = maxStrangersForm // the page reports the error
+		limit = maxStrangersForm // there is no valid session; the page reports that
 	}
 	form, err := x.body.read(limit, x.hold)
 	var content io.Reader = bytes.NewReader(form)
 	if errors.Is(err, errTooLarge) {
-		content = tooLarge{limit} // the page reports the error
+		content = tooLarge{limit} // the page reports that the form is too large
 	} else if err != nil {
 		return err
 	}

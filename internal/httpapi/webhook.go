@@ -95,7 +95,7 @@ func (*API) webhookDelivery(ctx context.Context, who auth.Actor, r *request) ([]
 	return encoded(r.engines.Webhooks.Delivery(ctx, who, r.param("id")))
 }
 
-// encoded returns the result of an engine as JSON. It returns err if that is set.
+// encoded returns the result of an engine as JSON. If err is set, it returns err.
 func encoded[T any](v T, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

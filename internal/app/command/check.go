@@ -11,9 +11,9 @@ import (
 // checkCommand checks the whole database.
 type checkCommand struct{}
 
-// Run reads the whole database in one snapshot and prints a line on stdout for each
-// inconsistency. It changes nothing, and the service may run meanwhile.
-// Errors: also if it finds any.
+// Run reads the whole database in one snapshot and prints a line on stdout for each inconsistency.
+// It changes nothing, and the service may run meanwhile.
+// Errors: also if it finds inconsistencies.
 func (checkCommand) Run(ctx context.Context, o outside, role app.Role) error {
 	return withInstallation(ctx, o, role, func(i *app.Installation) error {
 		if err := readyForCheck(ctx, i); err != nil {

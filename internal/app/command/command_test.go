@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	testdb.Main(m)
 }
 
-// testKey is a key for stored secrets, the same as that of testproc.Serve.
+// testKey is the key for stored secrets. testproc.Serve uses the same key.
 const testKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 // quiet returns an environment with these settings, whose log is discarded.

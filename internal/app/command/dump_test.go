@@ -57,7 +57,7 @@ func TestExportAndRestore(t *testing.T) {
 	}
 }
 
-// answers runs the service and returns its answers to some reads. If write is set, it sends the
+// answers runs the service and returns its answers to some reads. If write is true, it sends the
 // requests in writes first.
 func answers(t *testing.T, settings map[string]string, write bool) (all string) {
 	t.Helper()
@@ -132,8 +132,8 @@ func compareLines(t *testing.T, want, got string) {
 	}
 }
 
-// TestRestoreThatEnds restores parts of an export, and checks that no role or command starts on
-// such a database.
+// TestRestoreThatEnds restores only a part of an export. It checks that then no role starts on this
+// database, and that commands refuse it.
 func TestRestoreThatEnds(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/alds-dev/alds/internal/app"
 )
 
-// Main runs the role, or the command in the arguments, and returns the exit status. SIGTERM
-// and SIGINT stop it in order. A second signal ends the process at once.
+// Main runs the role, or the command in the arguments, and returns the exit status. On SIGTERM or
+// SIGINT, the role or command stops in order. A second signal ends the process at once.
 func Main(role app.Role) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -56,7 +56,7 @@ func checkMigration(ctx context.Context, d *db.DB, stdout io.Writer) error {
 }
 
 // migrationReport returns the text that `migrate --check` prints.
-// Errors: errStop, together with the text.
+// Errors: errStop. The text is returned also with an error.
 func migrationReport(state *migrate.State, running []processes.Row) (string, error) {
 	var b strings.Builder
 	if state.Empty {

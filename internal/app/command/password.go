@@ -20,7 +20,7 @@ const maxInput = 64 << 10
 // passwordCommand sets the password of a member, even if nobody can log in.
 type passwordCommand struct {
 	Member string   `required:"" placeholder:"NAME" help:"The username of the member."`
-	Rest   []string `arg:"" optional:"" hidden:""` // refused by Validate, whose error does not repeat it
+	Rest   []string `arg:"" optional:"" hidden:""` // arguments that Validate refuses; its error does not repeat them
 }
 
 // Validate refuses a password in the arguments, because other users of the machine could read
@@ -52,8 +52,8 @@ func (c passwordCommand) Run(ctx context.Context, o outside, role app.Role) erro
 }
 
 // askPassword reads a password. From a terminal it reads the password twice, without echo.
-// Otherwise the password is the only line of stdin. It ends with ctx, and restores the
-// terminal.
+// Otherwise the password is the only line of stdin. askPassword returns when ctx ends, and always
+// restores the terminal.
 func askPassword(ctx context.Context, stdin io.Reader, stderr io.Writer) (password string, err error) {
 	read := func() (string, error) { return readLine(stdin) }
 	if file, ok := stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {

@@ -23,7 +23,7 @@ type repairCommand struct {
 }
 
 // Run prints the findings of check, and the statements that would repair them. With --yes it
-// executes the statements. Then no other process may use the database.
+// executes the statements; no other process may use the database meanwhile.
 // Errors: also if findings remain.
 func (c repairCommand) Run(ctx context.Context, o outside, role app.Role) error {
 	return withInstallation(ctx, o, role, func(i *app.Installation) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestRotateKeyCommand checks the output of rotate-key. app TestRotateKey checks which keys a
-// database accepts afterwards.
+// TestRotateKeyCommand checks the output of rotate-key. TestRotateKey of package app checks which
+// keys a database accepts afterwards.
 func TestRotateKeyCommand(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -72,7 +72,7 @@ type listTokens struct {
 	Member string `placeholder:"NAME" help:"List only the tokens of the member with this username."`
 }
 
-// Run prints a table of access tokens, expired ones included.
+// Run prints a table of access tokens, including expired tokens.
 func (c listTokens) Run(ctx context.Context, o outside, role app.Role) error {
 	return withDatabase(ctx, o, role, func(i *app.Installation) error {
 		tokens, err := i.Auth.Tokens(ctx, c.Member)
@@ -97,11 +97,11 @@ func printTokens(stdout io.Writer, tokens []auth.Token, now time.Time) error {
 	return w.Flush()
 }
 
-// stateOf returns the text for the state of a token: active, or the reason why it is not, and
-// whether the token is a session.
+// stateOf returns the state of a token as text: active, or the reason why the token does not work.
+// For a session, the text ends with ", session".
 func stateOf(t auth.Token, now time.Time) string {
 	if t.Session {
-		t.Session, t.EndsWithPassword = false, false // all sessions end with the password
+		t.Session, t.EndsWithPassword = false, false // every session ends with the password, so the text omits this
 		return stateOf(t, now) + ", session"
 	}
 	switch {

@@ -14,7 +14,7 @@ import (
 type Warning struct {
 	Text       string   // a constant phrase
 	Setting    string   // name of the setting
-	Parameters []string // parameters of the address that cause the warning; unknown parameters have no values
+	Parameters []string // address parameters that cause the warning; ignored parameters without their values
 }
 
 // The texts of warnings.
@@ -29,7 +29,7 @@ type server struct {
 	setting  string   // name of the setting with the address
 	password string   // replaces the password in the address, unless empty
 	tls      string   // replaces the TLS mode in the address, unless empty
-	ca       string   // file with CA certificates, for an address that names none
+	ca       string   // file with CA certificates; used if the address has no such file
 	modes    []string // allowed TLS modes
 }
 
@@ -41,7 +41,7 @@ func (r *reader) server(setting, prefix string, modes ...string) server {
 	return s
 }
 
-// database reads the address of the database and returns it in the form that db reads:
+// database reads the address of the database and returns it in the form that package db reads:
 // mysql://user:password@host:port/name[?tls=…&tls-ca=…] or sqlite:path.
 func (r *reader) database(s server) string {
 	v := r.text(s.setting)
@@ -60,8 +60,8 @@ func (r *reader) database(s server) string {
 // sqliteScheme is the start of the address of a SQLite database.
 const sqliteScheme = "sqlite:"
 
-// replicas reads the addresses of the replicas of the database. inFile reports that the database
-// is SQLite, which has no replicas.
+// replicas reads the addresses of the replicas of the database. inFile is true if the database is
+// SQLite, which has no replicas.
 func (r *reader) replicas(s server, inFile bool) (all []string) {
 	for _, v := range strings.FieldsFunc(r.text(s.setting), func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
 		all = append(all, r.mysql(s, v))
@@ -72,7 +72,7 @@ func (r *reader) replicas(s server, inFile bool) (all []string) {
 	return all
 }
 
-// mysql returns the address of a MySQL or MariaDB server in the form that db reads.
+// mysql returns the address of a MySQL or MariaDB server in the form that package db reads.
 func (r *reader) mysql(s server, v string) string {
 	rest, jdbc := strings.CutPrefix(v, "jdbc:")
 	u, err := url.Parse(rest)
@@ -87,7 +87,7 @@ func (r *reader) mysql(s server, v string) string {
 	return r.canonical(s, u)
 }
 
-// takeUser moves the user and the password from the parameters, where JDBC has them, to their
+// takeUser moves the user and the password from the query of a URL, where JDBC has them, to their
 // usual place in a URL.
 func takeUser(u *url.URL) {
 	all := u.Query()
@@ -99,7 +99,7 @@ func takeUser(u *url.URL) {
 	u.RawQuery = all.Encode()
 }
 
-// redis reads the address of Redis and returns it in the form that jobs reads.
+// redis reads the address of Redis and returns it in the form that package jobs reads.
 func (r *reader) redis(name string) string {
 	s := r.server(name, "ALDS_REDIS", tlsmode.Off, tlsmode.SkipVerify, tlsmode.VerifyCA, tlsmode.Verify)
 	v := r.text(name)
@@ -120,9 +120,9 @@ func (r *reader) redis(name string) string {
 
 var redisSchemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
-// canonical returns an address in the form that db or jobs reads: with the parameters tls,
-// tls-ca and those in keep. It warns about other parameters, which are ignored, and about TLS
-// without verification.
+// canonical returns an address in the form that packages db and jobs read. The result has only the
+// parameters tls, tls-ca and those in keep. canonical warns about all other parameters, which are
+// ignored, and about TLS without verification.
 func (r *reader) canonical(s server, u *url.URL, keep ...string) string {
 	if s.password != "" {
 		u.User = url.UserPassword(u.User.Username(), s.password)

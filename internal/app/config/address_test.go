@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAddresses checks the forms of addresses that platforms and add-ons set. Each case has the
-// address that is read from it, or "problem", and the warnings.
+// TestAddresses checks the forms of addresses that platforms and add-ons set. In each case, want is
+// the resulting address or "problem", and warning has the expected warnings.
 func TestAddresses(t *testing.T) {
 	ignored := func(names string) string { return "parameters of the address are ignored [" + names + "]" }
 	unverified := func(mode string) string { return "the server's certificate is not verified [tls=" + mode + "]" }

@@ -25,21 +25,21 @@ type Config struct {
 
 	Addr         string // host:port the api listens on
 	AdminAddr    string // empty: a free loopback port
-	Instance     string // without slashes
+	Instance     string // first segment of every path, without slashes
 	MetricsToken Secret // zero: the api serves no metrics at Addr
-	PublicURL    string // with the instance, without a slash at the end; empty: derived from the address
+	PublicURL    string // includes the instance, has no slash at the end; empty: derived from the address
 
-	Database string   // in the form that db reads; it has a password: do not print it, use Describe
+	Database string   // in the form that package db reads; it has a password: do not print it, use Describe
 	Replicas []string // like Database; empty: no replicas
-	Redis    string   // in the form that jobs reads, with a password; empty: a queue in the process
+	Redis    string   // in the form that package jobs reads, with a password; empty: a queue in the process
 	DataDir  string
 
-	AdminPassword Secret // for a new database; zero: not set
+	AdminPassword Secret // first password of the administrator in a new database; zero: not set
 	SecretKey     Secret // the raw keys, 32 bytes each; zero: the key is in SecretKeyFile
 	SecretKeyFile string // key file of a standalone without ALDS_SECRET_KEY; empty: SecretKey is used
 
 	LogLevel slog.Level
-	Traces   bool // traces are sent; the library of package tracing reads the other variables for them
+	Traces   bool // true: traces are sent; the library in package tracing reads the other variables for traces
 
 	RequestTimeout  time.Duration
 	ShutdownDelay   time.Duration

@@ -218,8 +218,8 @@ func TestCommandsNeedTheDatabaseAlone(t *testing.T) {
 	}
 }
 
-// TestMetricsToken checks that a token must be long and that a header can contain it. It also
-// checks that the instance must not have the path of metrics.
+// TestMetricsToken checks that a metrics token must be long and have only characters that a header
+// can contain. It also checks that the instance cannot be named metrics if a token is set.
 func TestMetricsToken(t *testing.T) {
 	long := strings.Repeat("Az0-._~+", 4)
 	for _, c := range []struct{ token, instance, problem string }{
@@ -278,7 +278,7 @@ func TestIsLoopback(t *testing.T) {
 	}
 }
 
-// TestReplicas checks a list of addresses. Each is read like the address of the database.
+// TestReplicas checks a list of addresses. Each address is read like the address of the database.
 func TestReplicas(t *testing.T) {
 	const mysql = "mysql://u:p@h/d"
 	for _, c := range []struct {
@@ -351,8 +351,8 @@ func TestTracesAreSentWhereAnEndpointTakesThem(t *testing.T) {
 	}
 }
 
-// TestAnEndpointOfTracesIsAWholeAddress checks that an endpoint must be a complete URL. The
-// library of traces would send to another address otherwise.
+// TestAnEndpointOfTracesIsAWholeAddress checks that an endpoint must be a complete URL. For an
+// incomplete URL, the tracing library would send to another address.
 func TestAnEndpointOfTracesIsAWholeAddress(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		for _, value := range []string{"collector:4318", "collector", "grpc://collector:4317", "http://", "http://alds:hush@collector", "https://collector/v1/traces?key=hush", "http://ho st:1"} {

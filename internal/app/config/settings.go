@@ -2,7 +2,7 @@ package config
 
 // Setting is one environment variable.
 type Setting struct {
-	Name    string // of the variable
+	Name    string // name of the variable
 	Default string // the value if the variable is unset or empty; if this is empty, Meaning describes the default
 	Meaning string // one or two sentences for docs/settings.md; links are relative to docs/
 }

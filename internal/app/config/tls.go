@@ -100,10 +100,10 @@ func stronger(a, b string) string {
 	return b
 }
 
-// resolve returns the TLS mode and the file with CA certificates. The mode comes from the first
-// of these that is set: the TLS setting of the server, the parameter tls of its address, a
-// parameter of the address that another client library uses for TLS, and implied. The file
-// comes from the address, or else from the setting of the server.
+// resolve returns the TLS mode and the file with CA certificates. The mode comes from the first of
+// these that is set: the TLS setting of the server, the parameter tls of its address, a TLS
+// parameter of another client library in the address, and implied. The file comes from the address,
+// or else from the setting of the server.
 func (t tlsWishes) resolve(s server, implied string) (mode, ca string) {
 	if ca = t.ca; ca == "" {
 		ca = s.ca

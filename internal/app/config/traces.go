@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// readTraces reads whether traces are sent. The library of package tracing reads the endpoints
-// again, and all other options. It does not check an endpoint: without a scheme, or with a query
-// or a user, it would silently send to another address. So the endpoints are checked here.
+// readTraces reads whether traces are sent. The library in package tracing reads the endpoints
+// again, and all other options, but does not check an endpoint. If an endpoint has no scheme, or
+// has a query or a user, the library would silently send to another address. So the endpoints are
+// checked here.
 func (c *Config) readTraces(r *reader) {
 	all, traces := r.publicURL("OTEL_EXPORTER_OTLP_ENDPOINT"), r.publicURL("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 	isOff := r.flag("OTEL_SDK_DISABLED", false)

@@ -1,3 +1,4 @@
 // Package embedded runs a Redis within the process, for standalone. Only cmd/standalone imports
-// it, and passes it to package app as a function, so that the other programs do not link it.
+// this package, and passes its function Start to package app. So the other programs do not link the
+// Redis.
 package embedded

@@ -12,7 +12,7 @@ import (
 
 // Chart is the content of a drawing.
 type Chart struct {
-	ID          string // ID of its title in the page, unique there; only letters
+	ID          string // HTML id of the title; unique in the page, only letters
 	Title       string
 	Description string   // alternative text for people who cannot see the drawing
 	Labels      []string // one for each position from left to right
@@ -22,7 +22,7 @@ type Chart struct {
 // Series is a line, or a band of a stack, with one value for each label. NaN means no value.
 type Series struct {
 	Name   string
-	Dashed bool // for a line: it is dashed
+	Dashed bool // true: the line is dashed
 	Values []float64
 }
 
@@ -35,11 +35,11 @@ func Bounded(v float64) float64 { return min(max(v, -largest), largest) }
 
 // layout has the size of a drawing and the margins for its axes, in units of the SVG.
 type layout struct {
-	class                    string // in addition to the class of all drawings
+	class                    string // CSS class, in addition to the class of all drawings
 	mark                     string // appended to the ID of the chart
 	width, height            float64
 	left, right, top, bottom float64
-	labels                   int // most labels below the drawing
+	labels                   int // maximum number of labels below the drawing
 	// inRow is the number of series names in each row below the drawing. 0 means that the
 	// names are at the right, where the series end.
 	inRow int

@@ -17,13 +17,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// service imitates the interface as far as the sign-in needs it.
+// service is a fake of the interface with the parts that the sign-in needs.
 type service struct {
 	mu       sync.Mutex
 	sessions map[string]bool
 	made     int
 	asked    []string          // method, path and body of each request
-	keys     map[string]string // body of each write by its Idempotency-Key
+	keys     map[string]string // key: Idempotency-Key; value: body of the write
 }
 
 // RoundTrip answers a request.
@@ -190,7 +190,7 @@ func TestASessionThatEnded(t *testing.T) {
 	}
 }
 
-// TestForgedForms checks that a form is refused if no page of the session made it.
+// TestForgedForms checks that a form is refused unless a page of the same session made it.
 func TestForgedForms(t *testing.T) {
 	b, s := newBrowser(t)
 	b.signIn("admin", "a:b", "")

@@ -13,5 +13,5 @@ type Token struct {
 	LastAddress      string     `json:"lastAddress"`
 	EndsWithPassword bool       `json:"endsWithPassword"`
 	Current          bool       `json:"current"`
-	Token            string     `json:"token"` // only in the answer that creates it
+	Token            string     `json:"token"` // only in the answer to the request that created the token
 }

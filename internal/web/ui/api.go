@@ -205,7 +205,7 @@ func (a *API) Write(commands ...any) (Written, error) {
 	return w, w.refused()
 }
 
-// WriteUnchanged executes a command if the asset is still at the moment, and stores the
+// WriteUnchanged executes a command only if the asset has not changed since moment, and stores the
 // comment with the change. Errors: *Error, 409 if another change came first. Spec: interface
 // 4.3.12.
 func (a *API) WriteUnchanged(moment, comment string, command any) error {
@@ -255,8 +255,8 @@ func AsError(err error) (*Error, error) {
 	return nil, err
 }
 
-// IgnoreRefusal returns nil for a refusal and any other error unchanged. It is for clean-up,
-// where a refused request means that the asset is already deleted.
+// IgnoreRefusal returns nil for a refusal and any other error unchanged. It is for clean-up, where
+// a refused request means that there is nothing left to delete.
 func IgnoreRefusal(err error) error {
 	_, err = AsError(err)
 	return err

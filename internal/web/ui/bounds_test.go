@@ -34,8 +34,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestDifferencesEnd checks that a page stops comparing after its time, whatever the texts
-// are. The short test sets the time as spent; the long test spends it.
+// TestDifferencesEnd checks that a page stops comparing after the time limit, whatever the texts
+// are. The short test only pretends that the time is over; the long test compares until it is.
 func TestDifferencesEnd(t *testing.T) {
 	var d Differences
 	hostile := func() {

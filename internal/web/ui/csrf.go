@@ -14,7 +14,7 @@ import (
 const SaltBytes = 16
 
 // FormToken returns a form token for a secret that the browser stores in a cookie, such as the
-// session. It proves that a form comes from a page of this secret.
+// session. A form with this token comes from a page that was made with the same secret.
 //
 // Shape: base64 of a salt and its HMAC with the secret as the key.
 func FormToken(secret string) string {

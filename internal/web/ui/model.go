@@ -103,9 +103,9 @@ func (l *inOrder) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Has reports whether a query from this type may name the attribute. The type itself has it,
-// or at least one concrete type below it has it and all of these agree on its form. Spec:
-// interface 2.2.5.
+// Has reports whether a query from this type may name the attribute. That is the case if the type
+// itself has the attribute. It is also the case if at least one concrete type below has it, and all
+// of those that have it agree on its form. Spec: interface 2.2.5.
 func (t *Type) Has(name string) bool {
 	if t.ByName[name] != nil {
 		return true

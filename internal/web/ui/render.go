@@ -17,7 +17,7 @@ var templateFiles embed.FS
 // templates has the pages of a set by name, each within the layout.
 type templates struct {
 	byName  map[string]*template.Template
-	notices map[string]string // of the set, by the value of done
+	notices map[string]string // key: value of the parameter done; value: text to show
 }
 
 // frame is the data of the layout.

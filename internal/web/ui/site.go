@@ -43,11 +43,11 @@ type Page func(v *Visit) error
 // Set is a group of pages. Its patterns have the form of http.ServeMux and are relative to the
 // base.
 type Set struct {
-	Pages     map[string]Page   // only after sign-in
-	Open      map[string]Page   // also without sign-in
+	Pages     map[string]Page   // pages that need a sign-in
+	Open      map[string]Page   // pages that need no sign-in
 	Templates fs.FS             // folder templates: one file for each page, and parts.html, which the pages share
-	Functions template.FuncMap  // for these templates, in addition to functions
-	Notices   map[string]string // texts after a form succeeded, by the value of the parameter done
+	Functions template.FuncMap  // functions of these templates, in addition to the variable functions
+	Notices   map[string]string // texts after a form succeeded; key: value of the parameter done
 }
 
 // New returns a site that sends its requests to the interface through api. It panics if a

@@ -19,7 +19,7 @@ type Visit struct {
 	API     *API
 	Session string // access token of the cookie; empty: no cookie
 	Member  *Member
-	Status  int // of the answer; 0 means 200
+	Status  int // status of the answer; 0 means 200
 
 	templates templates
 	forms     []sentRequest // requests that the forms of the page send, as examples
@@ -182,8 +182,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// UUID returns an id without an Oid from the path. It must be a UUID: other text could change
-// the path of a request to the interface. Errors: *Error.
+// UUID returns the wildcard name of the path, such as the id of a token. It must be a UUID: other
+// text could change the path of a request to the interface. Errors: *Error.
 func (v *Visit) UUID(name string) (string, error) {
 	if id := v.Request.PathValue(name); uuid.Validate(id) == nil && len(id) == len(uuid.Nil.String()) {
 		return id, nil

@@ -11,8 +11,8 @@ import (
 // applications is the data of the page with the access tokens and sessions of the reader.
 type applications struct {
 	Tokens, Sessions []ui.Token
-	New              *ui.Token // just created: the only time that its token is shown
-	URL              string    // of the service, for the example with curl
+	New              *ui.Token // token that was just created; the page shows its secret only this time
+	URL              string    // URL of the service, for the example with curl
 	Message          string
 	Name, Expires    string // input of the form
 	EndsWithPassword bool

@@ -76,7 +76,7 @@ func changePassword(v *ui.Visit) error {
 	if fresh != v.Request.PostForm.Get("again") {
 		return refusePassword(v, http.StatusBadRequest, "The new password and its repetition differ.")
 	}
-	quiet := v.Quiet() // so that the page shows no password
+	quiet := v.Quiet() // so that the footer of the page does not show the passwords of this request
 	_, err := quiet.Write(map[string]any{"from": v.Member.Oid, "update": map[string]any{
 		"Password": fresh, "OldPassword": v.Request.PostForm.Get("old"),
 	}})

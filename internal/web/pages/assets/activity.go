@@ -71,8 +71,8 @@ func showActivity(v *ui.Visit, o oid.OID) error {
 	return v.Render("activity", "Activity of "+a.title(), page)
 }
 
-// activityCounts has the sizes of a request, which are tried in order. A smaller size follows
-// if an answer with long texts is too large to read.
+// activityCounts are numbers of activities per request, which are tried in this order. A smaller
+// number is tried if an answer with long texts is too large to read.
 var activityCounts = []int{maxListed, maxListed / 10, 1}
 
 func readActivity(v *ui.Visit, page *activityPage, after string) error {

@@ -10,7 +10,7 @@ import (
 
 // asset has the data that all tabs of the page of an asset show.
 type asset struct {
-	Oid     string // without a moment
+	Oid     string // Oid without a moment
 	Moment  string // moment of the version that is shown
 	IsPast  bool   // an earlier version is shown
 	Type    string // name of the type for people
@@ -248,7 +248,8 @@ func placeOf(oid string) *place {
 	return nil
 }
 
-// projectLink returns the path of the project's backlog, or the asset page of any other asset.
+// projectLink returns the path of the page where people work with a project or a member. For any
+// other asset it returns the path of the asset page.
 func projectLink(oid string) string {
 	if p := placeOf(oid); p != nil {
 		return p.Path

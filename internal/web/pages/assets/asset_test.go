@@ -73,9 +73,9 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// TestToAsk checks the relations to many that a page reads. It reads each relation from its
-// other side, or within the asset if there is no other side. It does not read relations
-// without a bound.
+// TestToAsk checks which relations to many a page reads, and how. It reads a relation by the
+// relation back to the asset, or within the asset if there is no relation back. It does not read
+// relations that may have too many assets.
 func TestToAsk(t *testing.T) {
 	d := readTypes(t)
 	story := d.Types["Story"]

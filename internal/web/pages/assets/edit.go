@@ -92,7 +92,8 @@ func formOf(v *ui.Visit, o oid.OID, moment string) (*editPage, error) {
 	return p, readFields(v, p)
 }
 
-// changes returns the values that differ from the version that the form showed, by attribute.
+// changes returns the new values of the attributes that differ from the version that the form
+// showed. Key: name of the attribute.
 func (p *editPage) changes(form url.Values) map[string]any {
 	update := map[string]any{}
 	for _, f := range p.fields {
@@ -245,8 +246,9 @@ func showRefused(v *ui.Visit, p *editPage, message string) error {
 // maxMissed limits the names that are looked up to find out which of them caused a refusal.
 const maxMissed = 20
 
-// missedBy returns the names in a field of several assets that match no asset. The interface
-// refuses the field as a whole and does not name them. Errors: *ui.Error.
+// missedBy looks at the names in a field of several assets, and returns the names that match no
+// asset. The interface refuses the field as a whole and does not report these names.
+// Errors: *ui.Error.
 func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) {
 	related := p.model.Types[f.attribute.RelatedAsset.Nameref]
 	if f.Control != asMany || related == nil {
@@ -270,7 +272,7 @@ func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) 
 		})
 		into = append(into, &found[i])
 	}
-	quiet := v.Quiet() // only for the message, so the footer does not show it
+	quiet := v.Quiet() // used only for the message, so the footer does not show the request
 	if err := quiet.Find(queries, into...); err != nil {
 		return nil, err
 	}
@@ -282,8 +284,8 @@ func (p *editPage) missedBy(v *ui.Visit, f *field) (missed []string, err error) 
 	return missed, nil
 }
 
-// showConflict shows the form of the current version with the input for an earlier version. If
-// both sides changed a field, it shows the input and the current value.
+// showConflict shows the form of the current version with the input for an earlier version. If the
+// reader and someone else changed the same field, it shows the input and the current value.
 func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	a, err := load(v, o)
 	if gone, _ := ui.AsError(err); gone != nil && gone.Status == http.StatusNotFound {
@@ -321,9 +323,8 @@ func showConflict(v *ui.Visit, o oid.OID, shown *editPage) error {
 	return showForm(v, p)
 }
 
-// meets sets the current value at a field that the other side also changed. For several
-// values, it applies the input to the current values, so that changes of the other side
-// remain.
+// meets sets the current value at a field that someone else also changed. For several values, it
+// applies the input to the current values, so that the other person's changes remain.
 func (f *field) meets(now *asset, shown row, typed url.Values) {
 	var is string
 	var same bool

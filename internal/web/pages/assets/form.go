@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// maxChoices limits the options of a select; with more assets, the field is a text field for a
-// name. maxTicked is this limit for checkboxes.
+// maxChoices limits the options of a select. If there are more assets, the field is a text field
+// for a name. maxTicked limits the assets that a field offers as checkboxes.
 const (
 	maxChoices = 200
 	maxTicked  = 50
@@ -47,7 +47,7 @@ type field struct {
 	Required    bool
 	Adds        string // several assets: input of the text field
 	Message     string // why the input was refused
-	Now         string // current value, if another change came first
+	Now         string // current value, if someone else has changed it since the form was opened
 	Was         string // name that the form showed for a relation to one
 	attribute   *ui.Attribute
 }

@@ -44,7 +44,7 @@ func (v *assetView) offer(reader string) {
 	slices.Sort(v.NotNow)
 }
 
-// parts has, for a type, the types of its parts and the relation from a part to the asset.
+// parts maps a type to the types of its parts and to the relation from a part to the asset.
 var parts = map[string]struct {
 	Relation string
 	Types    []string

@@ -21,7 +21,7 @@ type relatedTable struct {
 	All         string // link to the console with all rows, if Rows has only the first
 }
 
-// relatedList has other assets of a relation to many.
+// relatedList has the assets of a relation to many that the page does not show as a table.
 type relatedList struct {
 	Label, Name string
 	Rows        []relatedRow
@@ -29,8 +29,8 @@ type relatedList struct {
 	people      bool
 }
 
-// furtherList is a relation that the page does not read, because it repeats other relations or
-// has no bound. All is a link to the console.
+// furtherList is a relation that the page does not read, because it repeats other relations or may
+// have too many assets. All is a link to the console.
 type furtherList struct{ Label, All string }
 
 // relatedRow is one asset of a relation.
@@ -47,8 +47,8 @@ func (l relatedList) fact() fact {
 	return f
 }
 
-// asked is a relation to many with the query that reads it. The query selects from the other
-// side of the relation, or else within the asset.
+// asked is a relation to many with the query that reads it. The query selects the related assets by
+// their relation back to the asset. If within is true, it selects the relation of the asset.
 type asked struct {
 	relation *ui.Attribute
 	table    bool
@@ -92,7 +92,8 @@ func (a *asset) depth(name string) int {
 	return 1
 }
 
-// toAsk returns the relations to many that the page reads. They have a bound.
+// toAsk returns the relations to many that the page reads. Relations that repeat other relations,
+// or that may have too many assets, become links in v.Further.
 func (v *assetView) toAsk() []asked {
 	var all []asked
 	for _, one := range v.kind.Attributes {
@@ -127,8 +128,9 @@ func isAttachments(a *ui.Attribute) bool {
 	return a.ReciprocalRelation.Tokenref == "Attachment.Asset"
 }
 
-// ask returns the query for a relation to many. It selects from the other side, back, with a
-// page as its bound. If back is empty, it reads the whole relation within the asset.
+// ask returns the query for a relation to many. back is the name of the relation from a related
+// asset back to this asset. The query selects the related assets by back, and reads one page. If
+// back is empty, the query selects the whole relation of this asset.
 func (v *assetView) ask(one *ui.Attribute, related *ui.Type, back string) asked {
 	a := asked{relation: one, columns: []string{"AssetType"}}
 	a.table = v.kind.IsDown(one) || one.IsReadOnly && v.model.IsA(related.Token, "Workitem")
@@ -224,7 +226,7 @@ func consoleLink(q ui.Query) string {
 // attached is an attachment, or the content of an asset.
 type attached struct {
 	Oid, ID, Name, Filename, Kind string
-	Path                          string // of its content
+	Path                          string // path of the content
 	Size                          string
 	Picture                       bool
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// changeOf applies a projected change to a value. It returns the difference for people and the
-// new value, for later commands of the same preview. known reports whether the current value
-// could be read. Spec: interface 4.3.5, 4.3.8.
+// changeOf applies a change, in the form of a preview, to the value before. It returns the
+// difference to show, and the new value for later commands of the same preview. known is true if
+// the value before could be read. Spec: interface 4.3.5, 4.3.8.
 func changeOf(before, change any, known bool, names map[string]string, d *ui.Differences) (shown []ui.Piece, after any) {
 	how, isHow := change.(jsonObject)
 	list, many := before.([]any)

@@ -50,7 +50,7 @@ func excerpt(text string, places []int) []textLine {
 	return shown
 }
 
-// linesNear returns the numbers of the lines around byte offsets in ascending order.
+// linesNear returns the numbers of the lines around byte offsets. The offsets must ascend.
 func linesNear(text string, places []int) map[int]bool {
 	near := map[int]bool{}
 	number, done := 1, 0

@@ -54,9 +54,10 @@ func withoutAlias(n *document.Node) *document.Node {
 	return n
 }
 
-// placeOf returns the byte offset in the request to which a failure refers: the value of the
-// attribute in its message, or the operation, or the type or asset of the command. projected
-// is the failed command, which may be nested in command.
+// placeOf returns the byte offset in the request to which a failure refers. That is the offset of
+// the value of the attribute in the message, if the message has one. Otherwise it is the offset of
+// the operation, or of the type or asset, of the command. projected is the failed command, which
+// may be nested in command.
 func placeOf(command *document.Node, projected jsonObject, message string) int {
 	if inner := nested(command, projected); inner != nil {
 		command = inner
@@ -81,8 +82,8 @@ func placeOf(command *document.Node, projected jsonObject, message string) int {
 	return command.At
 }
 
-// nested finds the create, within a command, that was projected to a separate command. It
-// returns nil if there is none.
+// nested finds the create within a command that the interface reports as the separate command
+// projected. It returns nil if there is none.
 func nested(n *document.Node, projected jsonObject) *document.Node {
 	same := func(key string) bool {
 		value, _ := n.Get(key)
@@ -142,7 +143,7 @@ func (r *ran) locate(request string, found []*place) {
 	r.Lines = excerpt(request, r.places)
 }
 
-// locateFailures finds positions for the failed commands that have none.
+// locateFailures finds positions for the failed commands that have no position.
 func (r *ran) locateFailures(request string, failures []*commandFailure) {
 	failures = slices.DeleteFunc(failures, func(f *commandFailure) bool { return f.Line > 0 })
 	if len(failures) == 0 {

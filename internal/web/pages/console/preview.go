@@ -34,7 +34,7 @@ type previewed struct {
 // effect is the effect of a command on one asset.
 type effect struct {
 	Does       string // such as "Create"
-	Oid        string // of the asset; empty: not yet known
+	Oid        string // Oid of the asset; empty: not yet known
 	Name       string // name or description of the asset
 	Operation  string
 	Attributes []attributeEffect
@@ -98,7 +98,7 @@ func previewRequest(v *ui.Visit, c console) (*ran, error) {
 	return r, nil
 }
 
-// add adds the effect of a projected command. Spec: interface 4.3.8.
+// add adds the effect of a command from the answer to a preview. Spec: interface 4.3.8.
 func (p *previewed) add(command jsonObject) {
 	alias := ""
 	var what jsonObject
@@ -233,7 +233,7 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 			before, known := now[e.Oid].get(m.Name), now[e.Oid].has(m.Name)
 			pieces, after := changeOf(before, m.Value, known, names, &d)
 			if known {
-				now[e.Oid].set(m.Name, after) // for later commands
+				now[e.Oid].set(m.Name, after) // later commands start from this value
 			}
 			same := known && !slices.ContainsFunc(pieces, func(p ui.Piece) bool { return p.Added || p.Removed })
 			e.Attributes = append(e.Attributes, attributeEffect{Name: m.Name, Pieces: pieces, Same: same})
@@ -245,8 +245,8 @@ func compareEffects(v *ui.Visit, p *previewed) error {
 	return unread
 }
 
-// presentValues reads the attributes that the effects change, by Oid. Values that cannot be
-// read are missing. Errors: those of eachRow.
+// presentValues reads the current values of the attributes that the effects change. Key: Oid.
+// Values that cannot be read are missing. Errors: those of eachRow.
 func presentValues(v *ui.Visit, effects []effect) (map[string]jsonObject, error) {
 	groups := map[string][]string{} // Oids by type and attributes
 	wanted := map[string][]string{}

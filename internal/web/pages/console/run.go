@@ -50,9 +50,9 @@ func (r *ran) Milliseconds() string { return fmt.Sprintf("%.1f", r.Took.Seconds(
 type commandFailure struct {
 	place
 	Message string
-	Command string // as the interface projected it
+	Command string // the command, as the interface returned it
 
-	index     int // of the command in the request, from 0; -1: unknown
+	index     int // index of the command in the request, from 0; -1: unknown
 	projected jsonObject
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Bounds of a table of rows.
 const (
-	maxResultRows    = 1000 // of all tables of an answer together
+	maxResultRows    = 1000 // rows of all tables of an answer together
 	maxResultColumns = 100
 	maxCellItems     = 20  // items of a list in a cell
 	maxCell          = 300 // bytes of a text in a cell

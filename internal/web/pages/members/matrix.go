@@ -49,7 +49,7 @@ type matrixPage struct {
 	Columns   []matrixScope // the project and some of its children
 	Below     columnStretch // position of these children among all children
 	Find      string
-	All       bool // also show members without a role here
+	All       bool // true: the page also shows members without a role here
 	Rows      []matrixRow
 	Roles     []assignable
 	Edit      *matrixEdit
@@ -86,7 +86,7 @@ func (s columnStretch) to(is bool, start int) string {
 type matrixEdit struct {
 	Member, Scope namedOid
 	Cell          matrixCell
-	RoleOid       string // role that is held in this project; empty: none
+	RoleOid       string // role of the member in this project; empty: none
 }
 
 // showMatrix serves GET ui/members/roles.

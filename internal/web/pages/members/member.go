@@ -75,7 +75,7 @@ func renderMember(v *ui.Visit, page memberPage) error {
 	return v.Render("member", page.Name, &page)
 }
 
-// memberActs has the commands of the forms of a member's page.
+// memberActs maps the name of a form of a member's page to the function that returns its command.
 var memberActs = map[string]func(v *ui.Visit, oid string) any{
 	"role":       updating(func(v *ui.Visit) map[string]any { return map[string]any{"DefaultRole": v.Field("role")} }),
 	"disable":    updating(func(*ui.Visit) map[string]any { return map[string]any{"IsLoginDisabled": true} }),
@@ -124,7 +124,7 @@ func actOnMember(v *ui.Visit) error {
 	if name == "leave" && !ui.IsOid(v.Field("project"), "Scope") {
 		return ui.NotFound()
 	}
-	_, err := v.Quiet().Write(act(v, oid)) // quiet, so that the page shows no password
+	_, err := v.Quiet().Write(act(v, oid)) // quiet, so that the footer of the page shows no password
 	refused, err := ui.AsError(err)
 	if err != nil {
 		return err

@@ -168,8 +168,8 @@ func findStretch[row any](v *ui.Visit, q ui.Query, size, start int) (rows []row,
 	return sets[0], pages[0].Total, nil
 }
 
-// lastUses sets the last sign-in of members. It reads only the latest sign-ins of the audit,
-// so earlier ones are not found.
+// lastUses sets the last sign-in of members. It reads only the latest sign-ins of the audit, so it
+// does not find earlier sign-ins.
 func lastUses(v *ui.Visit, people []person) error {
 	events, err := signIns(v, "page=500")
 	if err != nil {
@@ -187,7 +187,7 @@ func lastUses(v *ui.Visit, people []person) error {
 	return nil
 }
 
-// signIns reads the latest sign-ins for some parameters of the audit, the newest first.
+// signIns reads the latest sign-ins that match some parameters of the audit, the newest first.
 func signIns(v *ui.Visit, params string) ([]auditEvent, error) {
 	var list struct{ Results []auditEvent }
 	err := v.API.Get("api/audit?kind=SignIn&"+params, &list)
@@ -216,7 +216,8 @@ type namedOid struct {
 	Name string `json:"name"`
 }
 
-// rolesOf reads the roles of members, by member Oid. Errors: *ui.Error.
+// rolesOf reads the roles of members. Key: Oid of the member; value: roles of the member.
+// Errors: *ui.Error.
 func rolesOf(v *ui.Visit, oids []string) (map[string][]heldRole, error) {
 	all := map[string][]heldRole{}
 	if len(oids) == 0 {

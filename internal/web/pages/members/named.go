@@ -16,13 +16,13 @@ const (
 // namesake is one of several assets with the name in a field, with the link that selects it.
 type namesake struct{ Oid, Name, Link string }
 
-// namedBy has the filter that finds the asset of a name, by type.
+// namedBy maps a type to the filter that finds assets of this type by the name $Text.
 var namedBy = map[string]string{"Member": "Name=$Text|Nickname=$Text|Username=$Text", "Scope": "Name=$Text"}
 
-// assetNamed returns the Oid of the member or project in a field, which has an Oid or a name.
-// An empty field returns "". If several assets have the name, it returns all of them, each
-// with a link to this page with the Oid as the parameter. Errors: *ui.Error, 400 if no asset
-// has the name.
+// assetNamed returns the Oid of the member or project in a field. The field contains an Oid or a
+// name; for an empty field, the result is "". If several assets have the name, all has each of them
+// with a link to this page with its Oid as the parameter. Errors: *ui.Error, 400 if no asset has
+// the name.
 func assetNamed(v *ui.Visit, kind, param string) (oid string, all []namesake, err error) {
 	text := v.Param(param)
 	if text == "" || ui.IsOid(text, kind) {

@@ -76,7 +76,7 @@ func createMember(v *ui.Visit) error {
 	err := v.Once()
 	var written ui.Written
 	if err == nil {
-		written, err = v.Quiet().Write(commands...) // quiet, so that the page shows no password
+		written, err = v.Quiet().Write(commands...) // quiet, so that the footer of the page shows no password
 	}
 	refused, err := ui.AsError(err)
 	if err != nil {

@@ -33,7 +33,7 @@ type definition struct {
 // IsList reports whether the definition is a list.
 func (d definition) IsList() bool { return strings.HasPrefix(d.Oid, listPrefix) }
 
-// listPrefix is the prefix of the Oids of types.
+// listPrefix is the prefix of the Oids of lists, which are types.
 const listPrefix = "AssetType:"
 
 // State returns the state of a definition as a text.

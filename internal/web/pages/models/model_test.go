@@ -57,8 +57,8 @@ func TestSearchModel(t *testing.T) {
 	}
 }
 
-// TestTree checks that each type is listed once below its base. It also checks that above ends
-// if bases form a cycle.
+// TestTree checks that each type is listed once below its base. It also checks that the method
+// above ends if bases form a cycle.
 func TestTree(t *testing.T) {
 	m := sampleModel()
 	var shape func(all []*typeBranch) string

@@ -168,7 +168,8 @@ var effects = map[string]string{
 	"MarkAsUnarchived":                       "Takes IsArchived back.",
 }
 
-// effectOf returns the description of an operation that the type declared declares, or "".
+// effectOf returns the description of the operation name of the type declared. It returns "" if
+// there is no description.
 func effectOf(name, declared string) string {
 	return cmp.Or(effects[declared+"."+name], effects[name])
 }

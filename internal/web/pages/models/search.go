@@ -64,8 +64,9 @@ func (m *model) searchTypes(text string) []hit {
 	return found
 }
 
-// heirs finds the types whose name or display name is name. The returned function returns, for
-// a type that declares a part, those of the found types that have this part.
+// heirs finds the types whose name or display name is name. The function that it returns takes a
+// type that declares an attribute or operation. It returns those of the found types that have this
+// attribute or operation.
 func (m *model) heirs(name string) func(declared string) []string {
 	below := map[string][]string{}
 	for _, t := range m.types {

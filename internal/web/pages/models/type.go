@@ -62,7 +62,7 @@ type typeOperation struct {
 	DisplayName string   `json:"-"`
 	Declared    string   `json:"-"`
 	When        []string `json:"-"` // conditions in words
-	Filter      string   `json:"-"` // conditions without words
+	Filter      string   `json:"-"` // the other conditions, as a filter
 	Effect      string   `json:"-"`
 	Roles       []string `json:"-"` // roles that may run it; empty: not specified
 }
@@ -82,11 +82,11 @@ type attributeRow struct {
 	DisplayName string
 	IsDateOnly  bool
 	Calculation string
-	Operation   string // for a validator: its operation
+	Operation   string // for a validator: the operation that it belongs to
 }
 
-// Computed reports whether the value is computed: that of a synthetic attribute, of a
-// validator, or of the closure of a hierarchy.
+// Computed reports whether the value is computed. That is the case for a synthetic attribute, a
+// validator, and the closure of a hierarchy.
 func (r attributeRow) Computed() bool {
 	switch kind, _, _ := strings.Cut(r.Oid, ":"); kind {
 	case "SyntheticAttributeDefinition", "ExecuteSecurityCheckAttributeDefinition":
@@ -127,7 +127,7 @@ type listValue struct {
 type typePage struct {
 	*typeDescription
 	Text    string       // display name
-	Oid     string       // of the AssetType asset
+	Oid     string       // Oid of the AssetType asset
 	Above   []*modelType // ancestors, the nearest first
 	Below   []*modelType
 	Groups  []attributeGroup
@@ -228,11 +228,11 @@ func (p *typePage) stand(types []*modelType) {
 	slices.SortFunc(p.Below, func(a, b *modelType) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// define sets where each attribute is declared and how it is computed. An override in a type
-// takes precedence over its ancestors.
+// define sets where each attribute is declared and how it is computed. An override in a type takes
+// precedence over the attribute in an ancestor.
 func (p *typePage) define(defined, changed []attributeRow) {
-	rows := map[string]attributeRow{}  // by token
-	first := map[string]attributeRow{} // by name: row of the type that declares it
+	rows := map[string]attributeRow{}  // key: token of the attribute
+	first := map[string]attributeRow{} // key: name of the attribute; value: row of the type that declares it
 	for _, row := range defined {
 		rows[row.Of+"."+row.Name] = row
 		first[row.Name] = row

@@ -26,7 +26,7 @@ type backlog struct {
 	More    bool // there is a page after this one
 	Made    *item
 	Epic    string // link that creates an epic
-	Project string // link that creates a child project; empty: the reader may not
+	Project string // link that creates a child project; empty: the reader may not create one
 	Message string
 	NewName string                                     // input of the form for a new item
 	Given   struct{ Type, Item, Place, Target string } // input of a refused form
@@ -158,7 +158,7 @@ type filter struct {
 	below                             string
 }
 
-// none is the value of a filter for items without a value.
+// none is the value of a parameter that filters items without a value.
 const none = "none"
 
 // readFilter parses the filter of the URL. Errors: *ui.Error, 400 for an invalid value.
@@ -243,7 +243,8 @@ func (f filter) items(p *project) ui.Query {
 	return q
 }
 
-// isOrNone returns the filter for a relation with this value, or without a value.
+// isOrNone returns the filter for items whose relation has the value oid. If oid is none, it is the
+// filter for items without a value. If oid is empty, there is no filter.
 func isOrNone(relation, oid string) []string {
 	switch oid {
 	case "":
@@ -254,7 +255,7 @@ func isOrNone(relation, oid string) []string {
 	return []string{relation + "='" + oid + "'"}
 }
 
-// Active reports whether the filter differs from that of a page without parameters.
+// Active reports whether the filter has any condition. The sort order is not a condition.
 func (f filter) Active() bool {
 	return f.Find+f.Type+f.Status+f.Owner+f.Sprint != "" || f.Closed
 }

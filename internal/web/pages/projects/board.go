@@ -28,10 +28,10 @@ type board struct {
 
 // lane is a column of the board.
 type lane struct {
-	Oid     string // of the status; empty: no status
+	Oid     string // Oid of the status; empty: no status
 	Name    string
 	Cards   []item
-	Sum     float64       // of the estimates
+	Sum     float64       // sum of the estimates
 	Options template.HTML // all lanes as HTML options, for the form of each card
 }
 

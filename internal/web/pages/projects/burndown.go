@@ -118,8 +118,8 @@ func drawBurndown(v *ui.Visit, p *project, t timebox, now time.Time) ([]drawing,
 	}, nil
 }
 
-// left returns two sums by instant: the ToDo of all workitems, and the estimates of items that
-// are not closed. The ToDo of closed workitems counts, as in AllocatedToDo.
+// left returns two sums for each instant: the ToDo of all workitems, and the estimates of the items
+// that are not closed. The ToDo of closed workitems counts, as in AllocatedToDo.
 func left(h *history) (toDo, open []float64) {
 	toDo, open = make([]float64, len(h.instants)), make([]float64, len(h.instants))
 	h.replay(func(i int, v *itemVersion) {

@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// flowDays is the default number of days in a flow; maxFlowDays limits it.
+// flowDays is the default number of days in a flow, and maxFlowDays is the maximum.
 const (
 	flowDays    = 30
 	maxFlowDays = 180
@@ -121,7 +121,7 @@ func endsOfDays(first, last time.Time) []time.Time {
 // band has the numbers of the items with one status.
 type band struct {
 	Name             string
-	Count, Estimates []float64 // by instant
+	Count, Estimates []float64 // one number for each instant
 }
 
 // closedBand is the key of the band for closed items, whatever their status is.

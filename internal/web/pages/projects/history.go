@@ -13,13 +13,13 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// The numbers of a day equal those of a query as of its end. One query per day takes a second
-// for ten thousand items. So all versions are read once, and each version counts for the days
-// at whose end it was in effect.
+// The numbers of a day are those of a query as of the end of the day. For ten thousand items, one
+// query for each day would take a second. So all versions are read once, and each version counts
+// for the days at whose end it was in effect.
 
 // itemVersion is a version of a workitem.
 type itemVersion struct {
-	Oid      string `json:"_oid"` // with its moment
+	Oid      string `json:"_oid"` // Oid with the moment
 	State    string `json:"AssetState"`
 	Scope    ui.Reference
 	Status   ui.Reference
@@ -80,17 +80,17 @@ func replay(versions []itemVersion, instants []time.Time, scopes []map[string]bo
 	}
 }
 
-// starts corrects the start of first versions. An importer can set the date of an asset's
-// first version to a time before it was written. But a query as of a time before the write
-// does not find this version. First versions were written in the order of their moments. Spec:
-// interface 4.3.10.
+// starts corrects the start of first versions. An importer can set the date of an asset's first
+// version to a time before the version was written. But a query as of a time before the write does
+// not find the version. First versions were written in the order of their moments. Spec: interface
+// 4.3.10.
 type starts struct {
-	moments []int64         // by instant: highest moment of a first version that was written by then
-	unsure  map[string]bool // first versions, whose date may be set by an importer
+	moments []int64         // for each instant: highest moment of the first versions that already existed
+	unsure  map[string]bool // key: Oid of a first version, whose date an importer may have set; value: true
 }
 
-// first returns the first instant in the range from..to at which a query finds the version.
-// The end of the range is exclusive.
+// first returns the index of the first instant, from the index from and before the index to, at
+// which a query finds the version. It returns to if there is no such instant.
 func (s starts) first(v *itemVersion, from, to int) int {
 	if s.unsure[v.Oid] {
 		moment := momentOf(v.Oid)
@@ -136,10 +136,10 @@ func unsure(versions []itemVersion) []*itemVersion {
 // the instant finds the asset.
 type wasThere func(assets []string, instants []time.Time) ([]bool, error)
 
-// begin finds out which first versions were written by each instant. An imported date is never
-// later than the write. So a query as of one instant finds, in the order of moments, all
-// versions up to some version and none after it. Mostly it finds the last version, so begin
-// asks for that version first.
+// begin finds out which first versions already existed at each instant. An imported date is never
+// later than the write. So a query as of one instant finds, in the order of moments, all versions
+// up to some version and none after it. Mostly it finds the last version, so begin asks for that
+// version first.
 func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, error) {
 	first := unsure(versions)
 	s := starts{moments: make([]int64, len(instants)), unsure: make(map[string]bool, len(first))}
@@ -160,14 +160,14 @@ func begin(versions []itemVersion, instants []time.Time, ask wasThere) (starts, 
 	return s, s.search(first, slices.DeleteFunc(open, func(o search) bool { return o.last == nil }), ask)
 }
 
-// search is a search for the newest of the first versions that were written by an instant.
+// search is a search for the newest of the first versions that already existed at an instant.
 type search struct {
 	instant  time.Time
 	place    int
-	last     *itemVersion   // last version that may have been written by the instant
-	among    []*itemVersion // versions that may have been written by the instant; nil until the first answer is no
-	low, top int            // versions before low were written by the instant, versions from top on were not
-	next     int            // index of the next question; -1: ask for last
+	last     *itemVersion   // last version that may have existed at the instant
+	among    []*itemVersion // versions that may have existed at the instant; nil until the first answer is no
+	low, top int            // versions before low existed at the instant, versions from top on did not
+	next     int            // index in among of the version to ask for next; -1: ask for last
 }
 
 // search asks for all instants in one request per round, and halves the remaining versions of
@@ -221,7 +221,7 @@ func (o *search) narrow(first []*itemVersion, there bool) bool {
 	return o.low < o.top
 }
 
-// found returns the moment of the last version that was written by the instant, or -1.
+// found returns the moment of the last version that existed at the instant, or -1.
 func (o *search) found() int64 {
 	if o.low == 0 {
 		return -1
@@ -233,7 +233,7 @@ func (o *search) found() int64 {
 type history struct {
 	versions []itemVersion
 	instants []time.Time
-	scopes   []map[string]bool // by instant: the projects that count
+	scopes   []map[string]bool // for each instant: the projects that count
 	began    starts
 }
 
@@ -317,7 +317,7 @@ func (v *itemVersion) keep(known texts) {
 	}
 }
 
-// allOf returns all projects that count at any instant, and least.
+// allOf returns all projects that count at one of the instants at least, and the project least.
 func allOf(scopes []map[string]bool, least string) []string {
 	all := map[string]bool{least: true}
 	for _, at := range scopes {

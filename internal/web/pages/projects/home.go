@@ -33,7 +33,7 @@ type tree struct {
 	Bounded bool // there are more projects than maxProjects
 	Greets  bool // show a link to the welcome page
 	Max     int
-	New     string // link that creates a project; empty: the reader may not
+	New     string // link that creates a project; empty: the reader may not create one
 }
 
 // home serves GET ui/ and ui/projects: the projects that the reader sees.

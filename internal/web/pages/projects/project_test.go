@@ -82,7 +82,7 @@ func TestInEffect(t *testing.T) {
 // a query finds them.
 func TestBegin(t *testing.T) {
 	instants := []time.Time{hour(1), hour(2), hour(3), hour(4)}
-	written := []int{1, 1, 3, 3, 3, 4, 9} // hours, by moment
+	written := []int{1, 1, 3, 3, 3, 4, 9} // index: moment; value: hour
 	var versions []itemVersion
 	for moment := range written {
 		versions = append(versions, itemVersion{Oid: "Story:" + string(rune('1'+moment)) + ":" + string(rune('0'+moment)), From: hour(0)})

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// mine has the rights of the reader in a view of a project, as far as pages show them. Forms
-// that would be refused are hidden. The interface checks the rights.
+// mine has the rights of the reader in a view of a project. Pages use it only to hide forms that
+// would be refused. The interface itself checks the rights.
 type mine struct {
 	Changes bool // the reader can change items of the view
 	Adds    bool // the reader can add items
@@ -43,7 +43,7 @@ func (m *mine) decide(v *ui.Visit) error {
 			} `json:"projectRoles"`
 		} `json:"assets"`
 	}
-	quiet := v.Quiet() // only for a decision, so the footer does not show it
+	quiet := v.Quiet() // the answer is only used here, so the footer does not show the request
 	if err := quiet.Get("api/ProjectRoles/ByMember?where="+url.QueryEscape("ID='"+v.Member.Oid+"'"), &held); err != nil {
 		return err
 	}

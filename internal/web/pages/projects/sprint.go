@@ -17,7 +17,7 @@ type timebox struct {
 	End   date   `json:"EndDate"`
 }
 
-// timeboxColumns are selected of sprints.
+// timeboxColumns are the attributes that pages select of sprints.
 var timeboxColumns = []string{"Name", "AssetState", "BeginDate", "EndDate"}
 
 // summed is a sprint with sums over its items in the project. ToDo also includes the tasks and

@@ -25,7 +25,7 @@ const (
 // received is one delivery.
 type received struct {
 	At        time.Time
-	WebhookID string // of the header
+	WebhookID string // value of the header Webhook-Id
 	Body      string // indented JSON, cut off if it is long
 }
 
@@ -54,8 +54,8 @@ func (k *receivers) knows(id string) bool {
 	return known
 }
 
-// open registers a receiver, if it is new, and returns its deliveries. Above maxReceivers it
-// forgets all others.
+// open registers a receiver, if it is new, and returns its deliveries. If there are maxReceivers
+// already, it first forgets all of them.
 func (k *receivers) open(id string) []received {
 	k.mu.Lock()
 	defer k.mu.Unlock()

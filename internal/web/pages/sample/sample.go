@@ -91,8 +91,8 @@ func readSample(v *ui.Visit) (s sample, err error) {
 // hooksPage is the number of subscriptions in one answer.
 const hooksPage = 100
 
-// ofSample returns the project and the receiver of the sample. ok is false if the subscription
-// is not that of the sample; others may also have its webhookId.
+// ofSample returns the project and the receiver of the sample. ok is false if the subscription is
+// not that of the sample. Other subscriptions may have the same webhookId.
 func (one sampleSubscription) ofSample() (project, receiver string, ok bool) {
 	_, receiver, ok = strings.Cut(one.URL, receiverPath)
 	if !ok || one.WebhookID != sampleHook || len(one.EventTypes) == 0 {
@@ -108,8 +108,8 @@ func sampleAt(now time.Time) string {
 	return strings.NewReplacer("{begin}", day(-3), "{end}", day(11), "{later}", day(25)).Replace(strings.TrimSpace(sampleCommands))
 }
 
-// makeSample serves POST ui/welcome: it creates the project and then the subscription. So the
-// first event is that of the reader's next change. Each delivery has one event.
+// makeSample serves POST ui/welcome: it creates the project and then the subscription. So the first
+// event is about the next change that the reader makes. Each delivery has one event.
 func (k *receivers) makeSample(v *ui.Visit) error {
 	before, err := readSample(v)
 	if err != nil {

@@ -77,9 +77,9 @@ type systemPage struct {
 type work struct {
 	waiting
 	Name, Means string
-	Age         time.Duration // of the oldest entry
+	Age         time.Duration // age of the oldest entry
 	Later       bool          // the oldest entry is not yet due
-	Bad         bool          // somebody must look at it
+	Bad         bool          // true: somebody must look at this work
 }
 
 // showSystem serves GET ui/system.

@@ -29,7 +29,7 @@ type webhookForm struct {
 	Types                                   []string
 	Message                                 string
 	Updated                                 string // version of the values that were read, to detect changes by others
-	Stale                                   bool   // another change came first
+	Stale                                   bool   // someone else has changed the subscription meanwhile
 	Forgotten                               bool   // the form contained secrets, which must be entered again
 	Checked                                 *webhookPreview
 }
@@ -175,7 +175,7 @@ func listed(text, sign string) (all []string) {
 
 func renderForm(v *ui.Visit, f webhookForm) error {
 	var types []struct{ Name string }
-	quiet := v.Quiet() // only for suggestions, so the footer does not show it
+	quiet := v.Quiet() // used only for suggestions, so the footer does not show the request
 	err := quiet.Find([]ui.Query{{"from": "AssetType", "select": []string{"Name"}, "sort": []string{"Name"}}}, &types)
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func bodyOf(v *ui.Visit, f *webhookForm) (body []byte, before int, err error) {
 	}
 	for key, text := range map[string]string{"webhookId": f.WebhookID, "url": f.URL} {
 		if text == "" {
-			delete(rest, key) // the interface then reports that it is required
+			delete(rest, key) // the interface then reports that the field is required
 		}
 	}
 	others, err := json.Marshal(rest)

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// badFilter is the start of a refusal of a filter. This refusal has no reason. Spec: interface
-// 7.2.
+// badFilter is the start of the message with which the interface refuses a filter. The message does
+// not contain the reason. Spec: interface 7.2.
 const badFilter = "Invalid QueryFilter2 token "
 
 // filterPath matches the attribute path at the start of a filter term.

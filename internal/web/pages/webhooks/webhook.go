@@ -66,8 +66,8 @@ type webhookReceipt struct {
 	AfterGivenUp string            `json:"afterGivenUp"`
 }
 
-// IsOf reports whether the attempt belongs to the current delivery. An attempt before a
-// request to send it again does not.
+// IsOf reports whether the attempt belongs to the current delivery. If a delivery is sent again on
+// request, the attempts before that request do not belong to it.
 func (r *webhookReceipt) IsOf(d *webhookDelivery) bool { return !r.TimeStamp.Before(d.Since) }
 
 // Attempt returns the number of the attempt, from 1.

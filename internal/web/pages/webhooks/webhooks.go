@@ -23,7 +23,7 @@ type webhook struct {
 	MaxBatch       int             `json:"maxBatch"`
 	Ordered        bool            `json:"ordered"`
 	HasSecret      bool            `json:"hasSecret"`
-	Secret         string          `json:"secret"` // only in the answer that creates it
+	Secret         string          `json:"secret"` // only in the answer to the request that created the secret
 	LastResponseAt time.Time       `json:"lastResponseAt"`
 	CreatedAt      time.Time       `json:"createdAt"`
 	UpdatedAt      time.Time       `json:"updatedAt"`
@@ -35,7 +35,7 @@ type webhook struct {
 type webhookHealth struct {
 	State        string    `json:"state"`
 	RestingUntil time.Time `json:"restingUntil"`
-	DueSince     time.Time `json:"dueSince"` // only if the subscription is behind
+	DueSince     time.Time `json:"dueSince"` // zero unless the subscription is behind
 	Failures     int       `json:"failuresInRow"`
 	Waiting      int       `json:"waiting"`
 	LastLatency  *float64  `json:"lastLatency"`

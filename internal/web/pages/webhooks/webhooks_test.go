@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// TestDefinitionsOfAForm checks that a form shows definitions in its fields if these can
-// express them. It also checks that the form sends equal definitions.
+// TestDefinitionsOfAForm checks that a form shows definitions in its fields if the fields can
+// express the definitions. It also checks that the form sends equal definitions.
 func TestDefinitionsOfAForm(t *testing.T) {
 	for name, c := range map[string]struct {
 		definitions string

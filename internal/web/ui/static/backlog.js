@@ -1,6 +1,6 @@
-// Rows of the backlog are ranked by dragging, or by keyboard on the button that selects a row.
-// Alt and an arrow key moves the row by one. Space picks it up, arrow keys move it, Space
-// drops it, and Escape puts it back. The form above the table does the same.
+// Rows of the backlog are ranked by dragging, or by keyboard on the button that selects a row. Alt
+// with an arrow key moves the row by one. Space picks the row up, arrow keys move it, Space drops
+// it, and Escape puts it back. The form above the table does the same.
 (() => {
   'use strict';
   let held = null, home = null; // the row that is picked up, and the row that followed it
@@ -25,8 +25,8 @@
 
   const beside = row => row.previousElementSibling ? 'after ' + name(row.previousElementSibling) : 'as the first';
 
-  // send requests the current position of a row. If the request is refused, it puts the row
-  // back before the row that followed it.
+  // send requests the current position of a row. follower is the row that followed it before.
+  // If the request is refused, send puts the row back before follower.
   async function send(row, follower) {
     const above = row.previousElementSibling, below = row.nextElementSibling;
     if (row.nextElementSibling === follower || !above && !below) return;
