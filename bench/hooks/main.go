@@ -9,7 +9,7 @@
 //	go run ./bench/hooks -only slow      receivers that answer after up to 5 s
 //
 // It makes a database and drops it at the end. The step restart empties the Redis database.
-// Read only the ratios if other programs use the machine at the same time.
+// If other programs use the machine at the same time, only the ratios are reliable.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	mysql, redis, only string
 	changes, singles   int

@@ -10,8 +10,8 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// queued enqueues one task per body while a server runs the tasks. Each task sends a POST. It
-// returns events per second.
+// queued enqueues one asynq task per body while an asynq server runs the tasks. Each task posts its
+// body to a receiver. queued returns the number of tasks per second. url is the URL of Redis.
 func queued(ctx context.Context, url string, bodies [][]byte) (float64, error) {
 	to, err := newReceiver(nil, false)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // receiver counts arriving events and answers 200. It also records bodies and the arrival
-// times of named changes.
+// times of changes by the name of their story.
 type receiver struct {
 	url    string
 	server *http.Server
@@ -20,12 +20,12 @@ type receiver struct {
 	posts  atomic.Int64
 	last   atomic.Int64 // arrival of the newest request, in ns since 1970
 
-	timed bool // fill arrived, which searches every body
+	timed bool // true: fill arrived, for which every body is searched
 
 	mu        sync.Mutex
 	bodies    [][]byte // at most maxBodies
 	maxBodies int
-	arrived   map[string]time.Time // first arrival by name of the story
+	arrived   map[string]time.Time // key: name of a story; value: arrival of its first event
 }
 
 var (
@@ -34,7 +34,8 @@ var (
 )
 
 // newReceiver starts a receiver. If answer is not nil, it replaces the handler that records
-// and answers 200. If timed is true, the receiver records the arrival of named changes.
+// and answers 200. If timed is true, the receiver records the arrival of each change by the name
+// of its story.
 func newReceiver(answer http.HandlerFunc, timed bool) (*receiver, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *receiver) record(_ http.ResponseWriter, req *http.Request) {
 	r.events.Add(int64(bytes.Count(body, eventMark)))
 }
 
-// keep records the arrival of the named changes of a body. The caller holds r.mu.
+// keep records now as the arrival of the stories that a body names. The caller holds r.mu.
 func (r *receiver) keep(body []byte, now time.Time) {
 	for _, m := range nameMark.FindAllSubmatch(body, -1) {
 		if _, again := r.arrived[string(m[1])]; !again {

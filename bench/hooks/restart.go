@@ -55,7 +55,8 @@ func (b *bench) restart(ctx context.Context) error {
 	return b.catchUp(ctx, began, first, to)
 }
 
-// catchUp prints the time of the due delivery and then the progress of the backlog.
+// catchUp prints the time from the start of the worker to the due delivery, and then how fast the
+// backlog gets smaller.
 func (b *bench) catchUp(ctx context.Context, began time.Time, first *arrival, to *receiver) error {
 	var left int64
 	select {
@@ -114,8 +115,8 @@ func (a *arrival) answer(http.ResponseWriter, *http.Request) {
 // pileChunk is the number of changes of one request.
 const pileChunk = 1_000
 
-// pile makes changes that wait. With -apart it then splits them into one write per change.
-// Separate requests would take minutes.
+// pile makes the changes of the backlog. With -apart it then splits them into one write per
+// change. Separate requests would take minutes.
 func (b *bench) pile(ctx context.Context) error {
 	for made := 0; made < b.o.backlog; {
 		n := min(pileChunk, b.o.backlog-made)
@@ -141,7 +142,7 @@ func (b *bench) pile(ctx context.Context) error {
 // apart is added to a moment to get the id of its write.
 const apart = "100000000"
 
-// split makes a separate write of each moment in the waiting writes.
+// split splits each waiting write into one write per moment.
 func (b *bench) split(ctx context.Context) error {
 	for _, text := range []string{
 		"CREATE TABLE @.whole AS SELECT id, actor_id, at, generation FROM @.audit WHERE fan_state = 0",
@@ -170,7 +171,7 @@ func (b *bench) emptyRedis(ctx context.Context) error {
 	return c.FlushDB(ctx).Err()
 }
 
-// waiting returns the number of writes that are not fanned out.
+// waiting returns the number of writes whose webhook events are not created yet.
 func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	err = b.s.Admin.QueryRow(ctx, "SELECT COUNT(*) FROM "+b.s.Name+".audit WHERE fan_state = 0").Scan(&n)
 	return n, err

@@ -23,7 +23,7 @@ func (s *site) subscribe(url string, maxBatch int, definition map[string]any) (r
 	return func() error { return s.Post("/api/webhook/delete/"+id, map[string]any{}, &struct{}{}) }, err
 }
 
-// subscription creates a subscription that remains, and returns its id.
+// subscription creates a subscription to url and returns its id. Nothing removes it.
 func (s *site) subscription(url string, maxBatch int, definitions ...map[string]any) (id string, err error) {
 	var made struct{ ID string }
 	body := map[string]any{"url": url, "enabled": true, "eventTypes": definitions}

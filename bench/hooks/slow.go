@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// takes are the times that the receivers of the step slow take for an answer. The first
-// receiver is fast.
+// takes are the times after which the receivers of the step slow answer. The first receiver
+// answers at once.
 var takes = []time.Duration{0, 500 * time.Millisecond, 900 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 
 // slow measures slow receivers, all at the same time. It creates stories with one request
@@ -53,8 +53,8 @@ func (b *bench) slow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stories creates stories at the rate of -rate and returns the time of each answer by name of
-// the story.
+// stories creates stories at the rate of -rate. The map has the name of each story as key and the
+// time of the answer as value.
 func (b *bench) stories(ctx context.Context) (map[string]time.Time, error) {
 	answered := map[string]time.Time{}
 	tick := time.NewTicker(time.Second / time.Duration(b.o.rate))

@@ -111,7 +111,7 @@ func (b *bench) soakReceivers() (healthy []*receiver, failing string, err error)
 }
 
 // soakWriters is the number of writers that share the rate. With several writers, a slow
-// answer does not lower it.
+// answer does not lower the rate.
 const soakWriters = 4
 
 // write makes changes at the rate until the given time.

@@ -64,8 +64,8 @@ func (b *bench) latency(ctx context.Context) error {
 	return nil
 }
 
-// isolation measures eighteen receivers twice: alone, and together with one that hangs and one
-// that answers 500.
+// isolation measures eighteen receivers twice: alone, and together with two bad receivers. One
+// of these hangs, and the other answers 500.
 func (b *bench) isolation(ctx context.Context) error {
 	alone, err := b.beside(ctx, nil)
 	if err != nil {

@@ -25,13 +25,13 @@ type watch struct {
 	b       *bench
 	redis   *redis.Client
 	tables  []string
-	names   []string // measures in the order of the output
+	names   []string // names of the measures, in the order of the output
 	samples []sample
 	changes atomic.Int64 // number of changes so far
 	refused atomic.Int64 // requests with status 503
 }
 
-// sample has the measures at one time.
+// sample has the values of all measures at one time.
 type sample struct {
 	changes float64
 	values  map[string]float64
@@ -60,7 +60,8 @@ func newWatch(b *bench) (*watch, error) {
 
 func (w *watch) close() { _ = w.redis.Close() }
 
-// processMetrics are the metrics of each process that are sampled, with their units.
+// processMetrics are the metrics of each process that are sampled. A value is divided by unit
+// before it is printed.
 var processMetrics = []struct {
 	metric, name string
 	unit         float64
@@ -173,8 +174,8 @@ func (w *watch) third(n int, name string) third {
 	return t
 }
 
-// slack is the growth that is allowed from the second to the last third, as a part of the
-// value plus a constant. The constant is for small values that vary.
+// slack is the growth of a measure that is allowed from the second to the last third: the
+// fraction part of the value, plus the constant more. The constant is for small values that vary.
 var slack = []struct {
 	suffix string
 	part   float64
@@ -189,8 +190,8 @@ var slack = []struct {
 	{" MB", .20, 8}, // size of a table's file, which grows in steps
 }
 
-// growing limits the increase of the rows per change in a history table from the second to the
-// last third. The limit is a part of the value in the second third. File sizes of history tables
+// growing limits how many more rows per change a history table gets in the last third than in
+// the second third. It is a fraction of the value in the second third. File sizes of history tables
 // are printed but not judged, because files grow in steps of megabytes.
 const growing = .05
 

@@ -77,7 +77,7 @@ func (b *bench) send(n, subs, maxBatch int) (round, error) {
 	return r, nil
 }
 
-// median sends several rounds and returns the one with the median rate.
+// median sends several rounds and returns the round with the median rate.
 func (b *bench) median(n, subs, maxBatch int) (round, error) {
 	var all []round
 	for range b.o.rounds {
@@ -239,7 +239,7 @@ func (b *bench) workers(context.Context) error {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// at returns the quantile of the values for a share.
+// at returns the value that is larger than the given share (0 to 1) of all values. It sorts all.
 func at(all []time.Duration, share float64) time.Duration {
 	if len(all) == 0 {
 		return 0

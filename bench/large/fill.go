@@ -17,16 +17,16 @@ const (
 	ofProgram = 20   // projects in a program
 	ofProject = 1700 // stories of a project, with two tasks each on average; a tenth are defects
 	atOnce    = 850  // stories in one request
-	epics     = 25   // in a project
+	epics     = 25   // epics in a project
 	members   = 200
 	teams     = 40
 	clients   = 2
 )
 
-// project is the part of a project that the works need.
+// project has the data of a project that the measured requests need.
 type project struct {
 	token, program string
-	stories        []string // some of them
+	stories        []string // Oids of some stories of the project
 }
 
 // world is an installation and its contents.
@@ -61,7 +61,7 @@ func (w *world) begin() (err error) {
 	return err
 }
 
-// fill adds projects until there are this many assets, and prints the rate.
+// fill adds projects until the installation has the given number of assets, and prints the rate.
 func (w *world) fill(ctx context.Context, assets int, out io.Writer) error {
 	began, had := time.Now(), w.assets
 	said, before := began, had
@@ -214,7 +214,7 @@ func (w *world) sizes(ctx context.Context, out io.Writer) error {
 }
 
 // settle waits until the server has written its pages to disk, except for a tenth of the pages
-// in its memory. It waits at most the time most.
+// in its memory. It waits at most for the duration most.
 func (w *world) settle(ctx context.Context, most time.Duration) error {
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(time.Second) {
 		pages := map[string]int64{}

@@ -1,17 +1,17 @@
-// Command large measures the most frequent reads and writes at several sizes of one
-// installation. It also shows how much slower they are at the last size than at the first.
+// Command large measures the most frequent reads and writes while one installation grows to
+// several sizes. It also shows how much slower they are at the last size than at the first.
 //
 //	go run ./bench/large -at 1000000,10000000 -csv backlog.csv
-//	go run ./bench/large -at 20000,200000                       a small one
+//	go run ./bench/large -at 20000,200000                       a small installation
 //
-// It makes an installation on MariaDB or MySQL and fills it with bulk requests of two clients,
-// like an import. Projects have about 5,000 assets each and fill one after another; twenty
+// It makes an installation on MariaDB or MySQL. Two clients fill it with bulk requests, like an
+// import. Projects have about 5,000 assets each and are filled one after another; twenty projects
 // form a program. Stories have the texts of a backlog, and tasks, owners, statuses and teams.
 // There are also defects and epics. At each size, the bench prints the rate and the sizes of
 // the tables. Then it waits until the server has written most of its data to disk, as a server
-// in normal use has. After that, one client does each work in turn, each time for another
-// random project, story or member. The table shows the median and the slowest of twenty. It
-// drops its database at the end.
+// in normal use has. After that, one client sends each kind of request many times, each time for
+// another random project, story or member. The table shows the median and the 95th percentile,
+// which is the slowest of twenty. The bench drops its database at the end.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun checks that every work is done and printed at each size.
+// TestSmallRun checks that every kind of request is sent and printed at each size.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {

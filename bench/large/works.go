@@ -14,11 +14,11 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// work is one request, each time for another project.
+// work is one kind of request. Each repetition is for another project.
 type work struct {
 	name  string
 	ask   func(w *world, r *rand.Rand, p *project) []byte
-	every int // done only once in this many repetitions; 0: every time
+	every int // sent only once in this many repetitions; 0: every time
 }
 
 const columns = `"select": ["Name", "Number", "Estimate", "Status.Name", "Owners.Name"]`
@@ -36,7 +36,7 @@ func bulk(w *world, command any) []byte {
 
 func story(r *rand.Rand, p *project) string { return p.stories[r.IntN(len(p.stories))] }
 
-// works are the most frequent queries of clients, and the writes.
+// works are the most frequent queries and writes of clients.
 var works = []work{
 	{name: "page of 50 of a project", ask: query(`{"from": "Story", ` + columns + `, "where": {"Scope": "{project}"}, "sort": ["Order"], "page": {"start": 0, "size": 50}}`)},
 	{name: "the tenth page of it", ask: query(`{"from": "Story", ` + columns + `, "where": {"Scope": "{project}"}, "sort": ["Order"], "page": {"start": 450, "size": 50}}`)},
@@ -120,10 +120,10 @@ var works = []work{
 	}},
 }
 
-// result has the median and the 95th percentile of each work, in ms.
+// result has the median and the 95th percentile for each element of works, in ms.
 type result []struct{ median, slow float64 }
 
-// measure does each work several times.
+// measure sends each kind of request several times.
 func (w *world) measure(ctx context.Context, goes int) (result, error) {
 	var err error
 	if w.token, w.reader, err = w.readers(ctx); err != nil {

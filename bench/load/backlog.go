@@ -18,7 +18,7 @@ type story struct {
 	points                           float64
 }
 
-// columns are the header of the backlog.
+// columns is the header line of the backlog file.
 var columns = []string{"project", "key", "title", "description", "points"}
 
 // readBacklog reads the whole file. Text that is not UTF-8 is an error, because JSON would
@@ -69,7 +69,7 @@ func newStory(row []string) (story, error) {
 	return story{project: row[0], key: row[1], title: row[2], description: row[3], points: points}, nil
 }
 
-// batch has the stories of one request, which are all of one project.
+// batch has the stories of one request. They all belong to one project.
 type batch struct {
 	number  int // from 1
 	project string

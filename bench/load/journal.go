@@ -27,11 +27,11 @@ func (e entry) ok() bool { return e.Error == "" && !e.Found }
 // verified.
 type journal struct {
 	file     *os.File
-	scopes   map[string]string // by project
-	requests map[int]entry     // the latest entry of each request
+	scopes   map[string]string // key: name of a project; value: its Oid
+	requests map[int]entry     // key: number of a request; value: its latest entry
 }
 
-// openJournal reads the journal. If fresh is true, it starts an empty one.
+// openJournal reads the journal. If fresh is true, it starts an empty journal.
 func openJournal(name string, fresh bool) (*journal, error) {
 	mode := os.O_RDWR | os.O_CREATE
 	if fresh {

@@ -15,7 +15,7 @@ import (
 type large struct {
 	client   *client
 	commands int
-	pid      int // of the api, on this machine; 0: do not measure memory
+	pid      int // process id of the api on this machine; 0: do not measure memory
 	out      io.Writer
 }
 
@@ -55,10 +55,10 @@ func (l large) run(ctx context.Context, parent string) error {
 	return err
 }
 
-// measure sends one request and prints its time and the peak memory of the api meanwhile.
+// measure sends one request and prints its time and the peak memory of the api during the request.
 func (l large) measure(ctx context.Context, what string, commands []map[string]any) (bulkAnswer, error) {
 	before, err := l.memory("VmRSS")
-	if err == nil && l.pid != 0 { // 5 resets the peak to the current use; see proc(5)
+	if err == nil && l.pid != 0 { // writing 5 resets the peak to the current use; see proc(5)
 		err = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", l.pid), []byte("5"), 0)
 	}
 	if err != nil {

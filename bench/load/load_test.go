@@ -14,11 +14,11 @@ import (
 	"testing"
 )
 
-// service imitates the service as far as the load needs it, and can be made to fail.
+// service imitates the parts of alds that the load needs, and can be made to fail.
 type service struct {
 	t        *testing.T
 	scopes   int
-	stories  map[string][]map[string]any // by Scope
+	stories  map[string][]map[string]any // key: Oid of a Scope; value: its stories
 	requests int                         // bulk requests with stories
 	dropAt   int                         // this request is refused and not executed
 	loseAt   int                         // this request is executed, but its answer is lost

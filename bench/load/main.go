@@ -32,7 +32,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	file, url, user, password, token, parent, journal string
 

@@ -28,8 +28,8 @@ func (c comparison) verdict() string {
 	}
 }
 
-// verify reads all projects and checks each request. After status 200, all of its stories must
-// exist. After any other result, all or none must exist.
+// verify reads all projects and checks each request. If a request got status 200, all of its
+// stories must exist. After any other result, all of its stories or none must exist.
 func verify(ctx context.Context, c *client, j *journal, batches []batch, out io.Writer) error {
 	there := map[string]map[string][]row{}
 	for project, scope := range j.scopes {
@@ -93,8 +93,8 @@ func compare(b batch, there map[string][]row) comparison {
 	return c
 }
 
-// difference returns the first difference between a story and its row, or "". An empty
-// description is not sent.
+// difference returns the first difference between a story and its row, or "". A missing
+// description is equal to an empty one.
 func difference(s story, r row) string {
 	estimate, err := strconv.ParseFloat(text(r.Estimate), 64)
 	switch {

@@ -84,8 +84,8 @@ func fill(site *rig.Site, stories int) (f filled, err error) {
 // words occur in the names of stories.
 var words = []string{"card", "invoice", "search", "basket", "account", "receipt", "catalogue", "voucher", "address", "delivery", "return"}
 
-// fillProject creates the stories of a project, in requests of a thousand, and returns the
-// first one.
+// fillProject creates the stories of a project, in requests of a thousand, and returns the Oid
+// of the first story.
 func fillProject(site *rig.Site, project string, timeboxes []string, stories int) (first string, err error) {
 	for from := 0; from < stories; from += inOneWrite {
 		var commands []object

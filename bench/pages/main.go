@@ -5,9 +5,9 @@
 //	go run ./bench/pages -only backlog      the rows whose name contains this text
 //
 // Each row is a page that one client requests repeatedly. It has the time to the first byte,
-// and the compressed size in bytes. The floor is the requests in the footer of the page. The
-// same client sends them like a program, in turn with the page. So the ratio shows the cost of
-// HTML for people, compared with the same data for programs.
+// and the compressed size in bytes. The page is compared with the floor: the requests in the
+// footer of the page, which the same client sends like a program, in turn with the page. The
+// ratio therefore shows the cost of HTML for people, compared with the same data for programs.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	mysql, redis, only string
 	stories, times     int

@@ -21,7 +21,7 @@ type alds struct {
 	data     *data
 	commands []string
 	token    string
-	projects []string // Oids, as the members and the stories
+	projects []string // Oids; members and stories are also Oids
 	members  []string
 	stories  []string
 }
@@ -182,8 +182,8 @@ func (a *alds) ask(q question) []byte {
 // storyCount is the token for the number of stories of a project that are not deleted.
 const storyCount = "Workitems:Story[AssetState!='Dead'].@Count"
 
-// sumToken returns the token, of a status, for the sum of the estimates of a project's
-// stories.
+// sumToken returns a token of StoryStatus. Its value is the sum of the estimates of the project's
+// stories with that status.
 func sumToken(project string) string {
 	return "PrimaryWorkitems:Story[Scope='" + project + "';AssetState!='Dead'].Estimate.@Sum"
 }

@@ -13,18 +13,19 @@ const (
 	members  = 200
 	teamSize = 9
 	inOneAsk = 1000 // stories in one request, in a load and in a bulk creation
-	gap      = 1024 // between the positions of two stories
+	gap      = 1024 // difference between the positions of two neighboring stories
 )
 
-// statuses are those that alds has from the start. The peers get the same statuses.
+// statuses are the story statuses that alds has from the start. The peers get the same statuses.
 var statuses = []string{"Future", "In Progress", "Done", "Accepted"}
 
-// data are the assets that every side stores. A relation is an index into the other list.
+// data has the assets that every side stores. A relation to another asset is an index into the
+// list of those assets.
 type data struct {
 	projects []string // the last project is empty and gets the stories that the bench creates
 	members  []string
 	stories  []story // in the order of creation
-	of       [][]int // the stories of each project in the order of position
+	of       [][]int // for each project, the indexes of its stories in the order of position
 }
 
 // story is a story on any side. Estimate 0 means no estimate.
@@ -38,10 +39,10 @@ type story struct {
 }
 
 // newData returns n stories, which are always the same for the same n. Projects have four
-// sizes and fill one after another, but each one begins before the previous one is complete.
-// Old stories are nearly all accepted. Some members own many more stories than others, and
-// some words occur more often in names. One story in twenty-five was moved before an older
-// one.
+// sizes and are filled one after another, but each project begins before the previous project is
+// complete. Old stories are nearly all accepted. Some members own many more stories than others,
+// and some words occur more often in names. One story in twenty-five was moved before an older
+// story.
 func newData(n int) *data {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	d := &data{}

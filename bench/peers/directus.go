@@ -73,7 +73,8 @@ func directusVersion(installed string) (string, error) {
 	return pkg.Version, err
 }
 
-// prepare creates the folder and the database, and sets how the process is started.
+// prepare creates the folder and the database, and sets the program, arguments and environment
+// of the process.
 func (p *directus) prepare(ctx context.Context, installed string) (err error) {
 	if p.scratch, err = os.MkdirTemp("", "alds-bench"); err != nil {
 		return err
@@ -294,8 +295,8 @@ func (p *directus) file(stories []story) []byte {
 	return httpRequest(http.MethodPost, "/utils/import/story", directusToken, w.FormDataContentType(), body.String())
 }
 
-// taken accepts only an empty answer, because Directus answers an import with no content. The
-// number of stories is checked later.
+// taken returns an error if the answer is not empty, because Directus answers an import with no
+// content. The number of stories is checked later.
 func (p *directus) taken(body []byte, _ int) error {
 	if len(body) != 0 {
 		return errors.New("an import was answered by something")

@@ -21,7 +21,7 @@ func (p *directus) run(ctx context.Context, command string) error {
 	return nil
 }
 
-// model creates the collections and relations through the interface.
+// model creates the collections and relations through the interface of Directus.
 func (p *directus) model() error {
 	c, err := rig.Dial(p.process.addr)
 	if err != nil {
@@ -63,8 +63,8 @@ func (p *directus) model() error {
 }
 
 // load fills the tables and creates the indexes that the queries need, in addition to the
-// indexes of relations. A load through the interface would take some minutes and leave the
-// same rows.
+// indexes of relations. A load through the interface of Directus would take some minutes and leave
+// the same rows.
 func (p *directus) load(ctx context.Context) error {
 	d, err := db.Open(ctx, p.url+"/"+p.database, db.Options{MaxConns: 2})
 	if err != nil {

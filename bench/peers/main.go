@@ -25,7 +25,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	mysql, redis, pocketbase, directus, peer, only string
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSmallRun measures for a short time on SQLite, without the peer. It checks that the
+// TestSmallRun measures alds for a short time on SQLite, without a peer. It checks that the
 // answers of alds agree with the data and that every row is printed.
 func TestSmallRun(t *testing.T) {
 	var out bytes.Buffer
@@ -79,7 +79,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// inForm formats answers in the form of one product.
+// inForm has functions that return the body with which one product answers.
 type inForm struct {
 	product product
 	page    func(rows []row) string
@@ -89,7 +89,7 @@ type inForm struct {
 	set     func(id string, estimate int) string
 }
 
-// listed converts each row to a JSON object.
+// listed converts each row to a JSON object by calling one.
 func listed(rows []row, one func(row) object) []object {
 	var all []object
 	for _, r := range rows {
@@ -100,7 +100,7 @@ func listed(rows []row, one func(row) object) []object {
 
 func named(name string) object { return object{"name": name} }
 
-// names returns the owners of a row.
+// names returns the names of a row's owners.
 func names(r row) []string {
 	if r.owners == "" {
 		return nil
@@ -198,8 +198,8 @@ func directusForm(d *data, ids []string) inForm {
 	}
 }
 
-// smallSides calls each with a side of every product, with 4000 stories, and with the form of
-// its answers.
+// smallSides calls each once for every product, with a side that has the stories of d and with the
+// functions that return the product's answers.
 func smallSides(d *data, each func(s *side, f inForm)) {
 	ids := make([]string, len(d.stories))
 	for i := range ids {
@@ -267,7 +267,7 @@ func TestWrongWrites(t *testing.T) {
 		check("one of two", s.wasMade(4, 2, []byte(f.made("5004"))), false)
 		check("an update", s.wasSet("17", 8, []byte(f.set("17", 8))), true)
 		check("an update of another", s.wasSet("18", 8, []byte(f.set("17", 8))), false)
-		if s.name() != "alds" { // the answer of alds has no values; they are read back
+		if s.name() != "alds" { // alds answers without values; the bench reads them back later
 			check("another value", s.wasSet("17", 8, []byte(f.set("17", 7))), false)
 		}
 	})

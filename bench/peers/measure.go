@@ -73,7 +73,7 @@ func rate(r float64) string {
 	return fmt.Sprintf("%.0f", r)
 }
 
-// windows lets the sides do the same work in turn; the side that comes first alternates. For
+// windows measures the same work on the sides in turn. The side that comes first alternates. For
 // reads, the first window of each side does not count, because it loads the data into memory.
 func windows(ctx context.Context, o options, w work, clients int, sides []*side) ([]*rig.Result, error) {
 	results := make([]*rig.Result, len(sides))
@@ -109,9 +109,9 @@ func windows(ctx context.Context, o options, w work, clients int, sides []*side)
 	return results, nil
 }
 
-// window runs the clients against one side. Each client sends its next request after the
-// answer to the last one, and at least one request. The check of an answer does not count as
-// request time.
+// window runs the clients against one side. Each client sends its next request after the answer
+// to its last request. It sends at least one request. The time for the check of an answer is not
+// measured.
 func window(ctx context.Context, length time.Duration, s *side, w work, clients int) (*rig.Result, error) {
 	conns := make([]*rig.Conn, clients)
 	for k := range conns {

@@ -61,7 +61,7 @@ func (p *process) start(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("%s does not serve: %s", filepath.Base(p.program), p.printed()), p.stop())
 }
 
-// printed returns the end of the output.
+// printed returns the last part of the process's output.
 func (p *process) printed() string {
 	text, err := os.ReadFile(filepath.Join(p.dir, "output.log"))
 	if err != nil {

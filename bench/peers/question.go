@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// kind is the kind of a request.
+// kind says what a request reads or writes.
 type kind int
 
 const (
@@ -45,7 +45,7 @@ type row struct {
 type answer struct {
 	rows  []row
 	count int
-	sums  map[string]float64 // by status; sums of 0 are left out
+	sums  map[string]float64 // key: name of a status; sums of 0 are left out
 }
 
 // addSum adds the sum of a status, given as JSON, unless it is 0.
@@ -80,8 +80,8 @@ func (a answer) differs(want answer) error {
 	return nil
 }
 
-// expected returns the right answer to a question, computed from the data. ids are the ids of
-// the stories on the side.
+// expected returns the right answer to a question, computed from the data. ids are the ids that
+// the side has given to the stories, in the order of d.stories.
 func (d *data) expected(q question, ids []string) answer {
 	var a answer
 	for _, i := range d.of[q.project] {

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// product is the interface of a side. It is running and stores the data.
+// product is a running service that stores the data: alds or a peer.
 type product interface {
 	name() string
 	addr() string
@@ -23,12 +23,12 @@ type product interface {
 	// lacks reports whether the product has no request of this kind.
 	lacks(k kind) bool
 
-	// ask returns the request of a question. read decodes its answer.
+	// ask returns the request for a question. read decodes the answer to this request.
 	ask(q question) []byte
 	read(q question, body []byte) (answer, error)
 
 	// create returns a request that creates one or many stories. created returns the ids in
-	// its answer, in the order of the stories.
+	// the answer to this request, in the order of the stories.
 	create(stories []story) []byte
 	created(body []byte, n int) ([]string, error)
 
@@ -38,7 +38,7 @@ type product interface {
 	taken(body []byte, n int) error
 
 	// change returns a request that sets the estimate of a story. changed returns an error if
-	// the answer does not confirm it.
+	// the answer does not confirm this change.
 	change(id string, estimate int) []byte
 	changed(body []byte, id string, estimate int) error
 
@@ -53,23 +53,23 @@ type side struct {
 	product
 	data *data
 
-	questions []question   // of the current row
+	questions []question   // the reads of the current row of the table
 	next      atomic.Int64 // number of the next story to create
 	turns     atomic.Int64 // number of updates
 
 	mu       sync.Mutex
 	right    map[question][]byte // answers that were checked and are right
-	made     map[string]int      // number of each created story, by id
+	made     map[string]int      // key: id of a created story; value: its n in data.made
 	imported int                 // number of imported stories
-	set      map[string]int      // changed estimates, by id
+	set      map[string]int      // key: id of an updated story; value: its new estimate
 }
 
 func newSide(p product, d *data) *side {
 	return &side{product: p, data: d, right: map[question][]byte{}, made: map[string]int{}, set: map[string]int{}}
 }
 
-// check compares an answer with the data. An answer with the same bytes as an earlier right
-// answer is right.
+// check returns an error if an answer differs from the data. An answer with the same bytes as an
+// earlier right answer to the same question is right.
 func (s *side) check(q question, body []byte) error {
 	s.mu.Lock()
 	known := s.right[q]
@@ -147,8 +147,8 @@ func (s *side) answer(c *rig.Conn, q question) (answer, error) {
 	return s.read(q, body)
 }
 
-// request returns the next request of a row and a function that checks its answer. k is the
-// number of the client, n counts its requests.
+// request returns the next request of a row and a function that checks the answer. k is the number
+// of the client, and n is the number of its earlier requests.
 func (s *side) request(w work, k, n int) ([]byte, func([]byte) error) {
 	switch w.kind {
 	case create, bulk:

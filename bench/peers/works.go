@@ -6,14 +6,14 @@ import "strings"
 type work struct {
 	name    string
 	kind    kind
-	stories int // created by one request
+	stories int // number of stories that one request creates
 	clients []int
-	goals   map[string]float64 // goal for the ratio of the request rates, alds to the peer, by peer; default 1
+	goals   map[string]float64 // key: name of a peer; value: goal for the request rate of alds divided by that of the peer; default 1
 
 	questions func(d *data, ids []string) []question
 }
 
-// variants limits the different questions of a row.
+// variants is the maximum number of different questions of a row.
 const variants = 200
 
 // works returns the rows of the table. Reads come first, because they expect the loaded data
@@ -72,8 +72,7 @@ func pages(d *data, _ []string) []question {
 	return all
 }
 
-// usual returns the projects of the most common size, which have a fiftieth of all stories
-// each.
+// usual returns the projects of the most common size. Each of them has a fiftieth of all stories.
 func usual(d *data) []int {
 	var all []int
 	for p, list := range d.of {

@@ -14,15 +14,15 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// peers are attributes that have equal values on every story: one built-in attribute, one
-// custom attribute that is stored in a column or in links, and one custom attribute that is
-// stored in JSON. The columns of built-in attributes have no index, except in rows with
-// "(index)".
+// peers are attributes that are compared, because every story has the same value in all of them.
+// They are a built-in attribute, a custom attribute that is stored in a column or in links, and a
+// custom attribute that is stored in JSON. The columns of built-in attributes have no index,
+// except in rows with "(index)".
 type peers struct {
 	what  string
 	names []string
-	// filter returns the filter of a variant. It matches a hundredth or a thousandth of the
-	// stories.
+	// filter returns the filter of variant n on the attribute name. The filter matches a
+	// hundredth or a thousandth of the stories. A nil filter means a query that sorts by name.
 	filter func(name string, n int) string
 }
 
@@ -49,8 +49,8 @@ func customPeers() []peers {
 	}
 }
 
-// query returns the query of a variant with one of the peers: all stories that match the
-// filter, or the first 50 of all stories, sorted by the attribute.
+// query returns the query of variant n with the attribute name. It finds all stories that match
+// the filter. Without a filter, it finds the first 50 of all stories, sorted by the attribute.
 func (p *peers) query(name string, n int) string {
 	if p.filter == nil {
 		return fmt.Sprintf(`{"from": "Story", "select": ["Name"], "sort": ["%s"], "page": {"start": 0, "size": 50}}`, name)
@@ -127,8 +127,8 @@ func customOn(ctx context.Context, o options, d *rig.Database, name string, out 
 	return nil
 }
 
-// ratio returns the median of the ratios of a to b in the same turn. It compares within a
-// turn, because the load of the machine changes between turns.
+// ratio divides each time in a by the time of the same turn in b, and returns the median of these
+// ratios. It compares within a turn, because the load of the machine changes between turns.
 func ratio(a, b []time.Duration) float64 {
 	all := make([]float64, len(a))
 	for i := range a {
@@ -137,8 +137,9 @@ func ratio(a, b []time.Duration) float64 {
 	return rig.Median(all)
 }
 
-// measure runs the query of each peer in turn. The answers must be equal. The peer that comes
-// first changes with each turn. It returns the size of the last answer.
+// measure runs the query of each attribute in turn. It returns an error if the answers are not
+// equal. The attribute that comes first changes with each turn. size is the size of the last
+// answer in bytes.
 func (p *peers) measure(ctx context.Context, o options, c *rig.Conn, token string, took [][]time.Duration) (size int, err error) {
 	start := time.Now()
 	for i := 0; i < 2+3*o.rounds || time.Since(start) < o.budget; i++ {

@@ -31,7 +31,7 @@ func customValue(relation string, n int) string {
 	return fmt.Sprintf("Custom_OriginType:%d", firstOrigin+n)
 }
 
-// customDay and customText return one of a thousand different values.
+// customDay and customText return the value of variant n, which is from 0 to 999.
 func customDay(n int) time.Time { return began.AddDate(0, 0, n) }
 
 func customText(n int) string { return fmt.Sprintf("Let the gardener order seeds of kind %d", n) }
@@ -115,7 +115,7 @@ func customRow(id, typ int, name string, parent any, order int, attrs string) []
 	}
 }
 
-// customStory returns the row of the ith story. Its peers have equal values.
+// customStory returns the row of the ith story. Attributes that are compared have equal values.
 func customStory(i int) []any {
 	n := i * 7919 % 1000
 	number, day, text, value := float64(n)+0.5, customDay(n).UnixMicro(), customText(n), i*7919%listValues

@@ -67,7 +67,7 @@ func explain(ctx context.Context, d *db.DB, rows []work, out io.Writer) error {
 	return nil
 }
 
-// find runs the first variant in the same way as the service.
+// find runs the query of the first variant in the same way as the service.
 func (w work) find(ctx context.Context, f *find.Finder, q db.Querier) error {
 	who := auth.System
 	if w.reader {

@@ -11,8 +11,8 @@ import (
 // feedPage is the default page size of the feed.
 const feedPage = 100
 
-// position sends a request for the feed. The first one makes the service assign positions to
-// all audits.
+// position sends a request for the feed. The first request makes the service assign feed positions
+// to all audits (an audit is a row for one write).
 func position(s *sides) error {
 	c, err := rig.Dial(s.service)
 	if err != nil {
@@ -23,9 +23,10 @@ func position(s *sides) error {
 	return err
 }
 
-// feedWorks returns the rows about the feed of all changes. They read the stories with many
-// versions; each version has a separate audit and position. The position of an audit equals
-// its moment, because no positions were assigned before.
+// feedWorks returns the rows of the table about the feed of all changes. They read the stories with
+// many versions. Each version has a separate audit, the row for one write, and a separate position
+// in the feed. The position of an audit equals its moment, because no positions were assigned
+// before.
 func feedWorks(l *layout) []work {
 	last := l.wave(l.versions) + int64(l.streams()*streamVersions) - 1
 	middle := func(n int) int64 { return l.streamMoment(n%l.streams(), streamVersions/4+n%100) }

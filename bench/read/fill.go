@@ -129,7 +129,7 @@ func (s *store) calendar(ctx context.Context, l *layout) error {
 
 var prefixes = map[int]string{typeStory: "S", typeDefect: "D", typeTask: "TK", typeTest: "AT", typeEpic: "E"}
 
-// rare occurs in the name of one in needle items.
+// rare is a word that occurs in the name of one item in needle items.
 const (
 	rare   = "zeppelin"
 	needle = 1999
@@ -175,8 +175,8 @@ func (s *store) links(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "asset_link", columns, len(rows), func(i int) []any { return rows[i] })
 }
 
-// versions copies the assets into their versions on the server, which is faster than sending
-// them. Older versions have another name and estimate.
+// versions fills the table of versions with copies of the assets that the server makes, which is
+// faster than sending them. Older versions have another name and estimate.
 func (s *store) versions(ctx context.Context, l *layout) error {
 	const most = 5_000
 	step := int64(l.assets + firstItem)
@@ -201,7 +201,8 @@ func (s *store) versions(ctx context.Context, l *layout) error {
 	return nil
 }
 
-// stamps writes the time at which each wave ended.
+// stamps writes the time at which each wave of changes ended. In a wave, every asset gets one
+// version.
 func (s *store) stamps(ctx context.Context, l *layout) error {
 	return s.insert(ctx, "moment_stamp", []string{"last_moment", "at"}, l.versions, func(v int) []any {
 		return []any{l.wave(v+1) - 1, at(v).UnixMicro()}

@@ -12,12 +12,12 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// others is the number of clients of each kind that run besides the first request of the feed.
-// They read stories or update stories.
+// others is the number of clients that read stories during the first request of the feed. The same
+// number of clients update stories.
 const others = 2
 
 // first measures the very first request of the feed, and how much it slows other requests.
-// Each turn first removes the positions of all audits.
+// Each turn begins without feed positions, because it removes those of the turn before.
 func first(ctx context.Context, o options, d *store, l *layout, out io.Writer) error {
 	if err := d.moveOn(ctx, l); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *store) moveOn(ctx context.Context, l *layout) error {
 	return nil
 }
 
-// forget removes the positions of all audits.
+// forget removes the feed positions of all writes.
 func (s *store) forget(ctx context.Context) error {
 	if _, err := s.DB.Exec(ctx, "UPDATE audit SET feed = NULL"); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (s *store) forget(ctx context.Context) error {
 	return err
 }
 
-// beside runs do together with other requests. It returns the times of these reads and
-// updates, and the duration of do.
+// beside runs do while other clients read and update stories. all has the times of the reads and
+// of the updates, and took is the duration of do.
 func beside(ctx context.Context, s *sides, l *layout, do func() error) (all [2]rig.Result, took time.Duration, err error) {
 	stories := l.stories()
 	ask := [2]func(n int) []byte{

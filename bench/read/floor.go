@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// floorServer is the floor: a bare fiber handler. Its database connections are separate from
-// those of the service.
+// floorServer is the floor, with which the service is compared: a bare fiber handler with
+// hand-written SQL. Its database connections are separate from those of the service.
 type floorServer struct {
 	addr string
 	app  *fiber.App

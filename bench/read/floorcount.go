@@ -12,8 +12,8 @@ func floorCount(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, err
 		WHERE scope_id = ? AND type = 4 AND state <> 255) c JOIN asset a ON a.id = c.id`, busyScope(n))
 }
 
-// floorOwned reads only indexes. The index of the order contains state and type. The server
-// hashes the stories with owners once.
+// floorOwned counts the stories with owners. It reads only indexes: the index asset_order also
+// contains state and type. The server hashes the stories with owners once.
 func floorOwned(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return countAnswer(ctx, q, w, `SELECT c.n, a.id, a.name FROM (SELECT COUNT(*) AS n, MIN(s.id) AS id FROM asset s FORCE INDEX (asset_order)
 		WHERE s.type = 4 AND s.state <> 255 AND EXISTS (SELECT 1 FROM asset_link l
@@ -57,8 +57,8 @@ func floorWorkitems(ctx context.Context, q db.Querier, n int, w []byte) ([]byte,
 	return append(w, `"}]]`...), nil
 }
 
-// floorTree reads stories in order, starting with the first one that has a rank. It looks up
-// the scope of each story in the closure, because nearly all stories are below the root.
+// floorTree reads stories in order, starting with the first story that has a rank. It looks up the
+// scope of each story in scope_closure, because nearly all stories are below the root.
 func floorTree(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT STRAIGHT_JOIN a.id, a.name, sc.name FROM asset a FORCE INDEX (asset_order)
 		JOIN scope_closure c ON c.ancestor_id = ? AND c.descendant_id = a.scope_id AND c.until_moment = 9223372036854775807
@@ -66,8 +66,8 @@ func floorTree(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, erro
 		WHERE a.type = 4 AND a.state <> 255 AND a.order_key > 0 ORDER BY a.order_key, a.id LIMIT 50`, `,"Scope.Name":`, 0)
 }
 
-// floorBranch sorts the stories below a scope with the index only, and then reads the rows of
-// the page.
+// floorBranch sorts the stories below a scope with an index only. Then it reads the rows of the
+// page.
 func floorBranch(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT a.id, a.name, sc.name FROM (SELECT STRAIGHT_JOIN k.id, k.order_key FROM scope_closure c
 			JOIN asset k ON k.scope_id = c.descendant_id
@@ -76,7 +76,7 @@ func floorBranch(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, er
 		JOIN asset a ON a.id = p.id JOIN asset sc ON sc.id = a.scope_id ORDER BY p.order_key, p.id`, `,"Scope.Name":`, branchScope(n))
 }
 
-// floorReader finds the page with the index of the order only, and then reads its rows.
+// floorReader finds the stories of the page with an index only, and then reads their rows.
 func floorReader(scopes []int64) answer {
 	return func(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 		in, args := db.InArgs(scopes)
@@ -86,8 +86,8 @@ func floorReader(scopes []int64) answer {
 	}
 }
 
-// floorFind reads the whole table once. Otherwise the server would read an index and fetch
-// each row by its id, which takes several times as long.
+// floorFind reads the whole table once. Without IGNORE INDEX the server would read an index and
+// fetch each row by its id, which takes several times as long.
 func floorFind(ctx context.Context, q db.Querier, _ int, w []byte) ([]byte, error) {
 	return pairAnswer(ctx, q, w, `SELECT id, name, NULL FROM asset IGNORE INDEX (asset_order, asset_type) WHERE type = 4 AND state <> 255 AND name LIKE ?
 		ORDER BY order_key, id LIMIT 50`, "", "%"+rare+"%")

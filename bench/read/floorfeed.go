@@ -17,7 +17,7 @@ import (
 
 const feedAudits = `SELECT id, request_id, feed, at, actor_id, first_moment, last_moment FROM audit WHERE feed > ? ORDER BY feed LIMIT ?`
 
-// feedVersions reads the versions of some audits, each with the previous one.
+// feedVersions reads the versions that some writes created, each with the version before it.
 var feedVersions = func() string {
 	var all []string
 	for _, of := range []string{"v.", "p."} {
@@ -34,14 +34,14 @@ var feedVersions = func() string {
 const feedActor = `SELECT m.name, JSON_VALUE(m.attrs, '$.Nickname'), JSON_VALUE(m.attrs, '$.Email'), l.to_id FROM asset m
 	LEFT JOIN asset_link l ON l.relation = 41 AND l.from_type = 14 AND l.from_id = m.id AND l.until_moment = 9223372036854775807 WHERE m.id = ?`
 
-// feedOwners reads the owners that the stories of a page had as of their changes.
+// feedOwners reads the owners that each story of a page had at the moment of its change.
 const feedOwners = `SELECT l.from_id, v.moment, m.name FROM asset_version v
 	JOIN asset_link l ON l.relation = 1 AND l.from_type = 4 AND l.from_id = v.id AND l.since_moment <= v.moment AND l.until_moment > v.moment
 	JOIN asset_version m ON m.id = l.to_id AND m.moment <= v.moment AND m.until_moment > v.moment
 	WHERE v.moment BETWEEN ? AND ? AND v.id IN `
 
-// shown are the columns that a change shows, with their attributes, in the order of the
-// answer. The entry without a column is for relations to many.
+// shown are the columns that an event shows, with their attributes, in the order of the answer.
+// The entry without a column marks the place of the relations to many.
 var shown = []struct{ column, attribute string }{
 	{"state", "AssetState"},
 	{"name", "Name"},
@@ -59,11 +59,11 @@ type feedRow struct {
 	streamRow
 	audit      int64
 	created    bool
-	now, was   [][]byte // by column
+	now, was   [][]byte // new and old value of each column in compared
 	ownerNames []string // as of the change
 }
 
-// feedAudit is the part of an audit that its changes show.
+// feedAudit has the columns of an audit, the row for one write, that its events show.
 type feedAudit struct {
 	position, at, actor int64
 	request             string
@@ -105,7 +105,7 @@ func floorFeed(after func(n int) int64, values bool) answer {
 	}
 }
 
-// feedBehind reads the audits of a page.
+// feedBehind reads the audits (rows for one write) of the page behind the position after.
 func feedBehind(ctx context.Context, q db.Querier, after int64) (audits map[int64]feedAudit, ids []int64, first, last int64, err error) {
 	audits = make(map[int64]feedAudit, feedPage)
 	err = db.Each(ctx, q, feedAudits, []any{after, feedPage}, func(row db.Scanner) error {
@@ -197,7 +197,7 @@ func feedLinks(ctx context.Context, q db.Querier, list []feedRow, first, last in
 	})
 }
 
-// feedInstigator reads the member who made all of the changes.
+// feedInstigator reads the member who made all changes and returns its JSON.
 func feedInstigator(ctx context.Context, q db.Querier, id int64) ([]byte, error) {
 	var name, nick, email string
 	var role int64

@@ -42,8 +42,8 @@ const (
 		JOIN asset_version n ON n.id = k.id AND n.moment = k.until_moment WHERE k.until_moment >= ? AND n.scope_id <> ?`
 )
 
-// compared are the columns whose changes are shown. In the data of this bench, only the first
-// two change.
+// compared are the columns whose changes are shown. In the data of this bench, only the values of
+// the first two columns change.
 var compared = strings.Fields(`name estimate state number description scope_id parent_id super_id timebox_id team_id status_id priority_id source_id
 	category_id order_key todo detail_estimate value begin_date end_date attrs`)
 
@@ -55,7 +55,7 @@ var streamQuery = func() string {
 		}
 	}
 	return `SELECT v.id, v.moment, u.at, u.request_id, o.name, o.number, s.id, s.name, m.id, m.name, JSON_VALUE(m.attrs, '$.Username'), JSON_VALUE(m.attrs, '$.Email'), ` +
-		strings.Join(all, ", ") + ` FROM (` // the places
+		strings.Join(all, ", ") + ` FROM (` // a query for changes follows, such as ofStory
 }()
 
 const streamJoins = `) k JOIN asset_version v ON v.id = k.id AND v.moment = k.moment

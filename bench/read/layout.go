@@ -23,7 +23,7 @@ const (
 const (
 	members   = 1000
 	scopes    = 3000
-	busy      = 300 // scopes that have most of the work
+	busy      = 300 // number of scopes that have most of the workitems
 	timeboxes = 3000
 
 	firstMember  = 1001
@@ -31,14 +31,14 @@ const (
 	firstTimebox = firstScope + scopes
 	firstItem    = 10_000
 
-	bigScope = firstScope // has a twentieth of all work
+	bigScope = firstScope // the scope with a twentieth of all workitems
 )
 
 // layout describes the data of the database. It depends only on the flags, so that a kept
 // database matches.
 type layout struct {
 	assets, versions int
-	items            []item // work, by id from firstItem on
+	items            []item // workitems; the first has the id firstItem
 }
 
 // item is one workitem. A reference of 0 means null.
@@ -52,7 +52,8 @@ type item struct {
 
 func (l *layout) id(i int) int64 { return firstItem + int64(i) }
 
-// shares has the part of each type in a thousand items, as running totals.
+// shares has the number of items of each type among a thousand items, added to those of the types
+// before.
 var shares = []struct{ typ, upTo int }{
 	{typeStory, 350}, {typeDefect, 500}, {typeTask, 805}, {typeTest, 970}, {typeEpic, 1000},
 }
@@ -74,8 +75,8 @@ func newLayout(o options) *layout {
 	return l
 }
 
-// drawScope returns the scope for a new item. A twentieth of the work is in one scope, most of
-// the rest in the busy scopes, and the remainder in any scope. The busy scopes fill one after
+// drawScope returns the scope for a new item. A twentieth of the items is in one scope, most of
+// the rest in the busy scopes, and the remainder in any scope. The busy scopes are filled one after
 // another. written is the part of the data that is already written, from 0 to 1.
 func drawScope(r *rand.Rand, written float64) int64 {
 	switch n := r.IntN(100); {
@@ -189,7 +190,8 @@ func (l *layout) asOf() time.Time { return at(max(0, l.versions-2)).Add(time.Hou
 // asOfMoment returns the moment of asOf.
 func (l *layout) asOfMoment() int64 { return l.wave(max(0, l.versions-2)+1) - 1 }
 
-// busyScope returns a scope with much work, a different one for each n.
+// busyScope returns one of the busy scopes, which have most of the workitems. Each n below busy has
+// a different scope.
 func busyScope(n int) int64 { return bigScope + 1 + int64(n%busy) }
 
 // scopeParent returns the parent of a scope, in a tree of about four levels.
@@ -200,8 +202,8 @@ func scopeParent(i int) int64 {
 	return firstScope + int64((i-30)/10)
 }
 
-// held returns the scopes in which the reader, the first member, has a role: a branch of the
-// tree and some smaller ones.
+// held returns the scopes in which the reader, who is the first member, has a role: the top of a
+// large branch of the tree and some smaller scopes.
 func held() []int64 {
 	ids := []int64{branchScope(2)}
 	for i := range int64(8) {
@@ -210,7 +212,7 @@ func held() []int64 {
 	return ids
 }
 
-// readable returns the scopes that the reader sees, 199 of 3,000.
+// readable returns the scopes that the reader sees: 199 of 3,000.
 func readable() []int64 {
 	var ids []int64
 	for i := range scopes {

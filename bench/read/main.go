@@ -28,7 +28,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	mysql, redis, only, profile string
 

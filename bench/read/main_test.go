@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestSmallRun measures for a short time. It checks that both sides answer the same and that
-// every row is printed.
+// TestSmallRun measures for a short time. It checks that both sides give the same answers and
+// that every row is printed.
 func TestSmallRun(t *testing.T) {
 	u, err := url.Parse(testdb.URL(t, "mysql"))
 	if err != nil {
@@ -54,7 +54,7 @@ func TestSmallCustomRun(t *testing.T) {
 	}
 }
 
-// TestSmallFirstUse checks that every turn starts without positions and is printed.
+// TestSmallFirstUse checks that every turn starts without feed positions and is printed.
 func TestSmallFirstUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: it fills a database; TestSmallRun does the works of the table")

@@ -12,20 +12,20 @@ import (
 )
 
 // The data for activity streams: stories with 500 versions each, all in one project. Only
-// administrators see it.
+// administrators see this project.
 const (
 	streamScope    = 9000
 	streamVersions = 500
 	firstAudit     = 10_000
 )
 
-// streams returns the number of these stories: 200 for 100,000 assets and more.
+// streams returns the number of stories with many versions: 200 for 100,000 assets and more.
 func (l *layout) streams() int { return min(l.assets/500, 200) }
 
 func (l *layout) streamStory(n int) int64 { return l.id(len(l.items)) + int64(n) }
 
-// change returns the number of a change among all changes of these stories. The stories are
-// changed in turn.
+// change returns the index of a version of the nth story among all versions of the stories with
+// many versions. The stories are changed in turn.
 func (l *layout) change(n, version int) int64 { return int64(version*l.streams() + n) }
 
 func (l *layout) streamMoment(n, version int) int64 {
@@ -40,7 +40,7 @@ func (l *layout) streamAt(n, version int) time.Time {
 }
 
 // Every version has a new estimate, and every third version a new name. Each version whose
-// number ends in 5 adds an owner, and the next version whose number ends in 0 removes it.
+// number ends in 5 adds an owner, and the next version whose number ends in 0 removes this owner.
 func streamName(n, version int) string {
 	return fmt.Sprintf("Let the gardener order seeds of kind %d, draft %d", n, version/3)
 }
@@ -49,7 +49,7 @@ func streamOwner(version int) int64 { return firstMember + int64(version/10) }
 
 func streamLinked(version int) bool { return version%10 == 5 || version > 0 && version%10 == 0 }
 
-// streamColumns are the columns from name on that have values in these versions.
+// streamColumns are the columns, from name on, that have values in the versions of these stories.
 var streamColumns = strings.Fields("name number description scope_id order_key estimate attrs")
 
 func streamValues(n, version int) []any {
@@ -58,7 +58,7 @@ func streamValues(n, version int) []any {
 	}
 }
 
-// activity writes the stories with many versions, and an audit for each change.
+// activity writes the stories with many versions, and for each version a row in the table audit.
 func (s *store) activity(ctx context.Context, l *layout) error {
 	total := l.streams() * streamVersions
 	of := func(i int) (n, version int) { return i % l.streams(), i / l.streams() }
@@ -98,7 +98,7 @@ func (s *store) activity(ctx context.Context, l *layout) error {
 	})
 }
 
-// streamWorks returns the rows about activity streams.
+// streamWorks returns the rows of the table that measure activity streams.
 func streamWorks(l *layout) []work {
 	return []work{
 		{name: "25 items of a story with 500 versions", variants: l.streams(), url: func(n int) string {

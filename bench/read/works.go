@@ -11,12 +11,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// work is one row of the table. Both sides do the same work, in variants with different
+// work is one row of the table. Both sides do the same work. Its variants are for different
 // assets.
 type work struct {
 	name     string
 	variants int
-	reader   bool // sent as the member who sees only some of the scopes
+	reader   bool // true: sent as the member who sees only some of the scopes
 
 	// One of these three is the request to the service.
 	url  func(n int) string // the whole path
@@ -26,13 +26,13 @@ type work struct {
 	// One of these three is the other side.
 	floor answer             // hand-written SQL
 	other func(n int) string // another body for query.v1, sent as the administrator
-	xml   bool               // path as JSON; the request to the service is then for XML
+	xml   bool               // true: the same path with an answer in JSON; the request to the service is then for XML
 }
 
-// compares reports whether the service is compared with itself.
+// compares reports whether another request to the service is measured instead of hand-written SQL.
 func (w work) compares() bool { return w.other != nil || w.xml }
 
-// answer appends the answer to a variant of a work.
+// answer appends the body of the answer to variant n to w and returns the result.
 type answer func(ctx context.Context, q db.Querier, n int, w []byte) ([]byte, error)
 
 const pageSelect = `"select": ["Name", "Estimate", "Status.Name", "Timebox.Name", "Owners.Name"]`

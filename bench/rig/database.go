@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Public is the URL of the service in its answers. It does not depend on the port.
+// Public is the base URL of the links in the service's answers. It does not depend on the port.
 const Public = "http://bench.example/alds"
 
 // Database is the database of a run.
@@ -23,8 +23,8 @@ type Database struct {
 	keep             bool
 }
 
-// Open creates and migrates a database, or opens one that an earlier run kept. redis is the
-// URL of the queue.
+// Open creates and migrates a database, or opens a database that an earlier run kept. redis is
+// the URL of the queue. If keep is true, Close does not drop the database.
 func Open(ctx context.Context, server, redis, name string, keep bool) (*Database, error) {
 	d := &Database{name: name, url: server + "/" + name, redis: redis, keep: keep}
 	var err error
@@ -57,12 +57,13 @@ func (d *Database) prepare(ctx context.Context) error {
 		return err
 	}
 	var err error
-	// The floors use 8 of these connections for single statements.
+	// The hand-written code that is compared with the service uses 8 of these connections for
+	// single statements.
 	d.DB, err = db.Open(ctx, d.url, db.Options{MaxConns: 80})
 	return err
 }
 
-// environment returns the settings of the service, whose log is discarded.
+// environment returns the settings for a service in this process. The log is discarded.
 func (d *Database) environment(addr string) app.Environment {
 	settings := map[string]string{
 		"DATABASE_URL": d.url, "REDIS_URL": d.redis, "ALDS_ADDR": addr,

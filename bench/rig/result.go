@@ -13,7 +13,7 @@ type Result struct {
 	Times []time.Duration
 }
 
-// Sort sorts both lists. Rate and At need it.
+// Sort sorts both lists. Call it before Rate and At.
 func (r *Result) Sort() {
 	slices.Sort(r.Rates)
 	slices.Sort(r.Times)
@@ -22,7 +22,7 @@ func (r *Result) Sort() {
 // Rate returns the median rate.
 func (r *Result) Rate() float64 { return r.Rates[len(r.Rates)/2] }
 
-// At returns a percentile of the times.
+// At returns a percentile of the times; percent is from 0 to 100.
 func (r *Result) At(percent int) time.Duration { return Percentile(r.Times, percent) }
 
 // Percentile returns the nearest-rank percentile of ascending durations.
@@ -30,7 +30,7 @@ func Percentile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
-// Median returns the median of a list, or 0 of an empty list. The order of the list stays.
+// Median returns the median of a list, or 0 for an empty list. It does not change the list.
 func Median[T ~int64 | ~float64](list []T) T {
 	if len(list) == 0 {
 		return 0

@@ -26,22 +26,22 @@ const Password = "a password for benches"
 // run them.
 type Site struct {
 	Admin *db.DB // the database server; nil on SQLite
-	Name  string // of the database
-	Addr  string // of the api
+	Name  string // name of the database
+	Addr  string // address of the api
 	Base  string // URL of the instance
-	URL   string // of the database
+	URL   string // URL of the database
 
 	dir     string
 	env     []string
 	stderr  *os.File
 	running map[string]*exec.Cmd
-	watched map[string]string // addresses of their metrics, by name
+	watched map[string]string // key: name of a process; value: address of its metrics
 	client  *http.Client
 }
 
 // SiteOptions describes a Site.
 type SiteOptions struct {
-	Name     string   // of the bench
+	Name     string   // name of the bench
 	MySQL    string   // URL of the server; empty: standalone on SQLite
 	Redis    string   // URL of the queue
 	Commands []string // commands below cmd to start
@@ -262,8 +262,8 @@ func (s *Site) Post(path string, body, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// Bulk sends commands as the administrator and returns the Oid tokens of the created assets. A
-// failed command is an error.
+// Bulk sends commands as the administrator and returns the Oids of the created assets. It returns
+// an error if a command fails.
 func (s *Site) Bulk(commands any) ([]string, error) {
 	var answer struct {
 		AssetsCreated   struct{ OIDTokens []string } `json:"assetsCreated"`
@@ -284,7 +284,7 @@ func (s *Site) Bulk(commands any) ([]string, error) {
 // many is the number of assets that Many creates with one request.
 const many = 1_000
 
-// Many creates n assets in several requests and returns their Oid tokens.
+// Many creates n assets in several requests and returns their Oids.
 func (s *Site) Many(n int, command func(i int) any) (oids []string, err error) {
 	for from := 0; from < n; from += many {
 		var all []any

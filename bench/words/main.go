@@ -5,7 +5,7 @@
 //	go run ./bench/words -stories 1000000 -engine sqlite
 //
 // The service creates stories, a thousand per request. Then each index is filled with their
-// names and Numbers, a thousand per transaction, as a write with this index would have to do.
+// names and Numbers, a thousand per transaction, as the service would have to do in each write.
 // The cost of an index is this time, divided by the time that the service needs for the same
 // stories. Find searches for a text anywhere in an attribute, so only an index of all
 // sequences of three characters can answer it. Indexes of whole words are measured for
@@ -174,7 +174,7 @@ func fastest(do func() error) (time.Duration, error) {
 	return best, nil
 }
 
-// ask finds the first 50 stories with a word.
+// ask finds the first 50 stories with a word. It returns an error if no story has the word.
 func ask(c *rig.Conn, token, word string) error {
 	raw, err := c.Ask(rig.Post("/alds/query.v1", token, `{"from": "Story", "select": ["Name"], "find": "`+word+`", "findin": ["Name", "Number"], "page": {"start": 0, "size": 50}}`))
 	if err == nil && !strings.Contains(string(raw), word) {
@@ -218,10 +218,10 @@ func namesOf(n int) []string {
 type index struct {
 	engine, name string
 	create       []string
-	rows         func(id int, text string) [][]any // rows of one story
+	rows         func(id int, text string) [][]any // returns the rows of one story
 	table        string
 	columns      []string
-	find         string // selects the ids with a word
+	find         string // SQL that selects the ids of the stories with a word
 	word         func(string) []any
 	size         string
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// crowd is the number of clients that write to a file at the same time, in turn with a single
-// client.
+// crowd is the number of clients that write to a file at the same time. Their time windows
+// alternate with the windows of a single client.
 const crowd = 16
 
-// measureFile measures single writes on a SQLite file and does not delete the file. One client
-// and many clients write in turn. Each client creates one story after another over HTTP.
+// measureFile measures single writes on a SQLite file and does not delete the file. Windows with
+// one client and windows with many clients alternate. Each client creates one story after another
+// over HTTP.
 func measureFile(ctx context.Context, o options, out io.Writer) error {
 	d, err := rig.OpenFile(ctx, o.sqlite, o.redis)
 	if err != nil {

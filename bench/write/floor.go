@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// hand is the floor: it writes with hand-written SQL. It uses db.InsertN for multi-row
-// statements, so an improvement there also improves the floor.
+// hand is the floor, with which alds is compared: it writes with hand-written SQL. It uses
+// db.InsertN for multi-row statements, so an improvement there also improves the floor.
 type hand struct {
 	db *db.DB
 
@@ -24,7 +24,7 @@ type hand struct {
 const (
 	typeStory, typeTask = 4, 7
 	admin               = 20
-	owners              = 1 // relation of Story.Owners
+	owners              = 1 // number of the relation Story.Owners
 )
 
 var (
@@ -65,7 +65,7 @@ func advance(ctx context.Context, tx *db.Tx, name string, n int64) (value int64,
 // stamp is a range of moments and Numbers, with their time in microseconds.
 type stamp struct{ moment, number, at int64 }
 
-// take reserves moments and story Numbers, and writes the stamp of the moments.
+// take reserves moments and story Numbers, and writes the time of the moments to moment_stamp.
 func take(ctx context.Context, tx *db.Tx, moments, numbers int) (s stamp, err error) {
 	if numbers > 0 {
 		if s.number, err = advance(ctx, tx, "number:Story", int64(numbers)); err != nil {
@@ -86,7 +86,7 @@ func take(ctx context.Context, tx *db.Tx, moments, numbers int) (s stamp, err er
 	return s, err
 }
 
-// audit writes the outbox row of a write.
+// audit writes the row of a write to the table audit, from which workers make webhook events.
 func (h *hand) audit(ctx context.Context, tx *db.Tx, id int64, s stamp, moments int) error {
 	_, err := tx.Exec(ctx, `INSERT INTO audit (id, request_id, actor_id, at, first_moment, last_moment, generation)
 		SELECT ?, ?, ?, ?, ?, ?, value FROM sequence WHERE name = 'webhook' LOCK IN SHARE MODE`,

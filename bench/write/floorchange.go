@@ -17,7 +17,8 @@ const (
 	ended = ` AND v.until_moment = 9223372036854775807`
 )
 
-// change changes all stories of a project with set-based statements. n must be their number.
+// change changes all stories of a project with set-based statements. n must be the number of
+// these stories.
 func (h *hand) change(ctx context.Context, scope int64, n int, set string, value int) error {
 	return h.db.Write(ctx, func(tx *db.Tx) error {
 		audit, err := advance(ctx, tx, "audit", 1)
@@ -70,8 +71,8 @@ func (h *hand) createOne(ctx context.Context) error {
 	})
 }
 
-// takeOne reserves one moment in a short transaction. The id of the audit is derived from the
-// moment, because each moment belongs to one write.
+// takeOne reserves one moment in a short transaction. It derives the id of the write in the table
+// audit from the moment, because each moment belongs to one write.
 func (h *hand) takeOne(ctx context.Context, numbers int) (s stamp, audit int64, err error) {
 	err = h.db.Small(ctx, func(tx *db.Tx) error {
 		s, err = take(ctx, tx, 1, numbers)
@@ -80,7 +81,8 @@ func (h *hand) takeOne(ctx context.Context, numbers int) (s stamp, audit int64, 
 	return s, audits + s.moment, err
 }
 
-// audits is larger than all ids of audits from the sequence.
+// audits is larger than all ids in the table audit that come from the sequence. An id above it
+// is audits plus a moment.
 const audits = 1 << 40
 
 // updateOne changes a story. It reserves the moment in a separate transaction.

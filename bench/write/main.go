@@ -13,10 +13,10 @@
 // tables. Both sides commit with the same durability. The table has medians. In one row, the floor is the
 // same request by System Admin; it shows the cost of a Team Member's rights.
 //
-// A write must not hold a moment until its commit, or all writers would wait for each other's
-// disk writes. So single writes have two floors. The first one reserves the moment in a
-// separate short transaction, like alds. The second one does everything in one transaction,
-// which has weaker guarantees than alds must have.
+// A write must not keep the row of the moments locked until its commit. Otherwise all writers
+// would wait for each other's disk writes. Single writes therefore have two floors. The first
+// floor reserves the moment in a separate short transaction, like alds. The second floor does
+// everything in one transaction, which has weaker guarantees than alds must have.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/alds-dev/alds/bench/rig"
 )
 
-// options are the flags.
+// options are the values of the flags.
 type options struct {
 	mysql, redis, sqlite, only, profile string
 

@@ -53,7 +53,8 @@ func TestSmallRunOnAFile(t *testing.T) {
 	}
 }
 
-// TestTraceSeesWhatIsMissing removes one version of a floor's write and expects a difference.
+// TestTraceSeesWhatIsMissing removes one version of a write with hand-written SQL and expects
+// that trace shows a difference.
 func TestTraceSeesWhatIsMissing(t *testing.T) {
 	d := testdb.MySQL(t)
 	s, h := &sides{db: d}, &hand{db: d}

@@ -48,7 +48,7 @@ func measure(ctx context.Context, o options, s *sides, rows []work, out io.Write
 	return nil
 }
 
-// inTurn lets the sides do the same work in turn. The side that comes first alternates.
+// inTurn measures the same work on both sides in turn. The side that comes first alternates.
 func inTurn(ctx context.Context, o options, s *sides, w work, out io.Writer) error {
 	goes := o.goes
 	if w.single {
@@ -124,9 +124,9 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
 
-// crowds compares the rate of many writers with the rate of one, on both sides.
+// crowds compares the rate of many writers with the rate of one writer, on both sides.
 func crowds(ctx context.Context, o options, s *sides, w work, writers int, out io.Writer) error {
-	var rates [2][2][]float64 // by side, then one or many writers
+	var rates [2][2][]float64 // first index: side; second index: 0 for one writer, 1 for many
 	for range o.goes {
 		for side := range rates {
 			for k, n := range []int{1, writers} {

@@ -11,7 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// sides has the service with its client, and the floor.
+// sides has the two sides that are compared: the service with its client, and the floor, which
+// is hand-written SQL.
 type sides struct {
 	*rig.Conn
 	addr, token string
@@ -42,10 +43,10 @@ func newSides(ctx context.Context, d *rig.Database, addr string) (*sides, error)
 
 func (s *sides) close() { _ = s.Close() }
 
-// request returns a bulk request of System Admin.
+// request returns a bulk request that the System Admin sends.
 func (s *sides) request(body string) []byte { return rig.Post("/alds/api/asset", s.token, body) }
 
-// requestOf returns the request of a work.
+// requestOf returns the request for one repetition of w.
 func (s *sides) requestOf(w work, a about) []byte {
 	if w.member {
 		return rig.Post("/alds/api/asset", s.asMember, w.body(a))
@@ -103,7 +104,7 @@ func (s *sides) ready(ctx context.Context, w work) (about, error) {
 	return a, err
 }
 
-// agree checks that both sides leave the same rows.
+// agree checks that both sides leave the same rows in the database.
 func agree(ctx context.Context, s *sides, rows []work) error {
 	for _, w := range rows {
 		a, err := s.ready(ctx, w)
@@ -133,12 +134,13 @@ func agree(ctx context.Context, s *sides, rows []work) error {
 	return nil
 }
 
-// ask sends the request of a work and checks the number of changed assets.
+// ask sends the request for one repetition of w and checks the number of changed assets.
 func (s *sides) ask(w work, a about) error {
 	return s.expect(w, s.requestOf(w, a))
 }
 
-// floorOf returns the floor of a work: hand-written SQL, or the request by System Admin.
+// floorOf returns what the service is compared with: hand-written SQL, or the same request sent by
+// the System Admin.
 func (s *sides) floorOf(w work) func(context.Context, *hand, about) error {
 	if !w.member {
 		return w.floor
@@ -159,7 +161,7 @@ func (s *sides) expect(w work, request []byte) error {
 }
 
 // traced are the tables that a write changes, with their column for the moment. moment_stamp
-// is not included, because each side may stamp as often as it likes.
+// is not included, because the two sides may add different numbers of rows to it.
 var traced = [...]struct{ table, moment string }{
 	{"asset", "moment"}, {"asset_version", "moment"}, {"asset_link", "since_moment"}, {"audit", "first_moment"},
 }

@@ -10,15 +10,15 @@ import (
 // work is one row of the table. Both sides do the same work.
 type work struct {
 	name   string
-	assets int // created or changed by one repetition
+	assets int // number of assets that one repetition creates or changes
 	single bool
-	// before creates the assets for the work. It is not measured.
+	// before creates the assets for one repetition. Its time is not measured.
 	before func(ctx context.Context, s *sides) (about, error)
 	body   func(a about) string
 	floor  func(ctx context.Context, h *hand, a about) error
-	// less is a second floor with weaker guarantees, for single writes.
+	// less is a second floor for single writes. Its guarantees are weaker than those of alds.
 	less   func(ctx context.Context, h *hand, a about) error
-	member bool // sent by a Team Member; the floor is the same sent by System Admin
+	member bool // true: a Team Member sends the request, and the System Admin sends it as the floor
 }
 
 // about has the assets of one repetition of a work.

@@ -10,7 +10,7 @@ import (
 const SystemMember int64 = 20
 
 // Actor is a member with its rights. A request reads and writes with the rights of its actor.
-// It is a plain value, and is resolved once per request.
+// An Actor is a plain value, which is read once per request.
 type Actor struct {
 	// Member is the stored id of the member.
 	Member int64
@@ -42,7 +42,7 @@ type Actor struct {
 // everything in them.
 type Hidden struct {
 	Now  []int64 // stored ids of the projects that are hidden now
-	Ever bool    // a project is hidden now, or was hidden in the past
+	Ever bool    // true: a project is hidden now, or was hidden in the past
 }
 
 // System is the actor of the server itself. It sees everything.
@@ -56,8 +56,8 @@ func (a Actor) Reads(scope int64) bool {
 	return ok || a.All
 }
 
-// RoleIn returns the role that applies in a scope. It is No Access if the actor may not read
-// the scope. scope is a stored id.
+// RoleIn returns the role that applies in a scope, or No Access if the actor may not read the
+// scope. scope is a stored id.
 func (a Actor) RoleIn(scope int64) meta.Role {
 	if a.Admin {
 		return meta.SystemAdmin
@@ -87,7 +87,7 @@ func (a Actor) Creating(scopes []int64) Actor {
 }
 
 // AllMembers reports whether the actor sees all members. Administrators of the system, of
-// members, or of a project see all members, because they assign roles to them.
+// members, or of a project see all members, because they assign roles to members.
 func (a Actor) AllMembers() bool {
 	return a.All || a.System == meta.MemberAdmin || a.Held.Has(meta.ProjectAdmin) || a.Held.Has(meta.SystemAdmin)
 }

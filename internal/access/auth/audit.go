@@ -14,8 +14,8 @@ const (
 	signInEvery = time.Hour // equal sign-ins are recorded once in this time
 )
 
-// signIn identifies equal sign-ins. They are not all recorded, because a client with Basic
-// signs in with every request.
+// signIn identifies equal sign-ins. Equal sign-ins are not all recorded, because a client with
+// Basic signs in with every request.
 type signIn struct {
 	member         int64
 	network, token string // token: id of the access token; empty: a password
@@ -63,7 +63,8 @@ func (s *Service) refuse(ctx context.Context, scheme string, member int64, err e
 	return err
 }
 
-// loginChanged returns the audit event of a new username or password; nil: not changed.
+// loginChanged returns the audit event for a new username or password. A nil username or sealed
+// means that this value did not change.
 func loginChanged(member int64, username, sealed *string) trail.Event {
 	var changed []string
 	if username != nil {

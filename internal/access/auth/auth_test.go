@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// clock is the clock of a test. Only pass moves it.
+// clock is the clock of a test. Only pass changes its time.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time

@@ -18,10 +18,10 @@ import (
 // key is a keyed hash of data that a caller sent; see Service.keyed.
 type key = [sha256.Size]byte
 
-// proof is the version of a credential for which a password was verified.
+// proof says that a password was verified, and for which version of the credential.
 type proof struct {
 	member, version int64
-	network         string // of the last login
+	network         string // network of the last login
 }
 
 // Basic verifies a username and password. addr is the address of the caller. If the password is
@@ -62,7 +62,7 @@ func (s *Service) passwordLogin(c credential, username string) Login {
 type login struct {
 	member             int64  // the member with the username; 0: none
 	username, password string // username is folded
-	network            string // of the caller's address
+	network            string // network of the caller's address
 	secret             key    // hash of username and password
 	class
 }
@@ -145,7 +145,7 @@ type passwordCheck struct {
 	right bool
 	decoy *waiter       // for a wrong password of a member; see delayAsUnknown
 	since time.Time     // when the login was queued
-	took  time.Duration // for the hash
+	took  time.Duration // time to compute the hash
 }
 
 // checkInTurn verifies a password in a hash slot. It does the same work for known and unknown
@@ -198,9 +198,9 @@ func (s *Service) compare(ctx context.Context, w *waiter, l login) (r passwordCh
 }
 
 // notChecked returns the error of a login whose password was not checked. A login of a member is
-// not counted then, but a login with an unknown username is. If it was refused because its queue
-// is full, it waits as long as the last check of a member's password took: its response time
-// must not reveal that the username is unknown.
+// not counted in this case, but a login with an unknown username is counted. If a login with an
+// unknown username was refused because its queue is full, it waits as long as the last check of a
+// member's password took. Otherwise its response time would reveal that the username is unknown.
 func (s *Service) notChecked(ctx context.Context, l login, queuedAt time.Time, err error) error {
 	if l.queue == memberQueue {
 		l.throttle.uncount(l.pair)
@@ -236,7 +236,7 @@ func (s *Service) wrong(ctx context.Context, l login, a attempt, r passwordCheck
 }
 
 // delayAsUnknown waits until a login with an unknown username would be answered. The decoy of r
-// waits in the queue of these logins.
+// waits in the queue of logins with unknown usernames.
 // Errors: *SlowDownError if the decoy would be refused; fault.Transient if ctx ends.
 func (s *Service) delayAsUnknown(ctx context.Context, l login, r passwordCheck) error {
 	if r.decoy == nil {
@@ -270,8 +270,8 @@ func (s *Service) sharedCredential(ctx context.Context, username string) (creden
 		func(ctx context.Context) (credential, error) { return s.readCredential(ctx, username) })
 }
 
-// readCredential reads and caches the credential of a folded username. It is zero for an unknown
-// username.
+// readCredential reads and caches the credential of a folded username. The result is the zero
+// credential for an unknown username.
 func (s *Service) readCredential(ctx context.Context, username string) (credential, error) {
 	began := s.now()
 	c, err := s.findCredential(ctx, username)

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// batch reads the keys of concurrent callers together. While a read is running, it collects keys
-// for the next read. For any number of callers it needs only one connection, and each caller
+// batch reads the values of concurrent callers together. While a read is running, it collects the
+// keys for the next read. For any number of callers it needs only one connection, and each caller
 // waits for at most two reads. It is safe for concurrent use.
 type batch[K comparable, V any] struct {
 	read func(context.Context, []K) (map[K]V, error)
@@ -24,7 +24,7 @@ type batch[K comparable, V any] struct {
 type step[K comparable, V any] struct {
 	keys map[K]struct{}
 	done chan struct{}
-	v    map[K]V // set before done is closed, like err
+	v    map[K]V // v and err are set before done is closed
 	err  error
 }
 
@@ -64,7 +64,7 @@ func (b *batch[K, V]) join(ctx context.Context, k K) *step[K, V] {
 	return s
 }
 
-// run reads until no caller waits.
+// run does one read after another until no caller waits.
 func (b *batch[K, V]) run(ctx context.Context) {
 	for s := b.take(); s != nil; s = b.take() {
 		s.run(ctx, b.read)

@@ -14,7 +14,7 @@ import (
 // reads records the reads of a batch.
 type reads struct {
 	mu   sync.Mutex
-	keys [][]int    // of each read
+	keys [][]int    // the keys of each read
 	next chan error // ends a read with an error or nil
 }
 

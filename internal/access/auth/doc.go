@@ -1,8 +1,8 @@
 // Package auth authenticates callers and resolves what they may read.
 //
 // A request has a username and password (Basic) or an access token (Bearer). Both result in an
-// Actor: a plain value with the member and the scopes (projects) that the member may read. It
-// is a parameter of every engine.
+// Actor: a plain value with the member and the scopes (projects) that the member may read. All
+// code that reads or writes assets for a caller gets the caller's Actor.
 //
 // Passwords are stored as argon2id hashes. Access tokens have 256 random bits and are stored as
 // SHA-256 hashes. argon2id is slow on purpose, so a verified password is cached under a keyed

@@ -12,8 +12,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// flood calls try from many goroutines without a pause until the test ends. Each call has a
-// different number. flood returns after as many calls have returned as there are callers.
+// flood calls try from many goroutines without a pause until the test ends. callers is the number
+// of goroutines. Each call has a different n. flood returns when callers calls have ended.
 func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -42,8 +42,8 @@ func flood(t *testing.T, callers int, try func(ctx context.Context, n int64)) {
 	}
 }
 
-// cheapInShort makes hashes cheap with -short, and lets logins wait for long, so that a busy
-// machine fails no test.
+// cheapInShort makes hashes cheap with -short. It also lets logins wait for up to a minute, so that
+// the tests pass on a busy machine, too.
 func cheapInShort(w *fixture) {
 	w.s.slots.wait = time.Minute
 	if testing.Short() {

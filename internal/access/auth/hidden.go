@@ -7,13 +7,13 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// maxHidden is the most hidden projects that are cached.
+// maxHidden is the maximum number of hidden projects that are cached.
 const maxHidden = 200
 
 // cachedHidden has the hidden projects of one read.
 type cachedHidden struct {
 	*Hidden
-	changes int64     // Service.hiddenChanges before the read
+	changes int64     // value of Service.hiddenChanges before the read
 	at      time.Time // when the read began
 }
 
@@ -38,7 +38,7 @@ func (s *Service) hidden(ctx context.Context) *Hidden {
 // shows them again.
 func (s *Service) ScopesHidden() { s.hiddenChanges.Add(1) }
 
-// readHidden reads the hidden projects; nil: too many.
+// readHidden reads the hidden projects. It returns nil if more than maxHidden are hidden now.
 func readHidden(ctx context.Context, q db.Querier) (*Hidden, error) {
 	h := &Hidden{}
 	err := db.Each(ctx, q, `SELECT scope_id, until_moment FROM scope_hidden ORDER BY until_moment DESC, scope_id LIMIT ?`,

@@ -22,7 +22,7 @@ const (
 // cachedMembers has the members that all actors with the same readable projects see.
 type cachedMembers struct {
 	members []int64
-	changes int64 // Service.roleChanges before the read
+	changes int64 // value of Service.roleChanges before the read
 }
 
 // membersOf returns the members that an actor sees. The data may be maxAge old, but it includes
@@ -44,8 +44,8 @@ func (s *Service) membersOf(ctx context.Context, a cachedActor) []int64 {
 	return withMember(c.members, a.Member)
 }
 
-// memberRead identifies a read of members. Concurrent requests share a read if they have the
-// same projects and it begins after the same role changes.
+// memberRead identifies a read of members. Concurrent requests share a read if they have the same
+// projects and no role has changed between them.
 type memberRead struct {
 	scopes  string
 	changes int64
@@ -78,8 +78,8 @@ func withMember(list []int64, member int64) []int64 {
 }
 
 // RolesChanged must be called after this process has committed a change of a member, of a role
-// in a project, or of the project tree. administrators reports whether a System Admin may have
-// lost that role.
+// in a project, or of the project tree. administrators is true if a System Admin may have lost
+// that role.
 func (s *Service) RolesChanged(administrators bool) {
 	s.roleChanges.Add(1)
 	if administrators {
@@ -89,7 +89,8 @@ func (s *Service) RolesChanged(administrators bool) {
 
 // readMembers returns the members that an actor sees if the actor reads the projects in scopes.
 // These are the members with a reading role in one of the projects, or in a project above, at
-// the moment at. Package sqlgen has the same rule. nil: too many.
+// the moment at. Package sqlgen has the same rule. The result is nil if there are too many projects
+// or members.
 func (s *Service) readMembers(ctx context.Context, scopes []int64, at int64) ([]int64, error) {
 	if len(scopes) > maxMemberScopes {
 		return nil, nil

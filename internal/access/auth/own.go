@@ -21,11 +21,11 @@ const (
 	maxEnded     = 100 // ended tokens per member that are not deleted; the same for sessions
 )
 
-// current, in place of an id, names the token of the request.
+// current can be used instead of an id. It means the token of the request.
 const current = "current"
 
 // MakeToken creates an access token or a session for the member of a login. The answer contains
-// the token, which can never be read again. yaml: the body is YAML.
+// the token, which can never be read again. If yaml is true, the body is YAML.
 // Shape: {"name": "…", "expires": "2027-01-31", "endsWithPassword": true, "session": false}
 // Errors: fault.Invalid for an invalid body, and for too many tokens; fault.Denied if the login
 // may not create the token; fault.Unproven if the login is no longer valid.
@@ -67,7 +67,7 @@ func (s *Service) MakeToken(ctx context.Context, l Login, body []byte, yaml bool
 }
 
 // makeRoom locks the tokens of the member of a login, and makes room for one more token or
-// session. revoked: it has revoked the oldest session.
+// session. revoked is true if it has revoked the oldest session.
 // Errors: fault.Unproven if the login is no longer valid; fault.Invalid for too many tokens.
 func (s *Service) makeRoom(ctx context.Context, tx *db.Tx, l Login, session bool) (revoked bool, err error) {
 	rows, err := lockLogin(tx, l, s.now())

@@ -68,8 +68,8 @@ func TestSessionsRaceWithAPassword(t *testing.T) {
 	})
 }
 
-// A process that revokes a token refuses it at once, although the token is in its cache. Other
-// processes refuse it within a second.
+// A process that revokes a token refuses this token at once, although the token is in its cache.
+// Other processes refuse the token within a second.
 func TestEndedTokensAreRefusedAtOnce(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		w := owners(t, d)

@@ -53,8 +53,7 @@ func (c cost) key(password string, salt []byte, n uint32) []byte {
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.lanes, n)
 }
 
-// matches reports whether phc is a hash of password. A string that is no PHC string matches no
-// password.
+// matches reports whether phc is a hash of password. It returns false if phc is not a PHC string.
 func matches(phc, password string) bool {
 	c, salt, want, err := decodePHC(phc)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestOldPasswordsCannotBeGuessed checks that Prove is throttled like a login, so that a thief of
-// a token cannot guess the password. It stays throttled after the member has sent the right
+// a token cannot guess the password. Prove stays throttled after the member has sent the right
 // password.
 func TestOldPasswordsCannotBeGuessed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {

@@ -7,7 +7,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// cachedActor is an actor from one read.
+// cachedActor is an actor that was read from the database.
 type cachedActor struct {
 	Actor
 	changes int64  // see changesFor
@@ -30,8 +30,8 @@ func (s *Service) ActorOf(ctx context.Context, member int64) (Actor, error) {
 }
 
 // changesFor returns the number of writes by this process that may have changed the rights of an
-// actor. A System Admin already has all rights, and roles in projects add nothing. So for a System
-// Admin only writes count after which the member may have lost that role.
+// actor. A System Admin already has all rights, and roles in projects add nothing. For a System
+// Admin it therefore counts only the writes after which the member may have lost that role.
 func (s *Service) changesFor(a Actor) int64 {
 	if a.All {
 		return s.adminChanges.Load()
@@ -61,7 +61,7 @@ func (s *Service) readActors(ctx context.Context, members []int64) (map[int64]ca
 }
 
 // Proven is ActorOf for a login. It checks the login again if the login is older than shortWait.
-// Then the request has read a long body, or has waited for its turn.
+// In this case the request has read a long body, or has waited for its turn.
 // Errors: fault.Unproven if the login is no longer valid.
 func (s *Service) Proven(ctx context.Context, l Login) (Actor, error) {
 	if s.now().Sub(l.provenAt) >= shortWait {

@@ -87,8 +87,8 @@ var forUpdate = clause.Locking{Strength: "UPDATE"}
 // notRevoked limits tokens to those that are not revoked.
 func notRevoked(g *gorm.DB) *gorm.DB { return g.Where("revoked_at IS NULL") }
 
-// tokensOfMembers selects from tokens as t, joined with members as a and credentials as c. The
-// member and the credential may be missing.
+// tokensOfMembers selects tokens, with the alias t. It joins their members, with the alias a, and
+// the credentials of these members, with the alias c. Both may be missing.
 func tokensOfMembers(g *gorm.DB) *gorm.DB {
 	return g.Table("access_token t").
 		Joins("LEFT JOIN asset a ON a.id = t.member_id").

@@ -16,8 +16,8 @@ type roles struct {
 	role     *meta.Type
 	order    *meta.Rights // which role is above which
 
-	disabledKey string // of Member.IsLoginDisabled in asset.attrs
-	usernameKey string // of Member.Username in asset.attrs
+	disabledKey string // key of Member.IsLoginDisabled in asset.attrs
+	usernameKey string // key of Member.Username in asset.attrs
 }
 
 func rolesOf(m *meta.Model) (roles, error) {

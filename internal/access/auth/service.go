@@ -39,8 +39,8 @@ type reader interface {
 // Service verifies credentials and resolves actors. It is created by New, and is safe for
 // concurrent use.
 type Service struct {
-	db    reader // reads
-	store *db.DB // writes
+	db    reader // for reads
+	store *db.DB // for writes
 	roles roles
 
 	mayLogin string // SQL condition, see mayLogin
@@ -48,22 +48,22 @@ type Service struct {
 	m        *metrics
 	now      func() time.Time
 
-	key   []byte // of keyed; each process has a new key
-	cost  cost   // of new passwords
+	key   []byte // key of the hashes that keyed returns; each process has a new key
+	cost  cost   // cost of the hashes of new passwords
 	dummy string // hash that no password matches, for usernames with which nobody can log in
 
-	slots           *hashSlots               // of password hashes
-	lastCheck       atomic.Int64             // nanoseconds of the last password check of a member, with its wait
-	verifying       singleflight[key, Login] // by hash of the login and its pair
+	slots           *hashSlots               // limits concurrent password hashes
+	lastCheck       atomic.Int64             // duration of the last password check of a member, with its wait, in nanoseconds
+	verifying       singleflight[key, Login] // key: hash of the login and its pair
 	verified        *cache[key, proof]
 	credentials     *cache[string, credential]
 	tokens          *cache[string, cachedToken]
-	credentialReads singleflight[string, credential] // by folded username
-	tokenReads      batch[string, cachedToken]       // by hash
+	credentialReads singleflight[string, credential] // key: folded username
+	tokenReads      batch[string, cachedToken]       // key: hash of the token
 	actorReads      batch[int64, cachedActor]
 	memberReads     singleflight[memberRead, cachedMembers]
 	signedIn        *cache[signIn, struct{}] // sign-ins that are recorded in the audit trail
-	usage           *usageRecorder           // of tokens
+	usage           *usageRecorder           // stores the last uses of tokens
 	actors          *cache[int64, cachedActor]
 
 	// Numbers of writes by this process. If a number has changed, cached data that depends on
@@ -73,7 +73,7 @@ type Service struct {
 	adminChanges  atomic.Int64 // role changes after which a System Admin may have lost that role
 	loginChanges  atomic.Int64 // writes that may have ended tokens
 
-	members *cache[string, cachedMembers] // visible members, by keyOfScopes
+	members *cache[string, cachedMembers] // visible members; key: see keyOfScopes
 
 	hiddenNow atomic.Pointer[cachedHidden]
 

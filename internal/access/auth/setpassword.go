@@ -49,7 +49,7 @@ func (s *Service) SetPassword(
 
 // lostLogin finds a member that has a username as its attribute Username, but no row in
 // credential. The command "api check" reports this state. name is the attribute; nil: there is
-// no member like this.
+// no such member.
 func (s *Service) lostLogin(ctx context.Context, username string) (c credential, name *string, err error) {
 	folded := folding.Of(username)
 	err = db.Each(ctx, s.store, `SELECT a.id, `+s.store.Dialect.JSONText("a.attrs", s.roles.usernameKey)+`, CASE WHEN `+s.mayLogin+` THEN 1 ELSE 0 END
@@ -66,7 +66,7 @@ func (s *Service) lostLogin(ctx context.Context, username string) (c credential,
 	return c, name, err
 }
 
-// LacksPassword reports whether Ensure would set the password of a member. It is true, too, if
+// LacksPassword reports whether Ensure would set the password of a member. It also returns true if
 // the member does not exist yet.
 func (s *Service) LacksPassword(ctx context.Context, member int64) (bool, error) {
 	username, err := s.findFirstLogin(ctx, member)

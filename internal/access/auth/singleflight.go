@@ -24,7 +24,7 @@ type call[V any] struct {
 	callers int
 	cancel  context.CancelFunc
 	done    chan struct{}
-	v       V // set before done is closed, like err
+	v       V // v and err are set before done is closed
 	err     error
 }
 

@@ -28,7 +28,7 @@ const (
 	maxUnknownQueued   = 64              // waiting logins with unknown usernames
 	maxQueuedPerMember = 64              // waiting logins of one member
 	memberShare        = 3               // slots that members get in a row while another queue waits
-	maxQueueWait       = 3 * time.Second // of a login
+	maxQueueWait       = 3 * time.Second // longest wait of a login
 	queueRetry         = 2 * time.Second // SlowDownError.After of a refused login
 )
 
@@ -36,31 +36,31 @@ const (
 type waiter struct {
 	queue   queue
 	rank    int  // in memberQueue the lowest rank comes first
-	account key  // of the login; an account in memberQueue has at most hashSlots.shared slots
+	account key  // account of the login; in memberQueue an account has at most hashSlots.shared slots
 	decoy   bool // occupies no slot when its turn comes
 
 	ready      chan struct{} // closed when the waiter gets its slot or is refused
-	refused    bool          // another login got its place; set before ready is closed
-	acquiredAt time.Time     // when it got its slot
+	refused    bool          // true: another login got its place; set before ready is closed
+	acquiredAt time.Time     // when the waiter got its slot
 }
 
 // hashSlots limits the number of concurrent password hashes. Each hash uses one core and 19 MiB.
 // It is safe for concurrent use.
 type hashSlots struct {
 	size   int           // number of slots
-	shared int           // most slots for unknownQueue and hashQueue together, and for one account
+	shared int           // maximum number of slots for unknownQueue and hashQueue together, and for one account
 	wait   time.Duration // longest wait of a login
 	now    func() time.Time
 
 	mu        sync.Mutex
 	waiting   [queues][]*waiter
-	queued    map[key]int // number of waiters, by account
-	active    map[key]int // number of occupied slots, by account
-	served    map[key]int // by account with waiters: value of slots when the account last got a slot
+	queued    map[key]int // key: account; value: number of its waiters
+	active    map[key]int // key: account; value: number of slots that it occupies
+	served    map[key]int // key: account with waiters; value: value of slots when it last got a slot
 	slots     int         // number of slots that were assigned so far
-	used      [queues]int // number of occupied slots
-	memberRun int         // slots that members got since another queue got one
-	last      queue       // unknownQueue or hashQueue, whichever got a slot last
+	used      [queues]int // number of occupied slots of each queue
+	memberRun int         // number of slots that members got since another queue got a slot
+	last      queue       // unknownQueue or hashQueue: the one that got the latest slot
 }
 
 func newHashSlots(n int, now func() time.Time) *hashSlots {
@@ -97,8 +97,9 @@ func (t *hashSlots) acquire(ctx context.Context, w *waiter) error {
 	}
 }
 
-// decoy adds a waiter that occupies no slot to unknownQueue. Its ready is closed when a login
-// with an unknown username would get a slot. decoy returns nil if the queue is full.
+// decoy adds a waiter to unknownQueue that occupies no slot. The channel ready of the waiter is
+// closed when a login with an unknown username would get a slot. decoy returns nil if the queue is
+// full.
 func (t *hashSlots) decoy() *waiter {
 	w := &waiter{queue: unknownQueue, decoy: true}
 	if !t.enqueue(w) {
@@ -133,7 +134,7 @@ func (t *hashSlots) isFull(w *waiter) bool {
 
 // makeRoom makes room for a login in a full queue of members. It refuses the last login of the
 // account with the most waiters, if that account has at least two waiters more than the account
-// of w. So logins that guess the passwords of a few members only displace each other.
+// of w. Logins that guess the passwords of a few members therefore only displace each other.
 func (t *hashSlots) makeRoom(w *waiter) bool {
 	own := t.queued[w.account]
 	if w.queue != memberQueue || own >= maxQueuedPerMember {
@@ -261,7 +262,7 @@ func (t *hashSlots) remove(l queue, i int) *waiter {
 	return w
 }
 
-// count adds by to the number of an account, and deletes the number if it is zero.
+// count adds by to the number of an account in m. It deletes the number if it becomes zero.
 func count(m map[key]int, account key, by int) {
 	if m[account] += by; m[account] == 0 {
 		delete(m, account)

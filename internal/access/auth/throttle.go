@@ -15,7 +15,7 @@ import (
 // SlowDownError refuses a login whose password was not checked: too many logins wait, or too many
 // wrong passwords came before. It is a fault of kind Unproven.
 type SlowDownError struct {
-	After time.Duration // until the client may try again
+	After time.Duration // time until the client may try again
 }
 
 // Error returns a message with After in seconds.
@@ -28,11 +28,11 @@ func (s *SlowDownError) Unwrap() error { return fault.Unprovenf("%s", s.Error())
 
 // backoff is the rule for the delays after wrong passwords of one pair.
 type backoff struct {
-	freeAttempts int           // wrong passwords without a delay
+	freeAttempts int           // number of wrong passwords without a delay
 	first        time.Duration // first delay; it doubles with each further wrong password
 	max          time.Duration // longest delay; an attempt that must wait longer is refused
-	resetAfter   time.Duration // without an attempt, until the count starts again
-	trustLimit   int           // wrong passwords after which a pair of member and network is no longer trusted
+	resetAfter   time.Duration // time without an attempt after which the count starts again
+	trustLimit   int           // number of wrong passwords after which a pair of member and network is no longer trusted
 }
 
 // pairBackoff allows at most 16 guesses in the first minute, and then one every 8 s, which is
@@ -45,23 +45,23 @@ var pairBackoff = backoff{
 // member and the network of an address. An attempt is counted before it is verified, so that
 // concurrent attempts are counted, too.
 //
-// If a pair has succeeded before, its attempts are verified without a delay. Only the answer to a
+// If a pair has logged in before, its attempts are verified without a delay. Only the answer to a
 // wrong password is delayed.
 type throttle struct {
 	backoff
-	maxPairs   int // most pairs in attempts
-	maxWaiting int // most attempts that wait at the same time
+	maxPairs   int // maximum number of pairs in attempts
+	maxWaiting int // maximum number of attempts that wait at the same time
 	now        func() time.Time
 	sleep      func(context.Context, time.Duration) error
 
 	mu          sync.Mutex
-	attempts    map[key]attempts // by pair
+	attempts    map[key]attempts // key: pair
 	waiting     int
-	provenPairs *cache[key, provenPairs] // by member
+	provenPairs *cache[key, provenPairs] // key: member
 }
 
-// provenPairs has the latest pairs of one member that have succeeded. Each member has its own
-// list, so that it cannot evict the pairs of other members.
+// provenPairs has the latest pairs of one member that have logged in. Each member has its own list,
+// so that the logins of one member cannot evict the pairs of other members.
 type provenPairs struct {
 	pairs [8]key
 	next  int
@@ -75,9 +75,9 @@ type attempts struct {
 
 // attempt is a counted attempt to log in.
 type attempt struct {
-	proven bool          // the pair has succeeded before
+	proven bool          // true: the pair has logged in before
 	before int           // number of counted attempts of the pair before this attempt
-	delay  time.Duration // before the password is verified; if proven: before a wrong password is answered
+	delay  time.Duration // wait before the password is verified; if proven: before a wrong password is answered
 }
 
 func newThrottle(p backoff, pairs, room int, now func() time.Time) *throttle {
@@ -173,7 +173,7 @@ func (s *throttle) forget(pair key) {
 	delete(s.attempts, pair)
 }
 
-// trust stores that a pair has succeeded.
+// trust stores that a pair has logged in.
 func (s *throttle) trust(name, pair key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

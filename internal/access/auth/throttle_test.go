@@ -58,8 +58,8 @@ func TestGuessesOfOnePairHaveARate(t *testing.T) {
 	}
 }
 
-// A few attempts of a pair wait. A further attempt is refused, with the time after which it may
-// come again. After this time it is not delayed.
+// A few attempts of a pair wait. A further attempt is refused, with the time after which the client
+// may try again. An attempt after this time is not delayed.
 func TestFewAttemptsOfAPairWait(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 1000, c.now)
@@ -92,7 +92,7 @@ func TestFewAttemptsOfAPairWait(t *testing.T) {
 }
 
 // The attempts of a pair that has succeeded are verified at once, and only answers to wrong
-// passwords are delayed. After very many wrong passwords it is treated like all other pairs.
+// passwords are delayed. After very many wrong passwords the pair is treated like all other pairs.
 func TestAProvenPair(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 1000, c.now)
@@ -116,8 +116,8 @@ func TestAProvenPair(t *testing.T) {
 	}
 }
 
-// If a member succeeds from many networks, its oldest pairs are dropped. The pairs of other
-// members are not dropped.
+// If a member logs in from many networks, the oldest pairs of this member are dropped. The pairs of
+// other members are not dropped.
 func TestProvenPairsAreStoredPerMember(t *testing.T) {
 	c := &clock{t: time.Unix(1e9, 0)}
 	s := newThrottle(pairBackoff, 100, 1000, c.now)

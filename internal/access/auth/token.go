@@ -15,8 +15,8 @@ import (
 const (
 	tokenPrefix = "1."
 	tokenBytes  = 32
-	maxToken    = 256 // most bytes of a token in a request
-	maxName     = 255 // most characters of the name of a token
+	maxToken    = 256 // maximum length of a token in a request, in bytes
+	maxName     = 255 // maximum length of the name of a token, in characters
 )
 
 // newToken returns a new token: 256 random bits, in the form that existing clients expect.
@@ -43,7 +43,7 @@ type cachedToken struct {
 	lastUsed    time.Time // zero: never
 	lastAddress string    // network of the last use; empty: unknown
 	session     bool
-	changes     int64 // Service.loginChanges before the read
+	changes     int64 // value of Service.loginChanges before the read
 }
 
 func (t cachedToken) hasExpired(now time.Time) bool {

@@ -19,9 +19,9 @@ import (
 type TokenOptions struct {
 	Name             string
 	Expires          time.Time // zero: never
-	EndsWithPassword bool      // the token is revoked when the password of its member changes
+	EndsWithPassword bool      // true: the token is revoked when the password of its member changes
 
-	session bool // the token is a session
+	session bool // true: the token is a session
 }
 
 // Token describes an access token. The token itself is not stored.
@@ -34,8 +34,8 @@ type Token struct {
 	// about a minute.
 	Created, Expires, LastUsed, Revoked time.Time
 	EndsWithPassword                    bool
-	Session                             bool // the token is a session
-	MayLogin                            bool // the member is neither closed nor disabled
+	Session                             bool // true: the token is a session
+	MayLogin                            bool // true: the member is neither closed nor disabled
 }
 
 // CreateToken creates an access token for the member with a username. It returns the token, which
@@ -116,8 +116,8 @@ func (s *Service) RevokeToken(ctx context.Context, id string) (revoked bool, err
 	return err == nil && row.RevokedAt == nil, err
 }
 
-// revokeOne revokes a token by its id. The function may decides whether the caller may revoke it.
-// revokeOne returns the row from before the change.
+// revokeOne revokes the token with an id, if the function may returns true for the token. It returns
+// the row of the token before the change.
 // Errors: fault.NotFound if no token has the id, or if the caller may not revoke it.
 func (s *Service) revokeOne(ctx context.Context, id string, may func(tokenRow) bool) (row tokenRow, err error) {
 	err = s.store.Write(ctx, func(tx *db.Tx) error {

@@ -179,7 +179,7 @@ func TestTheLastUseOfATokenIsStored(t *testing.T) {
 		for _, step := range []struct {
 			pass time.Duration
 			by   *fixture
-			want time.Duration // since the begin
+			want time.Duration // stored time of the last use, counted from began
 		}{{0, w, 0}, {time.Second, w, 0}, {20 * time.Second, other, 0}, {38 * time.Second, w, 0}, {2 * time.Second, other, 61 * time.Second}, {2 * time.Second, w, 61 * time.Second}, {60 * time.Second, w, 123 * time.Second}} {
 			w.clock.pass(step.pass)
 			step.by.wantBearer("use", token, 20)

@@ -12,9 +12,9 @@ import (
 
 const (
 	usedEvery   = time.Minute     // precision of the last use of a token
-	usedTimeout = 5 * time.Second // of one write
-	maxPending  = 1_000           // most uses that wait to be written
-	maxMoves    = 3               // most new addresses of a token per minute that are written at once
+	usedTimeout = 5 * time.Second // time limit of one write
+	maxPending  = 1_000           // maximum number of uses that wait to be written
+	maxMoves    = 3               // maximum number of new addresses of a token per minute that are written at once
 )
 
 // usageRecorder stores the time and the address of the last use of each access token. It writes
@@ -26,7 +26,7 @@ const (
 // request fails because of a write. A use that cannot be written is dropped.
 type usageRecorder struct {
 	store  *db.DB
-	recent *cache[string, recentUse] // by id
+	recent *cache[string, recentUse] // key: id of a token
 
 	mu      sync.Mutex
 	pending []use
@@ -50,8 +50,8 @@ func newUsageRecorder(store *db.DB, now func() time.Time) *usageRecorder {
 	return &usageRecorder{store: store, recent: newCache[string, recentUse](maxCredentials, usedEvery, now)}
 }
 
-// record records a use of a token. t is the token as the database has it. address is empty if it
-// is unknown. The caller may reuse the memory of address afterwards.
+// record records a use of a token. t is the token as it was read from the database. address is empty
+// if the address is unknown. The caller may reuse the memory of address afterwards.
 func (u *usageRecorder) record(t cachedToken, address string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -68,7 +68,8 @@ func (u *usageRecorder) record(t cachedToken, address string, at time.Time) {
 	}
 }
 
-// next returns the recent uses of a token, including a new use. due: the new use must be written.
+// next returns the recent uses of a token, including a new use. due is true if the new use must be
+// written.
 func (u *usageRecorder) next(t cachedToken, address string, at time.Time) (r recentUse, due bool) {
 	r, known := u.recent.get(t.id)
 	switch {

@@ -20,8 +20,8 @@ type TokenView struct {
 	LastUsed         *string `json:"lastUsed"` // null: never
 	LastAddress      *string `json:"lastAddress"`
 	EndsWithPassword bool    `json:"endsWithPassword"`
-	Current          bool    `json:"current"`         // it is the token of the request
-	Token            string  `json:"token,omitempty"` // only in the answer that creates it
+	Current          bool    `json:"current"`         // true: the request was sent with this token
+	Token            string  `json:"token,omitempty"` // only in the answer to the request that created it
 }
 
 // TokenList is a list of tokens.

@@ -12,8 +12,8 @@ import (
 
 const (
 	watchEvery   = 400 * time.Millisecond // interval of the checks of a running request
-	shortWait    = 50 * time.Millisecond  // age of a login from which Proven checks it again
-	watchTimeout = 5 * time.Second        // without a successful check, until a request is ended
+	shortWait    = 50 * time.Millisecond  // minimum age of a login that Proven checks again
+	watchTimeout = 5 * time.Second        // time without a successful check after which a request is ended
 )
 
 // Login is a verified login of a member, by password or by access token. A Login that has only a
@@ -24,10 +24,10 @@ type Login struct {
 
 	provenAt time.Time // when the login was verified
 	username string    // folded; empty: the login is not by password
-	version  int64     // of the credential, if the login is by password
+	version  int64     // version of the credential, if the login is by password
 	token    string    // hash of the access token; empty: the login is not by token
 	tokenID  string    // id of the access token; empty: the login is not by token
-	session  bool      // the access token is a session
+	session  bool      // true: the access token is a session
 }
 
 // byPassword reports whether the login is by a password.
@@ -39,7 +39,7 @@ type watch struct {
 	l     Login
 	who   Actor
 	began time.Time
-	ctx   context.Context // of the request
+	ctx   context.Context // context of the request
 	end   context.CancelCauseFunc
 }
 
@@ -108,8 +108,8 @@ func (w *watch) beforeCommit(ctx context.Context) error {
 	return w.s.check(ctx, w.l, w.who, 0)
 }
 
-// check checks a login, and that its member still has all rights of the actor who. It only uses
-// data that was read less than age ago. Errors: fault.Unproven, fault.Denied.
+// check checks that a login is still valid, and that its member still has all the rights in who. It
+// only uses data that was read less than age ago. Errors: fault.Unproven, fault.Denied.
 func (s *Service) check(ctx context.Context, l Login, who Actor, age time.Duration) error {
 	if err := s.checkLogin(ctx, l, age); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // KeyFile returns the key in the file at path, which is one line of base64. If the file does not
 // exist, KeyFile creates it with a new key. Only the owner may read the new file. If two processes
 // create it at the same time, both get the same key.
-// Errors: a file without a key; it is never overwritten.
+// Errors: the file contains no key. Such a file is never overwritten.
 func KeyFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func KeyFile(path string) ([]byte, error) {
 }
 
 // makeKeyFile writes a new key to a temporary file, and then links this file to path. If several
-// processes do this at the same time, only one succeeds.
+// processes do this at the same time, only one of them creates the file at path.
 func makeKeyFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

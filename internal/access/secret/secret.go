@@ -22,7 +22,7 @@ var encoding = base64.RawURLEncoding
 type Box struct{ keys []cipher.AEAD }
 
 // New returns a Box with one or more keys.
-// Errors: a key that is not KeySize bytes.
+// It returns an error if a key does not have KeySize bytes.
 func New(keys ...[]byte) (*Box, error) {
 	b := &Box{}
 	for _, key := range keys {
@@ -47,8 +47,8 @@ func (b *Box) Seal(plain []byte) string {
 	return prefix + encoding.EncodeToString(b.keys[0].Seal(nil, nil, plain, nil))
 }
 
-// Open decrypts a text that was sealed with one of the keys. Errors: another key, or an
-// altered text; the error contains nothing of the text.
+// Open decrypts a text that was sealed with one of the keys. It returns an error if the text was
+// sealed with another key or has been altered. The error contains nothing of the text.
 func (b *Box) Open(sealed string) ([]byte, error) {
 	plain, _, err := b.open(sealed)
 	return plain, err

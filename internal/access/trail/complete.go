@@ -6,8 +6,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// complete sets the times of unwritten rows, by the database's clock, and the projects of their
-// assets.
+// complete converts the times of unwritten rows to the database's clock, and sets the projects of
+// the assets of their events.
 func (l *Log) complete(ctx context.Context, tx *db.Tx) error {
 	now, err := clock(ctx, tx)
 	if err != nil {

@@ -3,14 +3,14 @@
 // audit_trail.
 // Changes of assets are in the table audit and in their versions, not here.
 //
-// An event that belongs to a change is written in the transaction of that change. So neither
-// exists without the other:
+// An event that belongs to a change is written in the transaction of that change. Therefore no
+// change exists without its event, and no event without its change:
 //
 //	trail.Record(ctx, tx, trail.Event{Kind: trail.RoleGranted, …})
 //
 // Other events (sign-ins, refused sign-ins, denials) are noted in memory and written once a
-// second. Equal events are counted. The number of different events is bounded, in total and
-// for one source, so a flood costs a few rows a minute.
+// second. Equal events are counted and become one row. The number of different events is limited,
+// in total and for one source, so a flood of events adds only a few rows a minute.
 //
 //	log.Note(ctx, trail.Event{Kind: trail.Denied, …})   log.Run(ctx)
 //

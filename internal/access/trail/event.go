@@ -18,7 +18,7 @@ const (
 	LoginChanged        Kind = "LoginChanged"
 	TokenCreated        Kind = "TokenCreated"
 	TokenRevoked        Kind = "TokenRevoked"
-	RoleGranted         Kind = "RoleGranted" // in a project
+	RoleGranted         Kind = "RoleGranted" // a member got a role in a project
 	RoleEnded           Kind = "RoleEnded"
 	DefaultRoleChanged  Kind = "DefaultRoleChanged"
 	SubscriptionCreated Kind = "SubscriptionCreated"
@@ -29,7 +29,7 @@ const (
 	Imported            Kind = "Imported"
 	Repaired            Kind = "Repaired" // the command repair has repaired rows
 	Denied              Kind = "Denied"
-	Unrecorded          Kind = "Unrecorded" // how many events of a kind were dropped
+	Unrecorded          Kind = "Unrecorded" // events of a kind were dropped; Count is their number
 )
 
 // allKinds are all kinds, in the order of the documentation.
@@ -45,7 +45,7 @@ type Event struct {
 	Address string  // the address from which the event came; empty: the address of the context
 	Member  int64   // the member whom the event concerns; 0: none
 	Project *int64  // the project that the event concerns; nil: none
-	Asset   oid.OID // the asset that the event concerns, with its number as shown
+	Asset   oid.OID // the asset that the event concerns; its number is the one that clients see, not a stored id
 	Count   int     // number of equal events; 0 counts as 1
 	Detail  Detail
 }
@@ -62,15 +62,15 @@ type Detail struct {
 	Subscription string   `json:"subscription,omitempty"` // the id of a subscription
 	URL          string   `json:"url,omitempty"`          // scheme and host of its receiver
 	Changed      []string `json:"changed,omitempty"`      // the names of what was changed
-	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // false: closed, deleted or disabled; nil: unchanged
+	MayLogIn     *bool    `json:"mayLogIn,omitempty"`     // false: the member is closed, deleted or disabled; nil: unchanged
 	Request      string   `json:"request,omitempty"`      // method and route, or a bulk request id
 	Reason       string   `json:"reason,omitempty"`
 	Assets       int      `json:"assets,omitempty"` // number of imported assets
 	Dropped      Kind     `json:"dropped,omitempty"`
-	Various      bool     `json:"various,omitempty"` // different events are counted together
+	Various      bool     `json:"various,omitempty"` // true: different events are counted together
 }
 
-// In returns a stored id in the form of Event.Project.
+// In returns a pointer to the stored id of a project, for Event.Project.
 func In(project int64) *int64 { return &project }
 
 func (e *Event) count() int { return max(1, e.Count) }

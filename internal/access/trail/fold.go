@@ -8,8 +8,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// The bounds of noted events. Within window, at most maxNoted different events of a kind are
-// recorded, and at most maxOfSource of one source. All other events are only counted.
+// The limits of noted events. Within window, at most maxNoted different events of a kind are
+// recorded, and at most maxOfSource different events of one source. All other events are only
+// counted.
 const (
 	window      = time.Minute
 	maxNoted    = 256
@@ -26,7 +27,7 @@ type noteKey struct {
 	detail        detailKey
 }
 
-// detailKey is the part of a Detail that noted events have.
+// detailKey has the fields of Detail that can be set in noted events.
 type detailKey struct {
 	scheme, token, request, reason string
 	dropped                        Kind
@@ -44,14 +45,14 @@ type source struct {
 type note struct {
 	event       Event
 	source      source
-	counted     bool // the note counts for maxOfSource
+	counted     bool // true: the note counts for maxOfSource
 	n           int
 	first, last time.Time
 	due         time.Time
 }
 
 // notes merges equal events. The first event is written at once. Later equal events are written
-// once per window, as one row with their number. The caller must hold a lock.
+// once per window, as one row with their number. The caller must hold Log.mu.
 type notes struct {
 	all     map[noteKey]*note
 	kinds   map[Kind]int
@@ -138,8 +139,8 @@ func networkOf(address string) string {
 	return inbound.Network(ip)
 }
 
-// ofSource returns an event with only the kind, the actor and the count of e, and the network of
-// s. It represents various events of a source.
+// ofSource returns an event that represents various events of the source s. It has only the kind,
+// the actor and the count of e, and the network of s.
 func (e Event) ofSource(s source) Event {
 	return Event{Kind: e.Kind, Actor: e.Actor, Address: s.network, Count: e.Count, Detail: Detail{Various: true}}
 }

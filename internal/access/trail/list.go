@@ -15,7 +15,7 @@ import (
 // Sight says which events a caller may read.
 type Sight struct {
 	All    bool
-	Scopes []int64 // stored ids of the projects whose events may be read, if not All
+	Scopes []int64 // if All is false: stored ids of the projects whose events the caller may read
 }
 
 // Page is a page of events, the latest first.

@@ -92,7 +92,7 @@ func (l *Log) Flush(ctx context.Context) error { return l.write(ctx, true) }
 
 // flush writes the events that are due. After an error, for example because of a long write of
 // another process, the next call tries again. flush logs only the first of several errors in a
-// row. failing says whether the last call has failed.
+// row. failing is true if the previous call failed. fails is true if this call failed.
 func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	err := l.write(ctx, false)
 	if err != nil && !failing {
@@ -101,8 +101,8 @@ func (l *Log) flush(ctx context.Context, failing bool) (fails bool) {
 	return err != nil
 }
 
-// write writes the events that are due; if end is true, all events. Rows that cannot be written
-// stay for the next call. The number of events that are noted meanwhile is bounded.
+// write writes the events that are due. If end is true, it writes all events. Rows that cannot be
+// written stay in l.unwritten for the next call. Meanwhile notes limits the number of new events.
 func (l *Log) write(ctx context.Context, end bool) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -11,7 +11,7 @@ const (
 // Origin is the member who acts, and the address from which the member acts.
 type Origin struct {
 	Member  int64  // stored id; 0: no member is authenticated
-	Address string // of the client, CommandLine or Server; empty: unknown
+	Address string // address of the client, or CommandLine or Server; empty: unknown
 }
 
 type originKey struct{}
@@ -27,7 +27,7 @@ func OriginOf(ctx context.Context) Origin {
 	return o
 }
 
-// from returns e with the actor and the address of ctx, where e has none.
+// from returns e. If e has no actor or no address, from sets it to that of ctx.
 func (e Event) from(ctx context.Context) Event {
 	o := OriginOf(ctx)
 	if e.Actor == 0 {

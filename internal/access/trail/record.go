@@ -47,9 +47,9 @@ func clock(ctx context.Context, tx *db.Tx) (micros int64, err error) {
 type row struct {
 	Event
 	at    int64 // time of the last of the counted events
-	id    int64 // any number; distinguishes rows of the same time
-	first int64 // time of the first of the counted events, if it is not at; else 0
-	dated bool  // the times come from the database's clock; false: from the clock of the process
+	id    int64 // a random number that distinguishes rows of the same time
+	first int64 // time of the first of the counted events; 0: the same as at
+	dated bool  // true: the times come from the database's clock; false: from the clock of the process
 }
 
 func newRow(e Event) row { return row{Event: e.clipped(), id: rand.Int64()} } //nolint:gosec // no secret
@@ -66,7 +66,7 @@ func insert(ctx context.Context, tx *db.Tx, rows []row) error {
 	})
 }
 
-// known returns a value, or nil for the zero value.
+// known returns v, or nil if v is the zero value.
 func known[T comparable](v T) any {
 	var zero T
 	if v == zero {

@@ -42,7 +42,7 @@ func page(t *testing.T, l *Log, may Sight, q Query) Page {
 	return p
 }
 
-// names returns the subscriptions of a page. Tests use them to distinguish events.
+// names returns the field Subscription of the events of a page. Tests use it to distinguish events.
 func names(p Page) string {
 	var all []string
 	for _, v := range p.Results {
@@ -247,8 +247,8 @@ func TestNotedEventsAreWritten(t *testing.T) {
 	})
 }
 
-// TestWhatCannotBeWrittenIsKept checks that events that the database refuses are written
-// later, once.
+// TestWhatCannotBeWrittenIsKept checks that an event that could not be written is written later,
+// and only once.
 func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLog(d)
@@ -297,8 +297,8 @@ func TestRunWritesEachSecondAndAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestEventsOfOneTimeAreInOrder checks that events of the same time stay in order, so that the
-// last role is known.
+// TestEventsOfOneTimeAreInOrder checks that events of the same time stay in order. A reader can then
+// see which role of a member is the last.
 func TestEventsOfOneTimeAreInOrder(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		events := make([]Event, 20)

@@ -1,16 +1,16 @@
-// Package document parses the JSON, YAML or XML text of a request into an ordered tree. Its nodes
-// have their positions in the text.
+// Package document parses the JSON, YAML or XML text of a request into an ordered tree. The nodes
+// of the tree have their positions in the text.
 //
 //	{"from": "Story", "page": {"size": 10}}
 //
 // becomes a Map. Its Keys are from and page, and its Items are the String "Story" and another
-// Map. Numbers stay text, so that they lose no digits. In YAML a plain scalar that is a JSON
-// number literal is a Number. Everything that YAML would read as another number, date or binary
-// (012, 1_000, .inf, 2026-01-01) is a String, unchanged.
+// Map. Numbers stay text, so that they lose no digits. In YAML, an unquoted scalar is a Number if
+// it has the form of a JSON number. Everything that YAML would read as another kind of number, a
+// date or binary data (012, 1_000, .inf, 2026-01-01) is a String, unchanged.
 //
-// XML has a separate tree (ParseXML), since an element is none of these values.
+// XML becomes a separate tree (ParseXML), because an element is not one of these values.
 //
-// The cost of a hostile text is bounded, because its depth, its nodes, the bytes of YAML and the
-// values of aliases have limits. XML has only its built-in entities. The package never panics. It
-// never drops a key, since it refuses a repeated key.
+// A hostile text cannot use much time or memory: its depth, the number of its nodes, the bytes of
+// YAML and the values of YAML aliases have limits. XML has only its built-in entities. The package
+// never panics. It never drops a key, because it refuses a text with a repeated key.
 package document

@@ -15,7 +15,7 @@ type jsonParser struct {
 	builder
 	dec  *jsontext.Decoder
 	text string // the whole body; strings without escapes are slices of it
-	skip int    // number of bytes of text that the decoder does not get
+	skip int    // number of bytes at the start of text that the decoder does not get (a byte order mark)
 }
 
 func parseJSON(body []byte, skip int) (Node, error) {
@@ -33,7 +33,7 @@ func parseJSON(body []byte, skip int) (Node, error) {
 	return n, nil
 }
 
-// offset returns the end of the last token.
+// offset returns the byte offset in the body of the end of the last token.
 func (p *jsonParser) offset() int { return p.skip + int(p.dec.InputOffset()) }
 
 func (p *jsonParser) value(depth int) (Node, error) {

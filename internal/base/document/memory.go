@@ -2,24 +2,25 @@ package document
 
 import "bytes"
 
-// The memory of one value in bytes: its node, its key, and the data that an engine makes from
-// it until the request ends. They were measured with bodies of commands and of numbers, and
-// XML bodies with many elements, many attributes, and one text.
+// The memory that one value needs, in bytes: its node, its key, and the data that is made from it
+// while the request is executed. The numbers were measured with bodies of commands and of numbers,
+// and with XML bodies that have many elements, many attributes, or one text.
 const (
 	costJSON = 512
 	costYAML = 768
 
-	costElement = 640 // of XML
-	costAttr    = 256
+	costElement = 640 // element of XML
+	costAttr    = 256 // attribute of XML
 
-	// The memory of texts, as a multiple of the body.
-	texts    = 2 // the parsed text, and the data that an engine makes from it
+	// The memory that the texts of a body need, as a multiple of the size of the body.
+	texts    = 2 // the parsed texts, and the data that is made from them during execution
 	textsXML = 5 // more than texts, because the parts of an XML text are joined
 )
 
-// MemoryNeed estimates the bytes that parsing and executing a body need besides the body
-// itself: its texts and a cost for each value. It counts separators, in YAML and XML also
-// those inside texts, so the estimate is rarely too low.
+// MemoryNeed estimates the bytes that parsing and executing a body need besides the body itself.
+// They are the memory for its texts, and a cost for each value. To estimate the number of values, it
+// counts separators. In YAML and XML it also counts separators inside texts, so the estimate is
+// rarely too low.
 func MemoryNeed(body []byte, f Format) int64 {
 	size := int64(len(body))
 	switch f {

@@ -24,26 +24,26 @@ type Node struct {
 	Text  string   // string value, number literal, "true" or "false"; empty for other kinds
 	Items []Node   // items of a List, values of a Map
 	Keys  []string // keys of a Map, as many as Items, in the order of the text
-	At    int      // byte offset of the value; of a quoted string, the byte after the quote
+	At    int      // byte offset of the value; for a quoted string, the offset after the quote
 
-	Written *Written // of a String spelled differently in the body; otherwise nil
+	Written *Written // the spelling of a String in the body; nil if it is equal to Text
 }
 
-// Limits of one body. Exceeding one is fault.Invalid with a message that names it.
+// Limits of one body. A body that exceeds a limit gets fault.Invalid with a message about this limit.
 const (
 	MaxDepth    = 100       // nesting of lists and maps
-	MaxNodes    = 2_000_000 // values of one body, in XML elements and their attributes
+	MaxNodes    = 2_000_000 // values of one body; in XML its elements and attributes
 	MaxAttrs    = 16        // attributes of one XML element
 	MaxYAML     = 16 << 20  // bytes of a YAML body
 	MaxAliased  = 100_000   // values that the aliases of a YAML body repeat
 	MaxRepeated = 8 << 20   // bytes of the texts that the aliases of a YAML body repeat
-	// maxIndicators bounds the indicator characters of a YAML body, and so the memory of its
-	// parser.
+	// maxIndicators limits the indicator characters of a YAML body, and therefore the memory of
+	// the YAML parser.
 	maxIndicators = 2_000_000
-	// maxDirectives bounds the lines of a YAML body that begin with %, since its parser
-	// compares each with all others.
+	// maxDirectives limits the lines of a YAML body that begin with %, because the YAML parser
+	// compares each of these lines with all others.
 	maxDirectives = 16
-	indexedMap    = 16 // keys from which on an index finds repeated keys of a map
+	indexedMap    = 16 // number of keys from which on an index is used to find repeated keys of a map
 )
 
 // Get returns the value of a key. Upper and lower case differ.
@@ -59,7 +59,7 @@ func (n *Node) Get(key string) (*Node, bool) {
 // IsScalar reports whether the node is neither a List nor a Map.
 func (n *Node) IsScalar() bool { return n.Kind < List }
 
-// arena returns slices of large blocks, so that a body of a million values needs only a few
+// arena copies small slices into large blocks, so that a body of a million values needs only a few
 // hundred allocations.
 type arena[T any] struct{ block []T }
 
@@ -76,7 +76,7 @@ func (a *arena[T]) copy(items []T) []T {
 	return a.block[start:len(a.block):len(a.block)]
 }
 
-// builder collects the children of open nodes on two stacks.
+// builder collects the children of nodes that are not complete yet. nodes and keys are stacks.
 type builder struct {
 	nodes     []Node
 	keys      []string

@@ -7,13 +7,13 @@ import (
 )
 
 // offsets converts the lines and columns of the YAML parser to byte offsets. Lines and columns
-// count from 1, columns in characters. Nodes are converted in the order of the text, so that
-// long lines are read once.
+// count from 1. A column is a character. Nodes must be converted in the order of the text, so that
+// a long line is read only once.
 type offsets struct {
 	body  []byte
 	lines []int // offset of the start of each line
 
-	onLine, onColumn, offset int // the current position
+	onLine, onColumn, offset int // position of the node that was converted last
 }
 
 func newOffsets(body []byte, skip int) offsets {
@@ -49,7 +49,7 @@ func lineBreak(b []byte) int {
 	return 0
 }
 
-// line returns the offset of the start of a line.
+// line returns the offset of the start of line n, which counts from 1.
 func (p *offsets) line(n int) int {
 	return p.lines[max(0, min(n, len(p.lines))-1)]
 }

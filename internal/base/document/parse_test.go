@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the trees and errors in testdata")
 
-// show prints a tree so that every part of it can be compared.
+// show returns a tree as text that contains every part of the tree.
 func show(n Node) string {
 	switch n.Kind {
 	case List, Map:
@@ -40,8 +40,8 @@ func show(n Node) string {
 	return fmt.Sprintf("%s@%d", n.Text, n.At)
 }
 
-// TestParse runs testdata/*.txtar: body.json or body.yaml, then tree (one document per line)
-// or error.
+// TestParse runs the cases testdata/*.txtar. A case has the file body.json or body.yaml, and the file
+// tree (one document per line) or error with the expected result.
 func TestParse(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -175,8 +175,8 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// check walks a tree: offsets are inside the body, bytes of strings are found there, maps are
-// well formed.
+// check fails the test if an offset in a tree is outside the body, if a string is not found at its
+// offset, or if a map is not well formed.
 func check(t *testing.T, n Node, body []byte) {
 	t.Helper()
 	if n.At < 0 || n.At > len(body) {

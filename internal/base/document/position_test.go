@@ -30,7 +30,8 @@ func TestSpots(t *testing.T) {
 	}
 }
 
-// FuzzSpots compares Positions with a new count for each place.
+// FuzzSpots compares the result of Positions with positions that are counted from the start of the
+// body for each offset.
 func FuzzSpots(f *testing.F) {
 	f.Add([]byte("\ufeffa\r\né\r\n\n🍎"), 7, 12)
 	f.Add([]byte("\xff\xe2\x80\r"), 1, 2)

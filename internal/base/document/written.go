@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Written is a string as it is spelled in the body, if that differs from the string.
+// Written is the spelling of a string in the body, if the spelling differs from the string.
 type Written struct {
-	raw   string // the bytes between the quotes; empty if they are ambiguous
+	raw   string // the bytes between the quotes; empty if only the beginning of the string is known
 	quote byte   // the quote before and after raw
 }
 
-// Offset returns where byte k of the string is in the body, counted in bytes from the beginning of
-// the string in the body. A nil Written returns k. For a text on several lines, or a text that an
-// alias repeats, only the beginning is known.
+// Offset returns the offset in the body of byte k of the string, counted in bytes from the beginning
+// of the string in the body. If w is nil, it returns k. For a text on several lines, or a text that
+// an alias repeats, only the beginning is known.
 func (w *Written) Offset(k int) int {
 	if w == nil {
 		return k
@@ -31,7 +31,8 @@ func (w *Written) Offset(k int) int {
 	return min(at, len(w.raw))
 }
 
-// next returns how many bytes of the body (in) spell how many bytes of the string (out).
+// next reads one byte or escape sequence at the offset at of raw. in is its length in the body,
+// and out is the length of the part of the string that it stands for, both in bytes.
 func (w *Written) next(at int) (in, out int) {
 	switch c := w.raw[at]; {
 	case c == '\'' && w.quote == '\'':
@@ -42,8 +43,9 @@ func (w *Written) next(at int) (in, out int) {
 	return 1, 1
 }
 
-// escape measures the escape sequence whose letter is the first byte of s. JSON and YAML share
-// most of them; some exist only in YAML.
+// escape returns the length of an escape sequence in the body (in) and in the string (out). The
+// letter of the sequence is the first byte of s. Most sequences exist in JSON and YAML, some only in
+// YAML.
 func escape(s string) (in, out int) {
 	switch s[0] {
 	case 'u':
@@ -66,14 +68,14 @@ func escape(s string) (in, out int) {
 
 func runeLen(r rune) int { return utf8.RuneLen(max(0, min(r, utf8.MaxRune))) }
 
-// hex reads digits that the parser has accepted.
+// hex returns the value of the hexadecimal digits s[from:to], which the parser has accepted.
 func hex(s string, from, to int) rune {
 	n, _ := strconv.ParseUint(s[min(from, len(s)):min(to, len(s))], 16, 31)
 	return rune(n)
 }
 
-// writtenYAML returns how a YAML string is spelled in the body. at is where the string begins. It
-// returns nil if the spelling is the string itself.
+// writtenYAML returns the spelling of the YAML string text in the body. at is the offset at which the
+// string begins. It returns nil if the spelling is equal to the string.
 func writtenYAML(body []byte, at int, quote byte, text string) *Written {
 	body = body[min(at, len(body)):]
 	if bytes.HasPrefix(body, []byte(text)) && (quote == 0 || len(body) > len(text) && body[len(text)] == quote) {

@@ -11,17 +11,17 @@ import (
 
 // Element is one element of an XML document.
 type Element struct {
-	Name     string // without a prefix
+	Name     string // name without its prefix
 	Attrs    []Attr
 	Children []Element
-	Text     string // of an element without children, including white space
-	At       int    // byte offset of its "<"
-	TextAt   int    // byte offset of Text, or At if there is none
+	Text     string // text of an element without children, including white space
+	At       int    // byte offset of the "<" of the element
+	TextAt   int    // byte offset of Text, or At if there is no text
 }
 
 // Attr is one attribute of an element.
 type Attr struct {
-	Name  string // with its prefix
+	Name  string // name with its prefix
 	Value string
 	At    int // byte offset of the value, after its quote
 }
@@ -51,8 +51,8 @@ func IsXML(body []byte) bool {
 // instructions and white space between elements. It refuses a document type, so only XML's
 // built-in entities exist.
 //
-// The text is UTF-8. A declaration may also say UTF-16, as some programs write it for a text
-// that they then send as UTF-8.
+// The text must be UTF-8. Its XML declaration may also name UTF-16, because some programs write
+// this declaration and then send the text as UTF-8.
 // Errors: fault.Invalid with the byte offset.
 func ParseXML(body []byte) (Element, error) {
 	skip, err := start(body)
@@ -78,11 +78,11 @@ func ParseXML(body []byte) (Element, error) {
 type xmlParser struct {
 	dec    *xml.Decoder
 	text   string // the whole body; unescaped texts are slices of it
-	skip   int    // number of bytes of text that the decoder does not get
+	skip   int    // number of bytes at the start of text that the decoder does not get (a byte order mark)
 	at     int    // byte offset of the current token
 	places []int  // byte offsets of the attribute values in the current tag
 	count  int
-	root   *Element // after it is closed
+	root   *Element // set when the root element is closed
 
 	open   []openElement
 	closed []Element // children of open elements
@@ -95,17 +95,17 @@ type xmlParser struct {
 // openElement is an element whose end tag was not read yet.
 type openElement struct {
 	Element
-	name  xml.Name // with its prefix
+	name  xml.Name // name with its prefix
 	first int      // index in closed of its first child
 	word  int      // byte offset of the first text other than white space; 0: none
 	parts []byte   // the text, if it has several parts
 }
 
-// offset returns the end of the last token.
+// offset returns the byte offset in the body of the end of the last token.
 func (p *xmlParser) offset() int { return p.skip + int(p.dec.InputOffset()) }
 
 // next reads one token.
-// Errors: io.EOF after the last.
+// Errors: io.EOF after the last token.
 func (p *xmlParser) next() error {
 	p.at = p.offset()
 	if err := p.lookAhead(); err != nil {
@@ -135,8 +135,9 @@ func (p *xmlParser) next() error {
 	return nil
 }
 
-// lookAhead refuses tags that the decoder would read without a bound. It also finds the places of
-// the attribute values in a tag, which the decoder does not report.
+// lookAhead refuses a document type, and a tag with more than MaxAttrs attributes, before the decoder
+// reads it. It also finds the offsets of the attribute values in a tag, which the decoder does not
+// report.
 func (p *xmlParser) lookAhead() error {
 	p.places = p.places[:0]
 	rest := p.text[p.at:]
@@ -201,9 +202,9 @@ func (p *xmlParser) attributes(all []xml.Attr) ([]Attr, error) {
 	return p.attrs.copy(p.found), nil
 }
 
-// cut returns data, which was read at a place of the body. It returns a slice of the body if
-// the body has the same bytes. An escaped text is never shorter than its value, so the slice
-// is in range.
+// cut returns data, which was read at the offset at of the body. If the body has the same bytes
+// there, it returns a slice of the body and needs no memory. An escaped text is never shorter than
+// its value, so the slice is in range.
 func cut[T string | []byte](body string, at int, data T) string {
 	if s := body[at : at+len(data)]; s == string(data) {
 		return s

@@ -11,7 +11,7 @@ import (
 	"github.com/alds-dev/alds/internal/base/fault"
 )
 
-// showXML prints a tree so that every part of it can be compared.
+// showXML returns a tree as text that contains every part of the tree.
 func showXML(e Element) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s@%d", e.Name, e.At)
@@ -79,7 +79,8 @@ func attributes(n int) string {
 	return b.String()
 }
 
-// TestRefusedXML has a "^" at the place of the error; it is not part of the body.
+// TestRefusedXML checks the errors of bodies that are refused. In each case a "^" marks the place of
+// the error; it is not part of the body.
 func TestRefusedXML(t *testing.T) {
 	const dtd = "a document type is not accepted"
 	for what, c := range map[string]struct{ body, want string }{
@@ -174,7 +175,8 @@ func TestIsXML(t *testing.T) {
 	}
 }
 
-// checkXML walks a tree: places are inside the body and have the expected text.
+// checkXML fails the test if an offset in a tree is outside the body, or if the body has another text
+// there.
 func checkXML(t *testing.T, e Element, body []byte) {
 	t.Helper()
 	holds := func(at int, text string) bool {

@@ -46,7 +46,8 @@ func (p *xmlParser) fail(err error) error {
 	return invalidXML(at, "%s", msg)
 }
 
-// badEntity refuses the text after an ampersand, as the decoder names it.
+// badEntity returns the error for an unknown entity or a wrong reference. what is its text as in the
+// message of the decoder.
 func (p *xmlParser) badEntity(what string) error {
 	name, isOpen := strings.CutSuffix(what, " (no semicolon)")
 	at := p.offset() - len(name)
@@ -56,8 +57,8 @@ func (p *xmlParser) badEntity(what string) error {
 	return invalidXML(at, "the entity %s is not accepted, only &lt; &gt; &amp; &apos; &quot; and characters by number", name)
 }
 
-// surrogate refuses half of a surrogate pair that is written as a number. The decoder would
-// replace it.
+// surrogate returns an error if a token contains half of a surrogate pair that is written as a
+// number. The decoder would replace this number by another character.
 func (p *xmlParser) surrogate(token xml.Token) error {
 	raw := p.text[p.at:p.offset()]
 	switch token.(type) {
@@ -86,8 +87,8 @@ func (p *xmlParser) illegal(end int) int {
 	return p.at + max(0, badReference(token))
 }
 
-// badReference returns the place of the first reference, such as &#0;, whose number is not an
-// allowed character, or -1. The references of the text must be well formed.
+// badReference returns the offset of the first reference, such as &#0;, whose number is not an
+// allowed character. It returns -1 if there is none. The references of the text must be well formed.
 func badReference(text string) int {
 	for i := 0; ; i++ {
 		n := strings.Index(text[i:], "&#")

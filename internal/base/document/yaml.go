@@ -19,7 +19,7 @@ type yamlParser struct {
 	repeated int // bytes of texts that aliases repeat
 }
 
-// ownPlace means that the node is not below an alias.
+// ownPlace is used as the place of an alias if a node is not below an alias.
 const ownPlace = -1
 
 func parseYAML(body []byte, skip int) ([]Node, error) {
@@ -76,7 +76,7 @@ func isEmpty(d *yaml.Node) bool {
 	return len(d.Content) == 0 || d.Content[0].Kind == yaml.ScalarNode && d.Content[0].ShortTag() == "!!null" && d.Content[0].Value == ""
 }
 
-// value converts a node. at is ownPlace, or the place of the alias.
+// value converts a node. at is the offset of the alias that repeats the node, or ownPlace.
 func (p *yamlParser) value(y *yaml.Node, depth, at int) (Node, error) {
 	place := at
 	if place == ownPlace {
@@ -89,7 +89,7 @@ func (p *yamlParser) value(y *yaml.Node, depth, at int) (Node, error) {
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
-		if depth == MaxDepth { // an alias within its own anchor
+		if depth == MaxDepth { // the alias is inside its own anchor, and would be repeated without end
 			return Node{}, tooDeep(place)
 		}
 		return p.value(y.Alias, depth+1, place)
@@ -152,7 +152,8 @@ func (p *yamlParser) mapping(y *yaml.Node, depth, at, place int) (Node, error) {
 	return p.close(Map, place, firstNode, firstKey), nil
 }
 
-// merge adds the missing keys of "<<: *other", or of a list of these.
+// merge adds the keys of the map in "<<: *other", or of the maps in a list. It skips keys that the
+// map already has.
 func (p *yamlParser) merge(from *yaml.Node, depth, place, firstKey int, seen *keySet) error {
 	n, err := p.value(from, depth+1, place)
 	if err != nil {
@@ -192,8 +193,8 @@ func (p *yamlParser) here(y *yaml.Node, at int) int {
 	return p.offsets.of(y)
 }
 
-// scalar converts a scalar. own says that at is the place of the scalar; otherwise at is the place
-// of an alias.
+// scalar converts a scalar. If own is true, at is the offset of the scalar; otherwise at is the
+// offset of the alias that repeats it.
 func (p *yamlParser) scalar(y *yaml.Node, at int, own bool) Node {
 	quote := quoteOf(y)
 	if quote != 0 && own {

@@ -24,8 +24,9 @@ import (
 //     the error names the line of the mistake.
 //   - Errors about a forbidden character or an alias without an anchor have no line.
 //
-// So the text is parsed again: once after an empty line, which finds where the construct
-// begins, and once from there on, which finds the mistake.
+// Therefore the text is parsed twice more. First, an empty line is put before the text, and the
+// error then names the line where the construct begins. Then the text is parsed from this line on,
+// and the error names the line of the mistake.
 
 // grammarErrors are the errors of the parser's grammar. All other errors with a line are errors
 // of the parser's scanner.
@@ -36,15 +37,16 @@ var grammarErrors = []string{
 }
 
 // innerErrors are the errors about a mistake inside a construct that may begin on an earlier line.
-// A construct that is not closed is no such error: the mistake is then at its beginning.
+// The error about a construct that is not closed is not among them, because that mistake is at the
+// beginning of the construct.
 var innerErrors = []string{
 	"did not find expected '-' indicator", "did not find expected key", "did not find expected ',' or ']'", "did not find expected ',' or '}'",
 	"found unknown escape character", "did not find expected hexdecimal number", "found invalid Unicode character escape code",
 	"found a tab character where an indentation space is expected", "found a tab character that violates indentation",
 }
 
-// Bounds of the search for a mistake: the bytes of the body that are parsed again, and the
-// places of an alias that are tried.
+// Limits of the search for a mistake: maxSearched bytes of the body that are parsed again, and
+// maxAliases places that are tried for one alias.
 const (
 	maxSearched = 128 << 10
 	maxAliases  = 4
@@ -53,7 +55,7 @@ const (
 // yamlError is an error of the parser, with its message and its line, counted from 0.
 type yamlError struct {
 	says string
-	line int // also 0 if the parser names none
+	line int // also 0 if the parser names no line
 }
 
 func newYAMLError(err error) yamlError {
@@ -132,7 +134,7 @@ func (p *yamlParser) search(e yamlError) (at, begin int) {
 	return p.offsets.line(line + 1), begin
 }
 
-// isRefused reports whether the parser refuses a character in any place.
+// isRefused reports whether the parser refuses a character everywhere in a text.
 func isRefused(r rune) bool {
 	return r != '\t' && r != '\n' && r != '\r' && r != 0x85 && (unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF)
 }

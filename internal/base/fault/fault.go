@@ -17,7 +17,7 @@ const (
 	Unproven              // 401: the request has no valid credentials
 	Denied                // 403: the caller is known, but not allowed
 	NotFound              // 404: the asset or path does not exist, or is not visible
-	Conflict              // 409: the request raced with another change
+	Conflict              // 409: another request changed the same data at the same time
 	Transient             // 503: the same call may succeed later, unchanged
 )
 
@@ -31,8 +31,8 @@ const NoPlace = -1
 
 // Error is a failure with a message for the caller.
 //
-// Clients depend on Msg of every Kind except Internal, so tests pin it. Err is the cause, for
-// logs and errors.Is; callers never see it.
+// Clients depend on the Msg of every Kind except Internal, so tests compare it with the expected
+// text. Err is the cause, for logs and errors.Is; callers never see it.
 type Error struct {
 	Kind Kind
 	Msg  string
@@ -72,7 +72,8 @@ func NotFoundf(format string, args ...any) error {
 	return &Error{Kind: NotFound, Msg: message(format, args), At: NoPlace}
 }
 
-// Conflictf returns an error for a request that raced with another change; cause may be nil.
+// Conflictf returns an error for a request whose data another request changed at the same time.
+// cause may be nil.
 func Conflictf(cause error, format string, args ...any) error {
 	return &Error{Kind: Conflict, Msg: message(format, args), At: NoPlace, Err: cause}
 }
@@ -82,11 +83,11 @@ func Transientf(cause error, format string, args ...any) error {
 	return &Error{Kind: Transient, Msg: message(format, args), At: NoPlace, Err: cause}
 }
 
-// maxShown bounds the bytes that a message repeats of a text. A request may be large, but its
-// error message must not be.
+// maxShown is the maximum number of bytes of a text that a message repeats. A request may be large,
+// but its error message must be short.
 const maxShown = 1000
 
-// Shown returns a text of the caller for a message. A long text is cut.
+// Shown returns a text that came from the caller, in the form for a message: a long text is cut.
 func Shown(text string) string {
 	if len(text) <= maxShown {
 		return text

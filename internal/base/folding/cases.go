@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// pages map characters to the representative of their cases, 256 characters per page. Most
-// pages are nil.
+// pages maps characters to their representatives, 256 characters per page. Characters that differ
+// only in case have the same representative. Most pages are nil.
 type pages [0x200]*[256]rune
 
-// cases maps each character that has another case.
+// cases returns the representatives of all characters that have another case.
 var cases = sync.OnceValue(func() *pages {
 	p := &pages{}
 	for r := range rune(len(p) << 8) {

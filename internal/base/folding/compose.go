@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// joiner is a character that the library inserts into a run of more than thirty marks, to limit
-// the memory for streams of text. The NFC form of the standard does not contain it.
+// joiner is a character that package norm inserts into a run of more than thirty marks, to limit
+// the memory for streams of text. The NFC form of the Unicode standard does not contain it.
 const joiner = "\u034f"
 
 // composed returns the NFC form of a text.
@@ -50,8 +50,8 @@ func decompose(s string) []mark {
 	return all
 }
 
-// compose replaces a character and its base by their composite character, if there is one and
-// no other mark separates them.
+// compose replaces a character and the base character before it by their composite character. It
+// does so only if there is a composite character and no mark between them prevents it.
 func compose(all []mark) []rune {
 	var out []rune
 	base, last := -1, uint8(0) // index of the base, and the class of the previous character

@@ -7,8 +7,8 @@
 //	folding.IsPlain("Größe")    true: its lower case is its folded form, in SQL too
 //	folding.IsPlain("GRÖSSE")   false: the lower case of Ö in SQL depends on the server
 //
-// No server or collation computes this. Therefore the folded form of a text that is not plain
-// is stored beside the text, and compared byte by byte.
+// No database server or collation computes this folded form. If a text is not plain, its folded
+// form is therefore stored beside the text, and compared byte by byte.
 //
 // The package is pure and uses no database.
 package folding

@@ -9,8 +9,9 @@ import (
 )
 
 // Of returns the folded form of a text: its NFC form, with each character replaced by the
-// representative of its cases. It is at most three times as long. Bytes that are not UTF-8
-// become U+FFFD. So does NUL, since some functions of servers end a text there.
+// representative of its cases. The result is at most three times as long as the text. Bytes that
+// are not UTF-8 become U+FFFD. NUL also becomes U+FFFD, because some functions of database servers
+// end a text at NUL.
 func Of(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -21,8 +22,8 @@ func Of(s string) string {
 // Equal reports whether two texts are equal.
 func Equal(a, b string) bool { return a == b || Of(a) == Of(b) }
 
-// Is reports whether a text has this folded form. It makes no copy of a text that is ASCII
-// only.
+// Is reports whether folded is the folded form of s. It makes no copy if s has only ASCII
+// characters.
 func Is(s, folded string) bool {
 	if !isASCII(s) {
 		return Of(s) == folded
@@ -38,12 +39,12 @@ func Is(s, folded string) bool {
 	return true
 }
 
-// Contains reports whether part equals a piece of s.
+// Contains reports whether s contains a text that is equal to part, as Equal compares texts.
 func Contains(s, part string) bool { return strings.Contains(Of(s), Of(part)) }
 
-// IsPlain reports whether the folded form of a text is its lower case as every server
-// computes it. Then only its ASCII characters have another case, none is NUL, and it is in
-// NFC. It makes no copy.
+// IsPlain reports whether the folded form of a text is its lower case as every database server
+// computes it. This is so if only its ASCII characters have another case, if it contains no NUL,
+// and if it is in NFC. IsPlain makes no copy.
 func IsPlain(s string) bool {
 	at := strings.IndexFunc(s, func(r rune) bool { return r == 0 || r >= utf8.RuneSelf })
 	if at < 0 {

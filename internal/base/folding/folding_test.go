@@ -91,8 +91,8 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// TestEveryCharacter checks that the representative of a character is one of its cases, and
-// the same for all of them. Only NUL becomes another character, U+FFFD.
+// TestEveryCharacter checks that the representative of a character is one of its cases, and that
+// all cases have the same representative. Only NUL becomes another character, U+FFFD.
 func TestEveryCharacter(t *testing.T) {
 	if got := Of("a\x00B"); got != "a\ufffdb" || IsPlain("a\x00B") || IsPlain("ä\x00") {
 		t.Errorf("NUL is folded to %+q, or plain", got)

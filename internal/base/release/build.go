@@ -11,10 +11,10 @@ import (
 // Build is the source of a program, as recorded by the Go toolchain. All fields are empty if
 // nothing was recorded, as with `go run`.
 type Build struct {
-	Commit string // revision; of a module from a proxy its first 12 digits
-	Date   string // of the commit, as RFC 3339 in UTC
+	Commit string // hash of the commit; for a module from a proxy, its first 12 digits
+	Date   string // date of the commit, as RFC 3339 in UTC
 
-	dirty bool // files differed from the commit
+	dirty bool // true: files differed from the commit
 }
 
 var built = sync.OnceValue(func() Build {
@@ -32,11 +32,12 @@ func Built() Build { return built() }
 // if the toolchain recorded them: "0.2.0", "0.2.0+20261122.c129ddd40dd1".
 func Version() string { return built().version() }
 
-// between matches the end of a module version between two releases. Its groups are the time,
-// the revision, and "+dirty" if files differed from the revision.
+// between matches the end of a module version for a commit between two releases. Its groups are the
+// time, the hash of the commit, and "+dirty" if files differed from the commit.
 var between = regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+dirty)?$`)
 
-// buildOf returns the source of a program: its checkout, or else the version of its module.
+// buildOf returns the source of a program. It reads the commit from the settings of the build, or
+// else from the version of the module.
 func buildOf(info *debug.BuildInfo) (b Build) {
 	for _, s := range info.Settings {
 		switch s.Key {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestVersions checks that a version has the commit and its day, both for a checkout and for a
-// version of the module. If the toolchain recorded nothing, it has neither.
+// version of the module. If the toolchain recorded nothing, the version has neither.
 func TestVersions(t *testing.T) {
 	const commit = "c129ddd40dd1b8a6f0c3e4d5a697887766554433"
 	checkout := func(modified string) []debug.BuildSetting {

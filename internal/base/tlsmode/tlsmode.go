@@ -19,10 +19,11 @@ const (
 // Modes returns all modes, from the weakest to the strongest.
 func Modes() []string { return []string{Off, Preferred, SkipVerify, VerifyCA, Verify} }
 
-// New returns the configuration for a mode and a file of authorities. Without a file, it uses the
-// authorities of the system. New returns nil for the modes Off and "". The caller sets the name of
-// the host. For Preferred, the caller also decides whether to connect without TLS.
-// Errors: an unknown mode, or a file without certificates.
+// New returns the configuration for a mode and a file with the certificates of authorities. If
+// caFile is empty, it uses the authorities of the system. New returns nil for the modes Off and "".
+// The caller sets the name of the host. For Preferred, the caller also decides whether to connect
+// without TLS. It returns an error for an unknown mode, and for a file that cannot be read or has no
+// certificates.
 func New(mode, caFile string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if caFile != "" {

@@ -8,12 +8,12 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// maxReport is the maximum length, in bytes, of an error text from the library, which may
-// contain an endpoint's whole answer of megabytes.
+// maxReport is the maximum length, in bytes, of an error text from the OpenTelemetry library. Longer
+// texts are cut, because a text may contain an endpoint's whole answer of megabytes.
 const maxReport = 500
 
-// reports receive the errors of the library. While a tracer is being opened they are
-// collected; afterwards they are passed on.
+// reports receives the errors of the OpenTelemetry library. While a tracer is being opened, it
+// collects the errors in wrong. Afterwards it passes them to failed.
 type reports struct {
 	failed func(error)
 
@@ -29,7 +29,7 @@ func newReports(failed func(error)) *reports {
 	return r
 }
 
-// Handle receives an error of the library.
+// Handle receives an error of the OpenTelemetry library.
 func (r *reports) Handle(err error) {
 	if text := err.Error(); len(text) > maxReport {
 		err = errors.New(text[:maxReport] + "…")
@@ -52,8 +52,8 @@ func (r *reports) opened() error {
 	return errors.Join(r.wrong...)
 }
 
-// reportSink receives the errors that the library logs. It drops their values, which may be
-// credentials, such as those of OTEL_EXPORTER_OTLP_HEADERS.
+// reportSink receives the errors that the OpenTelemetry library logs. It drops the key-value pairs
+// of a log line, which may be credentials, such as those of OTEL_EXPORTER_OTLP_HEADERS.
 type reportSink struct{ r *reports }
 
 // Init does nothing.
@@ -65,8 +65,8 @@ func (reportSink) Enabled(int) bool { return false }
 // Info does nothing.
 func (reportSink) Info(int, string, ...any) {}
 
-// Error receives an error. It drops the cause of a failed unescape, which contains a part of
-// the value.
+// Error receives an error. If a header value could not be unescaped, it drops the cause, because
+// the cause contains a part of the value.
 func (s reportSink) Error(err error, message string, _ ...any) {
 	if err == nil || message == "escape header value" {
 		s.r.Handle(errors.New(message))

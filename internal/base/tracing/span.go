@@ -9,7 +9,7 @@ import (
 	api "go.opentelemetry.io/otel/trace"
 )
 
-// Span is a piece of work. The zero Span records nothing.
+// Span is a piece of work in a trace. The zero Span records nothing.
 type Span struct{ s api.Span }
 
 // On reports whether the span is recorded.
@@ -36,15 +36,15 @@ func (s Span) Int(name string, value int) {
 	}
 }
 
-// Fail marks the span as failed. It has no error as an argument, since the error's text may
-// contain what a client has sent.
+// Fail marks the span as failed. It has no error as an argument, because the text of an error may
+// contain data that a client has sent.
 func (s Span) Fail() {
 	if s.On() {
 		s.s.SetStatus(codes.Error, "")
 	}
 }
 
-// End ends the span. The span has failed if err is not nil.
+// End ends the span. If err is not nil, it marks the span as failed.
 func (s Span) End(err error) {
 	if s.s == nil {
 		return

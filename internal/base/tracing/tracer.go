@@ -17,17 +17,17 @@ import (
 // scope is the name of the instrumented code in all spans.
 const scope = "github.com/alds-dev/alds"
 
-// flushTime is the maximum duration of Close. Spans that are not sent by then are lost.
+// flushTime is the maximum duration of Close. Spans that are not sent within this time are lost.
 const flushTime = 3 * time.Second
 
-// Tracer sends spans to an endpoint. A nil Tracer makes none.
+// Tracer sends spans to an endpoint. A nil Tracer makes no spans.
 type Tracer struct{ provider *trace.TracerProvider }
 
-// Open returns a tracer that sends spans to the endpoint in the standard OTEL_… variables.
-// The library also takes service, sampler, headers and certificates from them. failed is
-// called with each send error; the text of the error is cut to a limit. The library stores
-// failed in a global variable, so only that of the last tracer is called. It returns an
-// error if a variable is invalid.
+// Open returns a tracer that sends spans to the endpoint in the standard OTEL_… variables. The
+// OpenTelemetry library also reads service, sampler, headers and certificates from these variables.
+// failed is called with each send error; the text of the error is cut to a limit. The library
+// stores failed in a global variable, so only the failed of the last tracer is called. Open returns
+// an error if a variable is invalid.
 func Open(ctx context.Context, role, version string, failed func(error)) (t *Tracer, err error) {
 	r := newReports(failed)
 	defer func() {
@@ -51,7 +51,7 @@ func Open(ctx context.Context, role, version string, failed func(error)) (t *Tra
 	return &Tracer{trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))}, nil
 }
 
-// Close sends the remaining spans. It takes at most the time within, and at most three seconds.
+// Close sends the remaining spans. It needs at most the duration within, and at most three seconds.
 func (t *Tracer) Close(within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), min(within, flushTime))
 	defer cancel()
@@ -87,9 +87,10 @@ func Start(ctx context.Context, name string) (context.Context, Span) {
 	return begin(ctx, t.provider, name, api.WithNewRoot())
 }
 
-// Continue begins a span within an earlier one, or one of another process. parent is the
-// Parent of that span. links are Parents of spans that do the same work; empty links are ignored.
-// The span records nothing if the context has no tracer, or if parent is not valid.
+// Continue begins a span within an earlier span, which may be from another process. parent is the
+// Parent of the earlier span. links are the Parents of other spans to which the new span is linked;
+// empty links are ignored. The span records nothing if the context has no tracer, or if parent is
+// not valid.
 func Continue(ctx context.Context, name string, kind Kind, parent string, links ...string) (context.Context, Span) {
 	t, ok := ctx.Value(tracerKey{}).(*Tracer)
 	if !ok {
@@ -108,7 +109,8 @@ func Continue(ctx context.Context, name string, kind Kind, parent string, links 
 	return begin(api.ContextWithRemoteSpanContext(ctx, from), t.provider, name, options...)
 }
 
-// Child begins a span within the span of the context. Without one it records nothing.
+// Child begins a span within the span of the context. If the context has no span, the new span
+// records nothing.
 func Child(ctx context.Context, name string) (context.Context, Span) {
 	in := api.SpanFromContext(ctx)
 	if !in.IsRecording() {
@@ -117,10 +119,10 @@ func Child(ctx context.Context, name string) (context.Context, Span) {
 	return begin(ctx, in.TracerProvider(), name)
 }
 
-// StartRequest begins the span of a request, within the span of the context, or else within
+// StartRequest begins the span of a request. It is within the span of the context, or else within
 // the caller's span from the header traceparent. An invalid header is ignored. The header
-// tracestate is not read. It contains up to 16 KB from the client, which each span would
-// contain and pass on to receivers.
+// tracestate is not read: it can have up to 16 KB from the client, and each span would contain
+// these and pass them on to receivers.
 func (t *Tracer) StartRequest(ctx context.Context, traceparent string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -139,10 +141,10 @@ func begin(ctx context.Context, p api.TracerProvider, name string, options ...ap
 }
 
 // maxParent is the maximum length, in bytes, of a traceparent that is read. Version 00 has 55
-// bytes; later ones may have more.
+// bytes; later versions may have more.
 const maxParent = 256
 
-// contextOf reads a traceparent header. The result is not valid if the text is no traceparent.
+// contextOf reads a traceparent header. The result is not valid if the text is not a traceparent.
 func contextOf(traceparent string) api.SpanContext {
 	if traceparent == "" || len(traceparent) > maxParent {
 		return api.SpanContext{}

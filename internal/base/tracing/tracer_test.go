@@ -20,7 +20,7 @@ const (
 	caller       = "00-" + callersTrace + "-00f067aa0ba902b7-01"
 )
 
-// within is the time limit for expected events.
+// within is the time limit of a test's wait for an expected event.
 const within = time.Minute
 
 // recorder returns a tracer that keeps its spans in memory.
@@ -29,7 +29,7 @@ func recorder() (*Tracer, *tracetest.InMemoryExporter) {
 	return &Tracer{trace.NewTracerProvider(trace.WithSyncer(kept))}, kept
 }
 
-// open opens a tracer that sends to an address.
+// open opens a tracer that sends spans to url.
 func open(t testing.TB, url string, failed func(error)) *Tracer {
 	t.Helper()
 	if b, ok := t.(*testing.B); ok {
@@ -119,7 +119,8 @@ func TestWhatIsNoTraceparentIsIgnored(t *testing.T) {
 	}
 }
 
-// TestALaterVersionOfTraceparentIsRead checks a rule in the specification of traceparent.
+// TestALaterVersionOfTraceparentIsRead checks a rule in the specification of traceparent: a later
+// version, which may be longer, is read like version 00.
 func TestALaterVersionOfTraceparentIsRead(t *testing.T) {
 	tracer, _ := recorder()
 	_, span := tracer.StartRequest(t.Context(), "01"+caller[2:]+"-more")
@@ -128,8 +129,8 @@ func TestALaterVersionOfTraceparentIsRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotSampledLeavesNothing checks that a write that is not sampled leaves no span,
-// and nothing in the audit, so that its deliveries are not traced.
+// TestWhatIsNotSampledLeavesNothing checks that a write that is not sampled leaves no span. It also
+// leaves no traceparent for the table audit, so that its deliveries are not traced.
 func TestWhatIsNotSampledLeavesNothing(t *testing.T) {
 	for name, parent := range map[string]string{"by the caller": caller[:53] + "00", "by the sampler": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +155,7 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "64")
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "16")
 	tracer := open(t, server.URL, func(error) {})
-	const requests, most = 50_000, 20 << 20 // all of their spans would take some 200 MB
+	const requests, most = 50_000, 20 << 20 // all spans of these requests would need some 200 MB
 	before := heap()
 	for range requests {
 		work(t.Context(), tracer, caller)
@@ -166,7 +167,7 @@ func TestAnEndpointThatHangsCostsNoMemory(t *testing.T) {
 		t.Errorf("%d requests left %d bytes", requests, more)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- tracer.Close(time.Second) }() // without any time, the library would not end its senders
+	go func() { ended <- tracer.Close(time.Second) }() // with a limit of 0, the library would not end its senders
 	select {
 	case err := <-ended:
 		if err == nil {
@@ -183,7 +184,7 @@ func senders() int {
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("\ngo.opentelemetry.io/otel/sdk/trace.NewBatchSpanProcessor.func"))
 }
 
-// sent waits until no more goroutines send than before.
+// sent waits until the number of goroutines that send spans is not larger than before.
 func sent(t *testing.T, before int) {
 	t.Helper()
 	for end := time.Now().Add(within); senders() > before; time.Sleep(time.Millisecond) {
@@ -200,8 +201,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc) //nolint:gosec // it fits
 }
 
-// TestAnEndpointThatRefusesIsReported checks that the report has a limited length, whatever
-// the endpoint answers.
+// TestAnEndpointThatRefusesIsReported checks that the error of an endpoint that refuses spans is
+// reported, and that the report is short even if the answer of the endpoint is long.
 func TestAnEndpointThatRefusesIsReported(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, strings.Repeat("no! ", 1<<18), http.StatusBadRequest)
@@ -233,8 +234,8 @@ func TestAnEndpointThatRefusesIsReported(t *testing.T) {
 	}
 }
 
-// TestVariablesThatCannotBeReadAreErrors checks the errors, which must not contain
-// credentials.
+// TestVariablesThatCannotBeReadAreErrors checks that Open returns an error for an invalid variable,
+// and that the error contains no credentials.
 func TestVariablesThatCannotBeReadAreErrors(t *testing.T) {
 	const hush = "hush-hush"
 	for name, value := range map[string]string{
@@ -259,7 +260,8 @@ func TestVariablesThatCannotBeReadAreErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkWork measures the cost of the spans of one write, by where they are sent.
+// BenchmarkWork measures the cost of the spans of one write: without an endpoint, with an endpoint,
+// and with an endpoint but without sampled traces.
 func BenchmarkWork(b *testing.B) {
 	run := func(name string, tracer func(*testing.B) *Tracer) {
 		b.Run(name, func(b *testing.B) {
