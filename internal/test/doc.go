@@ -1,6 +1,6 @@
-// Package test is the folder of the test programs, of their helpers, and of all packages
-// that only hold tests of the whole service.
+// Package test is the folder of all tests of the whole service. It also has the programs that run the tests,
+// and the packages that help them.
 //
-// No other folder imports it, except in tests. Start with testall, which runs the tests, and with
-// spectest, the specification as text cases.
+// No package outside this folder imports packages below it, except in tests. Start with testall, which runs
+// the tests, and with spectest, which has the specification as text cases.
 package test

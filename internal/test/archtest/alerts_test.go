@@ -35,7 +35,7 @@ func alerts(t *testing.T) (all []alert) {
 
 const runbooks = "https://github.com/alds-dev/alds/blob/main/docs/runbooks.md#"
 
-// runbookParts are the parts of a runbook, in this order.
+// runbookParts are the headings that every runbook must have, in this order.
 var runbookParts = []string{"Means", "Users", "Look", "Do", "Ends"}
 
 var (

@@ -81,7 +81,7 @@ func checkMount(t *testing.T, service, mount string, volumes map[string]any) {
 	}
 }
 
-// TestComposeSettings checks that the roles get only existing settings.
+// TestComposeSettings checks that the services in docker-compose.yml set only settings of alds that exist.
 func TestComposeSettings(t *testing.T) {
 	known := map[string]bool{}
 	for _, s := range config.Settings() {
@@ -126,8 +126,8 @@ func TestProcfile(t *testing.T) {
 	}
 }
 
-// TestProvisioning checks that Prometheus scrapes every role, and that Grafana has a data source and finds
-// the dashboards.
+// TestProvisioning checks that Prometheus scrapes every role of alds. It also checks that Grafana has a
+// data source and finds the dashboards.
 func TestProvisioning(t *testing.T) {
 	var prometheus struct {
 		ScrapeConfigs []struct {

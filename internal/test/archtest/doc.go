@@ -6,6 +6,7 @@
 //   - deployment files that name only existing commands and settings;
 //   - links and references in documents.
 //
-// The tests read the sources themselves and start no other program. So the test cache of the go command
-// sees all files that a result depends on, and never serves a stale pass.
+// The tests read the source files themselves and start no other program. So the test cache of the go
+// command sees all files that a result depends on, and does not reuse a result after one of them has
+// changed.
 package archtest

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/app/config"
 )
 
-// documents are the patterns of the documents.
+// documents are the file name patterns of the documents that the tests check.
 var documents = []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "examples/*.md"}
 
 // link is a Markdown link: its target is the second group.

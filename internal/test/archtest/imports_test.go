@@ -23,8 +23,9 @@ const root = "../../.."
 
 const module = "github.com/alds-dev/alds/"
 
-// may is the import rule: packages of a folder may import each other, and packages of the folders named
-// here. A package outside internal is a folder by itself.
+// may is the import rule. The key is a folder, and the value lists the other folders whose packages it may
+// import. Packages of the same folder may import each other. A package outside internal is a folder by
+// itself.
 var may = map[string][]string{
 	"base":     {},
 	"limits":   {"base"},
@@ -46,11 +47,13 @@ var may = map[string][]string{
 	"sql":  {"base"},
 }
 
-// clients are folders that may import all packages: commands, measuring programs, dashboards and examples.
+// clients are the folders of commands, measuring programs, dashboards and examples. Their packages may
+// import those of every folder that is not in this list.
 var clients = []string{"cmd", "bench", "dashboards", "examples"}
 
-// keepers names the only packages that may import a library, or an internal package with few users. A name
-// that ends in a slash includes everything below it.
+// keepers limits who may import a package. The key is a library, or an internal package with few users. The
+// value lists the only packages that may import it. A key that ends in a slash stands for all packages
+// below it.
 var keepers = map[string][]string{
 	"github.com/gofiber/":                   {"internal/httpapi", "bench/read"},
 	"github.com/valyala/":                   {"internal/httpapi"},
@@ -72,12 +75,12 @@ var keepers = map[string][]string{
 	"golang.org/x/text/":                    {"internal/base/folding", "internal/model/localizer"},
 	module + "internal/app/command":         {"cmd/api", "cmd/scheduler", "cmd/standalone", "cmd/worker"},
 	module + "internal/app/config":          {"internal/app", "internal/app/command"},
-	module + "internal/app/embedded":        {"cmd/standalone", "internal/test/testproc"}, // the other commands do not link it
+	module + "internal/app/embedded":        {"cmd/standalone", "internal/test/testproc"}, // only standalone links it
 	module + "internal/test/testdb":         {"internal/test/testall", "internal/test/testproc"},
 	module + "sql":                          {"internal/store/migrate", "internal/test/testdb"},
 	"github.com/microcosm-cc/":              {"internal/web/ui"},
 	"github.com/standard-webhooks/":         {"internal/events/webhook", "internal/test/spectest"},
-	"github.com/chromedp/":                  {}, // only tests
+	"github.com/chromedp/":                  {}, // only tests import it
 	"github.com/stretchr/":                  {},
 	"github.com/golang/mock":                {},
 	"go.uber.org/mock":                      {},
@@ -107,8 +110,8 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// folderOf returns the folder of a package: the first name below internal, or the first name in the
-// repository.
+// folderOf returns the folder of a package: the first path element below internal, or the first path
+// element of a package outside internal.
 func folderOf(pkg string) string {
 	folder, _, _ := strings.Cut(strings.TrimPrefix(pkg, "internal/"), "/")
 	return folder
@@ -165,7 +168,7 @@ func checkKeeper(t *testing.T, file, pkg, imp string) {
 	}
 }
 
-// covers reports whether the keeper entry lib includes the import.
+// covers reports whether lib, a key of keepers, stands for the imported package imp.
 func covers(lib, imp string) bool {
 	if strings.HasSuffix(lib, "/") {
 		return strings.HasPrefix(imp, lib)

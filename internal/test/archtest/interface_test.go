@@ -12,8 +12,8 @@ import (
 var (
 	quoted = regexp.MustCompile("`([A-Za-z]+)`")
 
-	// attribute matches an attribute in a cell, with a mark for several values and its related type, if
-	// there is one.
+	// attribute matches an attribute in a table cell. The second group is the mark for several values, the
+	// third group is the related type. Both groups may be empty.
 	attribute = regexp.MustCompile("`([A-Za-z]+)`(\\\\\\*)?(?: ([A-Z][A-Za-z]+))?")
 )
 
@@ -139,7 +139,7 @@ func TestInterfaceDisplayNames(t *testing.T) {
 		for i, methodology := range []string{"XP", "Scrum", "AgileUP", "DSDM"} {
 			want, ok := typ.DisplayNames[methodology]
 			if !ok {
-				want = typ.DisplayNames["Scrum"] // one name for all methodologies
+				want = typ.DisplayNames["Scrum"] // the type has one name for all methodologies
 			}
 			if got := strings.TrimSpace(row[1+i]); got != want {
 				t.Errorf("docs/interface.md calls %s %s in %s, the model %s", typ.Name, got, methodology, want)

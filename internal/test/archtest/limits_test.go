@@ -14,11 +14,11 @@ import (
 // limitRow matches a row of docs/limits.md that names a constant.
 var limitRow = regexp.MustCompile("^\\|[^|]+\\| ([0-9,]+) \\|(.*)\\| `([a-z]+\\.[a-zA-Z]+)` \\|$")
 
-// inside are constants of the query packages that are no limits for clients.
+// inside has the constants of the query packages that do not limit what a client may send.
 var inside = map[string]bool{"query.MaxShape": true, "query.MaxLookup": true}
 
-// TestLimits checks that docs/limits.md has the same values as the code. It must have every limit on the
-// text of a query and on the form of a body.
+// TestLimits checks that docs/limits.md has the same values as the code. The document must have every limit
+// on the text of a query and on the form of a request body.
 func TestLimits(t *testing.T) {
 	limits := constants(t)
 	said := map[string]bool{}
@@ -48,8 +48,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// constants returns the whole-number constants in internal whose names start with "max" in any case, by
-// package and name.
+// constants returns the whole-number constants in internal whose names start with "max" in any case. The
+// key is "package.name", and the value is the number.
 func constants(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -77,7 +77,8 @@ func constants(t *testing.T) map[string]string {
 	return all
 }
 
-// number returns the value of an expression of literals. It is unknown for other expressions.
+// number returns the value of a constant expression that consists of literals. For other expressions the
+// value has the kind Unknown.
 func number(x ast.Expr) constant.Value {
 	switch x := x.(type) {
 	case *ast.BasicLit:

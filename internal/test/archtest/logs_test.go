@@ -16,8 +16,8 @@ type logged struct {
 	component, level, message string
 }
 
-// components are the log components that differ from the name of the package, by the beginning of the
-// file's path.
+// components maps the beginning of a file's path to the component of its log lines, where that differs from
+// the name of the package.
 var components = map[string]string{
 	"internal/app/":              "",
 	"internal/app/traces.go":     "tracing",
@@ -29,11 +29,11 @@ var components = map[string]string{
 	"internal/web/ui/":           "pages",
 }
 
-// ofHandler are the fields that the log handler adds.
+// ofHandler are the fields that the log handler adds to every line.
 var ofHandler = []string{"time", "level", "msg", "component"}
 
-// logRow matches a row of the messages in docs/logs.md, fieldRow a row of the fields, backtick a name in a
-// row.
+// logRow matches a row of the table of messages in docs/logs.md, and fieldRow a row of the table of fields.
+// backtick matches a name in backticks in a row.
 var (
 	logRow   = regexp.MustCompile(`^\| ([a-z]*) \| (info|warn|error) \| ([^|]+) \| ([^|]*) \| [^|]+ \|$`)
 	fieldRow = regexp.MustCompile("^\\| `([a-z_]+)` \\| [^|]+ \\|$")
@@ -82,8 +82,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// sourceLogs returns the messages in the sources at info and above with their fields, and the fields of all
-// levels.
+// sourceLogs reads the logger calls in the sources. It returns the messages at info and above with the
+// names of their fields, and the names of the fields at all levels.
 func sourceLogs(t *testing.T) (messages map[logged]map[string]bool, fields map[string]bool) {
 	t.Helper()
 	messages, fields = map[logged]map[string]bool{}, map[string]bool{}
@@ -178,7 +178,8 @@ func logCall(call *ast.CallExpr) (level string, rest []ast.Expr) {
 	return "", nil
 }
 
-// fieldNames returns the names in a list of alternating names and values, or of attributes.
+// fieldNames returns the field names in the arguments of a logger call. The arguments are names that
+// alternate with values, or slog attributes.
 func fieldNames(args []ast.Expr) (names []string) {
 	for i := 0; i < len(args); i++ {
 		if call, ok := args[i].(*ast.CallExpr); ok {
@@ -197,7 +198,8 @@ func fieldNames(args []ast.Expr) (names []string) {
 	return names
 }
 
-// gathered returns the field names in the lists of a function that collects fields before it logs them.
+// gathered returns the field names in all composite literals and append calls of a function. Such a
+// function collects fields before it logs them.
 func gathered(fn *ast.FuncDecl) (names []string) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		switch n := n.(type) {

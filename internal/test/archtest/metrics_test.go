@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// onNoPanel are metrics that no panel needs, with the reason.
+// onNoPanel has the metrics that need no panel. The value is the reason.
 var onNoPanel = map[string]string{
 	"alds_history_since_timestamp_seconds": "an instant, and none where all history is kept; an answer that refuses an older one tells it",
 }
@@ -90,7 +90,7 @@ func namesIn(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// metricOf returns the metric of a series; empty: it is not known.
+// metricOf returns the name of the metric that a series belongs to, or "" if no such metric is registered.
 func metricOf(known map[string]bool, series string) string {
 	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
 		if name, ok := strings.CutSuffix(series, suffix); ok && known[name] {

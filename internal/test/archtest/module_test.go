@@ -75,7 +75,7 @@ func requirements(t *testing.T) (direct, indirect map[string]bool) {
 	return direct, indirect
 }
 
-// longest returns the longest module path that contains the import.
+// longest returns the longest module path that the imported path is in, or "" if there is none.
 func longest(modules map[string]bool, imp string) string {
 	best := ""
 	for path := range modules {

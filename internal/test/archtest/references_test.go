@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	// reference matches a citation of sections of docs/interface.md ("interface 2.3, 4.1 and 7.2"), of
-	// entries of docs/decisions.md, or of a document that is not in the repository.
+	// reference matches text that cites sections of docs/interface.md ("interface 2.3, 4.1 and 7.2") or
+	// entries of docs/decisions.md. It also matches "compat" with a number, a citation of a document that
+	// is not in the repository.
 	reference = regexp.MustCompile(`(?i)\b(interface|decision|compat)s?\s(\d+(?:\.\d+)*(?:(?:,| and| to)\s\d+(?:\.\d+)*)*)`)
 
 	citation = regexp.MustCompile(`\d+(?:\.\d+)*`)
@@ -53,8 +54,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// prose returns the text of a file for readers: the comments of Go, the source lines of cases, or a
-// document without code.
+// prose returns the text of a file that may have citations: the comments of a Go file, the lines "source:"
+// of a specification case, or a document without its code blocks.
 func prose(t *testing.T, file string) []string {
 	t.Helper()
 	switch filepath.Ext(file) {

@@ -11,7 +11,7 @@ var (
 	testName = regexp.MustCompile(`Test[A-Za-z0-9]+`)
 	declared = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
 
-	// named matches a package and its tests in a document.
+	// named matches the name of a package that is followed by names of its tests, in a document.
 	named = regexp.MustCompile("`([a-z/]+)`((?:,? Test[A-Za-z0-9]+(?: \\([^)]*\\))?)+)")
 )
 

@@ -23,22 +23,23 @@ import (
 // senders is how many clients send and read attachments at the same time.
 const senders = 8
 
-// file is an attachment to upload. size is in bytes.
+// file is the content of an attachment to upload. id is the number of the attachment, and size is in bytes.
 type file struct {
 	id   string
 	seed uint64
 	size int64
 }
 
-// reader returns the bytes of a file. They are computed from the seed and never held in memory as a whole.
+// reader returns the content of a file. Its bytes are generated from the seed while they are read, so they
+// are never all in memory.
 func (f file) reader() io.Reader {
 	var seed [32]byte
 	seed[0], seed[1], seed[2] = byte(f.seed), byte(f.seed>>8), 7
 	return io.LimitReader(rand.NewChaCha8(seed), f.size)
 }
 
-// files creates attachments of up to 20 MiB: 20 of them, or 10 in the short form. The environment variable
-// ATTACHMENTS sets another number.
+// files creates attachments with contents of up to 20 MiB: 20 attachments, or 10 with -short. The
+// environment variable ATTACHMENTS sets another number.
 func (s *site) files() (all []file) {
 	s.t.Helper()
 	n, err := strconv.Atoi(os.Getenv("ATTACHMENTS"))
@@ -60,7 +61,7 @@ func (s *site) files() (all []file) {
 	return all
 }
 
-// each calls do for all files, from several clients at once, and returns all errors joined.
+// each calls do for every file, from several goroutines, and returns all errors joined.
 func each(all []file, do func(file) error) error {
 	work := make(chan file)
 	errs := make(chan error, len(all))
@@ -85,7 +86,7 @@ func each(all []file, do func(file) error) error {
 	return first
 }
 
-// send uploads a file. Every second file is sent in chunks, without a Content-Length.
+// send uploads a file. Every second file is sent with chunked encoding, without a Content-Length.
 func (s *site) send(c *http.Client, f file) error {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url("/attachment.img/"+f.id), f.reader())
 	if err != nil {
@@ -127,8 +128,8 @@ func (s *site) fetch(c *http.Client, f file) error {
 	return nil
 }
 
-// TestAttachments uploads attachments from eight clients, kills the process, starts it again and reads them
-// back. It guards against an api that needs 60 MiB more than when it is idle.
+// TestAttachments uploads attachments from eight clients, kills the process, starts it again and reads the
+// attachments back. It fails if the process ever used over 60 MiB more memory than when it was idle.
 func TestAttachments(t *testing.T) {
 	beside(t)
 	s := newSite(t, "mysql", setup{settings: []string{"ALDS_REQUEST_TIMEOUT=10m"}})
@@ -161,8 +162,8 @@ func TestAttachments(t *testing.T) {
 	s.sound()
 }
 
-// TestUploadsThatBreakOff sends contents that never end, are too long, or do not have the length that they
-// announce. No part of them may stay in the database, and the attachment must keep its old content.
+// TestUploadsThatBreakOff uploads contents that never end, are too long, or do not have the announced
+// length. The database must keep none of their bytes, and the attachment must keep its old content.
 func TestUploadsThatBreakOff(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_MAX_ATTACHMENT=2MiB", "ALDS_REQUEST_TIMEOUT=1m"}, short: "mysql"}, func(t *testing.T, s *site) {
 		story := s.stories(1, nil)[0]
@@ -203,8 +204,8 @@ func TestUploadsThatBreakOff(t *testing.T) {
 
 func inChunks(b []byte) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(b), b) }
 
-// breakOff starts each upload four times and closes the connections. If stored is set, it first waits until
-// some of the content is in the database.
+// breakOff starts each upload four times and then closes the connections. If stored is true, it first waits
+// until some of the content is in the database.
 func (s *site) breakOff(t *testing.T, stored bool, uploads map[string]string) {
 	t.Helper()
 	var open []net.Conn
@@ -230,7 +231,7 @@ func (s *site) breakOff(t *testing.T, stored bool, uploads map[string]string) {
 	}
 }
 
-// unfinished waits until the database holds no unfinished upload.
+// unfinished waits until the database has no unfinished upload, only the content of the one attachment.
 func (s *site) unfinished(t *testing.T) {
 	t.Helper()
 	contents, parts, ok := s.stored(t, func(contents, parts int) bool { return contents == 1 && parts == 1 })
@@ -239,8 +240,8 @@ func (s *site) unfinished(t *testing.T) {
 	}
 }
 
-// stored waits until wanted accepts the numbers of contents and parts in the database. ok is false when
-// that did not happen within giveUp.
+// stored waits until wanted returns true for the numbers of contents and of parts in the database. ok is
+// false if that did not happen within giveUp.
 func (s *site) stored(t *testing.T, wanted func(contents, parts int) bool) (contents, parts int, ok bool) {
 	t.Helper()
 	d, err := db.Open(t.Context(), s.database, db.Options{MaxConns: 2})

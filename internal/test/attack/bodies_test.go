@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// announced is the Content-Length of each announced body, in bytes. The requests together may hold only an
-// eighth of it: their first buffers and the reads of the second member need less.
+// announced is the Content-Length of each announced body, in bytes. All requests together may take only an
+// eighth of that memory. The first buffers of the requests and the reads of the second member need less.
 const announced = 64 * mib
 
 // firstPart is how many bytes of a body arrive before a handler runs.
 const firstPart = 8 << 10
 
 // TestAnnouncedBodies opens connections that announce large bodies and never send them: without
-// credentials, with wrong credentials and with right credentials. It guards against memory that is taken
-// before the login.
+// credentials, with wrong credentials and with right credentials. It fails if the server reserves memory
+// for an announced body.
 func TestAnnouncedBodies(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
@@ -61,8 +61,8 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second. In the short form it sends 24 MiB of each
-// as fast as the server reads, and then stops without closing.
+// drip sends 16 bodies of 59 MiB at once, each at 3 MiB a second. With -short it sends 24 MiB of each body
+// as fast as the server reads, and then sends nothing more but keeps the connections open.
 func (s *site) drip(ctx context.Context, on func(), who string) {
 	all := s.open(16, func(int) string {
 		return "POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + basic(who) +
@@ -76,7 +76,7 @@ func (s *site) drip(ctx context.Context, on func(), who string) {
 	}
 	if !testing.Short() {
 		on()
-		flood(ctx, len(all), 10*time.Millisecond, func(i, _ int) { _ = write(i) })() // the server may refuse it
+		flood(ctx, len(all), 10*time.Millisecond, func(i, _ int) { _ = write(i) })() // the server may refuse the bytes
 		return
 	}
 	var sending sync.WaitGroup
@@ -91,8 +91,9 @@ func (s *site) drip(ctx context.Context, on func(), who string) {
 	<-ctx.Done()
 }
 
-// TestUploadsWithoutLogin sends forms with files and no credentials. The server must not keep or store any
-// of their bytes, not even for a moment. It discards what arrives, so that the client can read the answer.
+// TestUploadsWithoutLogin sends forms that contain files, without credentials. The server must not store
+// any of their bytes, not even for a moment. It reads and discards the bytes, so that the client can read
+// the answer.
 func TestUploadsWithoutLogin(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{})
@@ -101,7 +102,7 @@ func TestUploadsWithoutLogin(t *testing.T) {
 	head := fmt.Sprintf("POST /alds/api/asset HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n", len(form)+100)
 	for _, c := range s.open(4, func(int) string { return head }) {
 		_ = c.SetDeadline(time.Now().Add(giveUp))
-		if n, err := io.WriteString(c, form+strings.Repeat("a", 100)); err != nil { // the server discards it
+		if n, err := io.WriteString(c, form+strings.Repeat("a", 100)); err != nil { // the server discards these bytes
 			t.Errorf("%d bytes were taken: %v", n, err)
 		}
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -119,7 +120,8 @@ func TestUploadsWithoutLogin(t *testing.T) {
 	s.proc.MustRun()
 }
 
-// bomb is a body that becomes large when the server unpacks or parses it.
+// bomb is a request body that becomes large when the server unpacks or parses it. The test sends it from
+// several clients at once: senders is their number.
 type bomb struct {
 	name, path, media, encoding string
 	body                        []byte
@@ -147,7 +149,7 @@ func bombs() []bomb {
 	}
 }
 
-// xmlBombs returns bodies in XML. Some are as large as a body may be, others just fit into the memory of
+// xmlBombs returns bodies in XML. Some are as large as a body may be. Others just fit into the memory of
 // one member, so that the server parses them.
 func xmlBombs() []bomb {
 	const path, media, name = "/rest-1.v1/Data/Story", "text/xml", `<Asset><Attribute name="Name">`
@@ -174,18 +176,19 @@ func xmlBombs() []bomb {
 	}
 }
 
-// TestBombs sends the bodies of bombs, many at a time, as a member, and then checks that the memory is
-// released. It guards against memory that is taken after the login.
+// TestBombs sends the bodies of bombs, many at a time, as a member. The bodies must not take more memory
+// than allowed, and the server must release the memory afterwards.
 func TestBombs(t *testing.T) { explode(t, bombs()) }
 
-// TestXMLBombs sends the bodies of xmlBombs and makes the same checks as TestBombs.
+// TestXMLBombs is like TestBombs, with the bodies of xmlBombs.
 func TestXMLBombs(t *testing.T) { explode(t, xmlBombs()) }
 
-// bodyMemory is ALDS_BODY_MEMORY, in bytes. The process may use twice as much in addition: Go collects its
-// heap only when it has doubled.
+// bodyMemory is ALDS_BODY_MEMORY, in bytes. Bodies may add twice as much memory to the process, because Go
+// collects garbage only after the heap has doubled.
 func bodyMemory() int64 { return int64(depth(128, 256)) * mib }
 
-// part scales the size of a bomb: half of n in the short form, where bodyMemory is half, too.
+// part scales n, the size of a bomb, to bodyMemory. With -short it returns half of n, because bodyMemory is
+// half as large.
 func part(n int) int { return n * int(bodyMemory()) / (256 * mib) }
 
 func explode(t *testing.T, all []bomb) {
@@ -201,7 +204,7 @@ func explode(t *testing.T, all []bomb) {
 			var seen tally
 			a := attack{
 				memory: o.before + 2*bodyMemory(), lasts: 2 * time.Second, seen: &seen, turns: 4 * senders,
-				most: metrics{memoryTaken: float64(bodyMemory()/2 + 8*mib)}, // one member may use half
+				most: metrics{memoryTaken: float64(bodyMemory()/2 + 8*mib)}, // one member may use half of bodyMemory
 				run: func(ctx context.Context, on func()) {
 					on()
 					flood(ctx, senders, 50*time.Millisecond, func(int, int) { seen.add(s.throw(c, who, b)) })()
@@ -218,14 +221,15 @@ func explode(t *testing.T, all []bomb) {
 	o.settles()
 }
 
-// large reports whether the body counts as large. Requests with large bodies wait for each other.
+// large reports whether the body counts as large. The server runs only a few requests with large bodies at
+// a time.
 func (b bomb) large() bool { return len(b.body) > 64<<10 || b.encoding != "" }
 
-// noAnswer is the status of a request without an answer: the connection was closed while the client was
-// still sending.
+// noAnswer stands for the status of a request that got no answer, because the connection was closed while
+// the client was still sending.
 const noAnswer = 0
 
-// throw sends a bomb and returns the status.
+// throw sends a bomb as the member who, and returns the status of the answer.
 func (s *site) throw(c *http.Client, who string, b bomb) int {
 	ctx, cancel := context.WithTimeout(s.t.Context(), giveUp)
 	defer cancel()

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// marked are credentials, in base64, that no answer and no log line may contain.
+// marked is a username with a password, in base64. No answer and no log line may contain it.
 const marked = "c2VjcmV0LW1hcmtlcjpzZWNyZXQtbWFya2Vy"
 
 // TestRequestsByTheBook sends requests that two servers could parse differently. The process must answer
-// 400 and close the connection. No credentials may appear in an answer or in the log. The tests of package
-// httpapi have the full list of cases; this test runs some of them against a real process.
+// 400 and close the connection. No credentials may appear in an answer or in the log. Package httpapi tests
+// the full list of cases; this test sends some of them to a real process.
 func TestRequestsByTheBook(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{settings: []string{"ALDS_LOG_LEVEL=debug"}})
@@ -44,7 +44,7 @@ func TestRequestsByTheBook(t *testing.T) {
 	s.proc.MustRun()
 }
 
-// shows fails the test if a text contains credentials.
+// shows fails the test if the text contains credentials.
 func (s *site) shows(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{marked, "secret-marker", strings.TrimPrefix(basic("admin:"+adminPassword), "Basic "), adminPassword} {
@@ -54,7 +54,7 @@ func (s *site) shows(t *testing.T, text string) {
 	}
 }
 
-// raw sends a text unchanged and returns the only answer. The server must close the connection after it.
+// raw sends a text unchanged and returns the answer. The server must close the connection after the answer.
 func (s *site) raw(t *testing.T, text string) (status int, whole string) {
 	t.Helper()
 	c, err := s.dial()
@@ -78,8 +78,8 @@ func (s *site) raw(t *testing.T, text string) (status int, whole string) {
 	return res.StatusCode, string(all)
 }
 
-// TestPagesOfOtherSites sends what a browser sends for a page of another site and for a form. The server
-// must not write anything. It guards against cross-site request forgery.
+// TestPagesOfOtherSites sends the requests that a browser sends for a page or a form of another website
+// (cross-site request forgery). The server must not write anything.
 func TestPagesOfOtherSites(t *testing.T) {
 	beside(t)
 	s := newSite(t, "sqlite", setup{})

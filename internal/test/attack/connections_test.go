@@ -22,10 +22,10 @@ func (s *site) open(n int, greet func(i int) string) []net.Conn {
 	for i := range n {
 		c, err := s.dial()
 		if err != nil {
-			continue // a limit on connections may refuse it
+			continue // the server may refuse the connection
 		}
 		all = append(all, c)
-		_, _ = io.WriteString(c, greet(i)) // the server may have closed it already
+		_, _ = io.WriteString(c, greet(i)) // the server may have closed the connection
 	}
 	s.opened = append(s.opened, all...)
 	if len(all) < n/2 {
@@ -42,8 +42,8 @@ func (s *site) hangUp() {
 	s.opened = nil
 }
 
-// flood calls do in a loop from each of the senders until ctx ends, at least once each, with a pause in
-// between. wait returns when all senders have stopped.
+// flood starts goroutines, as many as senders. Each calls do again and again until ctx ends, but at least
+// once, and waits for the duration pause between two calls. wait returns when all goroutines have stopped.
 func flood(ctx context.Context, senders int, pause time.Duration, do func(sender, n int)) (wait func()) {
 	var sending sync.WaitGroup
 	for i := range senders {
@@ -63,17 +63,17 @@ func flood(ctx context.Context, senders int, pause time.Duration, do func(sender
 }
 
 const (
-	fewFiles = 200 // file descriptors of a process that is flooded with connections
+	fewFiles = 200 // most file descriptors of a process that gets a flood of connections
 
-	// fewConns is how many connections a process with fewFiles descriptors may hold: a quarter of the free
-	// descriptors from one address, and as many again from other addresses. Without a limit per address
-	// there would be more than a hundred.
+	// fewConns is how many connections a process with fewFiles descriptors may hold. One address may use a
+	// quarter of the free descriptors. The number leaves room for as many connections from other addresses.
+	// Without a limit per address there would be more than a hundred connections.
 	fewConns = 60
 )
 
-// TestConnectionFlood holds more connections than the process has file descriptors. Some are silent, some
-// send the request line or the headers byte by byte, and some are idle after a request. It guards against
-// too few descriptors and slow headers.
+// TestConnectionFlood opens more connections than the process has file descriptors. On some it sends
+// nothing, on some it sends the request line or the headers byte by byte, and some are idle after a
+// request. It fails if these connections use up the descriptors or keep other clients waiting.
 func TestConnectionFlood(t *testing.T) {
 	onEach(t, setup{files: fewFiles, short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
@@ -84,7 +84,7 @@ func TestConnectionFlood(t *testing.T) {
 	})
 }
 
-// crowd opens 300 connections and sends slow headers on every fourth.
+// crowd opens 300 connections, and sends slow headers on every fourth connection.
 func (s *site) crowd(ctx context.Context, on func()) {
 	all := s.open(300, func(i int) string {
 		return []string{
@@ -98,13 +98,13 @@ func (s *site) crowd(ctx context.Context, on func()) {
 	flood(ctx, 1, 100*time.Millisecond, func(int, int) { // sends the slow headers
 		for i, c := range all {
 			if i%4 == 2 {
-				_, _ = io.WriteString(c, "x") // the server may have closed it already
+				_, _ = io.WriteString(c, "x") // the server may have closed the connection
 			}
 		}
 	})()
 }
 
-// TestDescriptorsRunOut sets the limit on connections too high, so that connections use up all file
+// TestDescriptorsRunOut sets a limit on connections that is too high, so that connections use up all file
 // descriptors. The process must stay alive and answer again after the connections are closed.
 func TestDescriptorsRunOut(t *testing.T) {
 	settings := []string{"ALDS_MAX_CONNS=4000", "ALDS_MAX_CONNS_PER_ADDRESS=4000"}
@@ -116,7 +116,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 			}
 		}
 		if !testing.Short() {
-			time.Sleep(2 * time.Second) // descriptors stay used up for a while
+			time.Sleep(2 * time.Second) // no descriptor is free during this time
 		}
 		s.proc.MustRun()
 		for _, c := range all {
@@ -140,7 +140,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 }
 
 // TestSlowHeadersEnd checks that the headers of a request must arrive within their time limit, even if the
-// attacker keeps sending bytes.
+// client keeps sending bytes.
 func TestSlowHeadersEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "sqlite", setup{})
@@ -162,7 +162,7 @@ func TestSlowHeadersEnd(t *testing.T) {
 		ended <- fmt.Sprint(res.StatusCode)
 	}()
 	for text := "GET /alds/query.v1 HTTP/1.1\r\nHost: localhost\r\nX-Slow: "; ; text = "x" {
-		_, _ = io.WriteString(c, text) // the server may have closed it already
+		_, _ = io.WriteString(c, text) // the server may have closed the connection
 		select {
 		case how := <-ended:
 			if took := time.Since(began); how != "408" || !testing.Short() && took > 15*time.Second {

@@ -14,7 +14,7 @@ import (
 )
 
 // maxCost is how many bytes of memory a single request may add to the process. longestWait is how long a
-// write of another member may wait meanwhile; only the long tier compares it.
+// write of another client may wait while the request runs. Only the long tier compares longestWait.
 const (
 	maxCost     = 300 * mib
 	longestWait = 3 * time.Second
@@ -23,14 +23,15 @@ const (
 // cost is a small request that causes much work.
 type cost struct {
 	name, path, media, body string
-	admin                   bool // send it as an administrator; otherwise as a member who may not write
+	admin                   bool // true: an administrator sends the request; false: a member who may not write
 	want                    int
 	says                    string // text that the answer must contain
-	sqlite                  bool   // run it only on SQLite
+	sqlite                  bool   // true: the test sends the request only on SQLite
 }
 
-// costs returns requests that once ended the process or kept other members waiting. long is the Oid of a
-// story with two million characters, many the Oid of one of many stories.
+// costs returns requests. Each of them once ended the process or kept other members waiting. long is the
+// Oid of a story with a text of two million characters. many is the Oid of a story in a project with many
+// stories.
 func costs(long, many string) []cost {
 	const (
 		bulk  = "/api/asset"
@@ -69,8 +70,8 @@ func costs(long, many string) []cost {
 	}
 }
 
-// TestCosts sends small requests that cause much work, one at a time, while another member writes. It
-// guards against a request that ends the process or keeps other members waiting.
+// TestCosts sends small requests that cause much work, one at a time, while another client writes. It fails
+// if a request ends the process, uses too much memory or keeps the other client waiting.
 func TestCosts(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m"}, short: "sqlite"}, func(t *testing.T, s *site) {
 		var people []any
@@ -94,7 +95,7 @@ func TestCosts(t *testing.T) {
 		}})
 		c := from(attacker)
 		for _, one := range costs(long, made[0]) {
-			if one.sqlite && s.command != "standalone" { // only on SQLite does a write wait for all other writes
+			if one.sqlite && s.command != "standalone" { // only on SQLite a write waits for all other writes
 				continue
 			}
 			t.Run(one.name, func(t *testing.T) { s.bear(t, c, one, made[1]) })
@@ -102,15 +103,15 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// mostAssets is ALDS_MAX_ASSETS in TestReaches. reached is the number of assets that one command affects:
-// the tasks of a story, or the stories with one tag.
+// mostAssets is ALDS_MAX_ASSETS in TestReaches, the most assets that one command may change. reached is the
+// number of assets that a command would change: the tasks of a story, or the stories with one tag.
 const (
 	mostAssets = 1000
 	reached    = 1100
 )
 
-// reaches returns requests that change far more assets than they name. whole is a story with 1,100 tasks,
-// small a story with 30 tasks. 1,100 stories have the tag "old".
+// reaches returns requests that change many more assets than they name. whole is the Oid of a story with
+// 1,100 tasks, small that of a story with 30 tasks. 1,100 stories have the tag "old".
 func reaches(whole, small, project string) []cost {
 	const bulk, over = "/api/asset", "touches more than 1000 assets"
 	part := func(start int) string {
@@ -131,8 +132,9 @@ func reaches(whole, small, project string) []cost {
 	}
 }
 
-// TestReaches sends requests of a few hundred bytes that name one asset and change everything that belongs
-// to it. It guards against requests that change more than ALDS_MAX_ASSETS assets, which took half a minute.
+// TestReaches sends requests of a few hundred bytes that name one asset but change all assets that belong
+// to it. A request that would change more than ALDS_MAX_ASSETS assets must be refused. Without this limit
+// such a request took half a minute.
 func TestReaches(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_REQUEST_TIMEOUT=5m", fmt.Sprint("ALDS_MAX_ASSETS=", mostAssets)}, short: "sqlite"}, func(t *testing.T, s *site) {
 		project := s.post([]any{map[string]any{"AssetType": "Scope", "Name": "P", "Parent": "Scope:0", "BeginDate": "2026-01-01"}})[0]
@@ -159,8 +161,8 @@ func TestReaches(t *testing.T) {
 	})
 }
 
-// bear sends one request while another member writes, and compares the memory of the process and the
-// longest wait of the other member with their limits.
+// bear sends one request while another client writes. It fails the test if the process uses too much memory
+// or if a write of the other client waits too long.
 func (s *site) bear(t *testing.T, c *http.Client, one cost, story string) {
 	t.Helper()
 	s.proc.MustRun()
@@ -202,7 +204,7 @@ func (s *site) bear(t *testing.T, c *http.Client, one cost, story string) {
 	}
 }
 
-// sendCost sends a request. The media type is JSON unless the request has another.
+// sendCost sends a request. The media type is JSON unless the request has a media type.
 func (s *site) sendCost(t *testing.T, c *http.Client, who string, one cost) (status int, answer []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url(one.path), strings.NewReader(one.body))

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Metrics about the work of the process.
+// The metrics of the process that the tests read.
 const (
 	running      = "alds_httpapi_requests_running"
 	inFlight     = "alds_httpapi_requests_in_flight"
@@ -31,25 +31,25 @@ const (
 	killed       = "alds_app_db_statements_killed_total"
 )
 
-// recentRequests is how many short requests of all members run at the same time: eight for each core, as in
-// package app.
+// recentRequests is how many short requests of all members together may run at the same time: eight for
+// each core. Package app has the same number.
 func recentRequests() int { return 8 * runtime.GOMAXPROCS(0) }
 
-// largeRequests is how many requests with large bodies of one member may run at the same time, as in
-// package httpapi.
+// largeRequests is how many requests with large bodies one member may run at the same time. Package httpapi
+// has the same number.
 func largeRequests() int { return max(1, runtime.GOMAXPROCS(0)/4) }
 
-// metrics are values of /metrics. The key is the name with its labels, as /metrics writes it.
+// metrics maps a metric to its value. The key is the name with its labels, as on /metrics.
 type metrics map[string]float64
 
-// raise updates m to the higher value of each metric in names.
+// raise sets each metric of m that is in names to its value in now, if that value is higher.
 func (m metrics) raise(now, names metrics) {
 	for name := range names {
 		m[name] = max(m[name], now[name])
 	}
 }
 
-// String lists the values by name.
+// String returns the names and values, sorted by name.
 func (m metrics) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -58,7 +58,7 @@ func (m metrics) String() string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-// metrics reads the metrics of the process.
+// metrics reads /metrics of the process.
 func (s *site) metrics(ctx context.Context, c *http.Client) (metrics, error) {
 	status, text, err := get(ctx, c, strings.TrimSuffix(s.health, "/healthz")+"/metrics")
 	if err != nil || status != http.StatusOK {
@@ -88,8 +88,8 @@ func (s *site) metric(t *testing.T, name string) float64 {
 	return value
 }
 
-// becomes waits until a metric is at least the value least. It fails the test if that does not happen
-// within giveUp.
+// becomes waits until the metric reaches the value least. It fails the test if that takes longer than
+// giveUp.
 func (s *site) becomes(t *testing.T, name string, least float64) {
 	t.Helper()
 	now := s.metric(t, name)
@@ -116,7 +116,7 @@ func get(ctx context.Context, c *http.Client, url string) (status int, body []by
 	return res.StatusCode, body, err
 }
 
-// tally counts the answers to attackers by status.
+// tally counts the answers to the attacker. The key of count is the status.
 type tally struct {
 	mu    sync.Mutex
 	count map[int]int
@@ -133,7 +133,7 @@ func (c *tally) add(status int) {
 	c.all++
 }
 
-// total is the number of answers so far.
+// total returns the number of answers so far. For a nil tally it returns 0.
 func (c *tally) total() int {
 	if c == nil {
 		return 0
@@ -143,8 +143,8 @@ func (c *tally) total() int {
 	return c.all
 }
 
-// becomes waits until there are at least least answers. It fails the test if that does not happen within
-// giveUp.
+// becomes waits until the number of answers in the tally reaches least. It fails the test if that takes
+// longer than giveUp.
 func (c *tally) becomes(t *testing.T, least int) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); c.total() < least; time.Sleep(5 * time.Millisecond) {
@@ -154,7 +154,7 @@ func (c *tally) becomes(t *testing.T, least int) {
 	}
 }
 
-// only fails the test if any answer had a status that is not in allowed.
+// only fails the test if an answer had a status that is not in allowed.
 func (c *tally) only(t *testing.T, allowed ...int) {
 	t.Helper()
 	c.mu.Lock()

@@ -1,31 +1,31 @@
-// Package attack sends to alds what attackers, greedy members and broken clients send, and checks what
-// other clients see meanwhile.
+// Package attack sends to alds what attackers, greedy members and broken clients send. During each attack
+// it checks that other clients still get their answers.
 //
-// The commands run as processes: standalone on SQLite, and an api on MariaDB or MySQL. The attacker
-// connects from 127.0.0.2, the second member from 127.0.0.1. While the attack lasts, the second member
-// reads a page of 50 stories and a single asset in turn. The asset is read on a new connection each time.
-// The assertions are counts, so they also hold on a busy machine:
+// The tests start standalone on SQLite, and an api on MariaDB or MySQL. The attacker connects from
+// 127.0.0.2. A second member, who does not attack, connects from 127.0.0.1. During the attack, the second
+// member reads a page of 50 stories and a single asset in turn. The asset is read on a new connection each
+// time. The tests compare counts, so they also pass on a busy machine:
 //
 //   - Each read of the second member, /healthz and /metrics are answered 200 during the attack.
-//   - A read waits for a bounded number of answers to the attacker.
-//   - Metrics of the process stay within bounds: memory for bodies and answers, running
+//   - A read of the second member waits for a limited number of answers to the attacker.
+//   - Metrics of the process stay within limits: memory for bodies and answers, running
 //     requests, connections, database connections, and passwords that are checked before
 //     the password of a member.
 //   - The memory of the process stays under the limit of the test, and falls after the attack.
 //   - The process does not end.
 //
-// With -short, each attack lasts until the second member has read often enough (see leastReads). Tests run
-// in parallel, and tests that do not depend on the database run on only one.
+// With -short, each attack ends when the second member has read often enough (see leastReads). Tests run in
+// parallel. Tests that do not depend on the database run on only one database.
 //
-// In the long form the reads are also timed. 99 of 100 reads may take three times as long as without an
-// attack, or as long as the constant floor. /healthz must answer within a second.
+// Without -short, the tests also measure the time of each read. 99 of 100 reads may take three times as
+// long as without an attack, or as long as the constant floor. /healthz must answer within a second.
 //
-// TestHeavyAsynchronousRequests runs only in the long form. 20 members do ordinary work while 60
-// asynchronous requests of the heaviest kinds run:
+// TestHeavyAsynchronousRequests runs only without -short. 20 members do ordinary work while 60 asynchronous
+// requests of the heaviest kinds run:
 //
 //	go test ./internal/test/attack -run HeavyAsynchronous -v -timeout 2h -attack.load 10m -attack.limit 30s
 //
-// TestFuzzRequests sends mutations of valid requests:
+// TestFuzzRequests sends randomly changed copies of valid requests:
 //
 //	go test ./internal/test/attack -run Fuzz -v -timeout 30m -attack.fuzz 10m -attack.seed 7
 package attack

@@ -30,16 +30,16 @@ var (
 const (
 	fuzzers = 4
 	perSite = 30 * time.Second
-	hangs   = giveUp // without an answer; the server allows 10 s for the headers and 5 s for the request
+	hangs   = giveUp // how long a request may take; the server allows 10 s for the headers and 5 s for the request
 )
 
-// TestFuzzRequests sends mutations of the requests in the specification cases. Every request must get an
-// answer, and none may be answered 500. The process must not end or log a panic, and afterwards check must
-// find no fault in the database.
+// TestFuzzRequests sends randomly changed copies of the requests in the specification cases. Every request
+// must get an answer, and no request may be answered 500. The process must not end or log a panic.
+// Afterwards the command check must find no fault in the database.
 //
-// A mutated request may lock the administrator out, because an administrator may do that. The test then
-// goes on with an empty installation. It also starts a new one every half minute, because later requests
-// change everything that earlier requests have created.
+// A changed request may lock the administrator out, because an administrator may do that. The test then
+// continues with a new, empty installation. It also starts a new installation every half minute, because
+// later requests change everything that earlier requests have created.
 func TestFuzzRequests(t *testing.T) {
 	beside(t)
 	seed := *fuzzSeed
@@ -66,12 +66,12 @@ func TestFuzzRequests(t *testing.T) {
 	}
 }
 
-// on sends requests to a new installation for the given time, or until the administrator can no longer log
-// in.
+// on sends requests to a new installation for the duration lasting, or until the administrator can no
+// longer log in.
 func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Duration) {
 	t.Helper()
 	t.Logf("-attack.seed %d", seed)
-	// No webhook is delivered, because a mutated URL may belong to a stranger.
+	// Webhooks are not delivered, because a changed URL may belong to a stranger.
 	s := newSite(t, dialect, setup{settings: []string{"ALDS_WEBHOOK_MAX_ENABLED=0", "ALDS_REQUEST_TIMEOUT=5s"}})
 	s.stories(20, nil)
 	f.s, f.token = s, s.token()
@@ -93,8 +93,8 @@ func (f *fuzzing) on(t *testing.T, dialect string, seed uint64, lasting time.Dur
 	s.proc.Stop()
 }
 
-// token creates an access token of the administrator. The requests use it because a mutated request may
-// change the password.
+// token creates an access token of the administrator. The requests use the token, because a changed request
+// may change the password.
 func (s *site) token() string {
 	s.t.Helper()
 	p := testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "token", "create", "--member", "admin", "--name", "fuzz")
@@ -135,7 +135,7 @@ func seeds(t *testing.T) (all []message) {
 	return all
 }
 
-// known replaces the variables of a case with values that exist in the new installation.
+// known replaces the variables of a case, such as {story}, with values that exist in the new installation.
 func known(text string) string {
 	return captured.ReplaceAllStringFunc(text, func(name string) string {
 		switch name = strings.Trim(name, "{}"); {
@@ -156,7 +156,7 @@ func known(text string) string {
 	})
 }
 
-// fuzzing sends mutated requests until its time is over.
+// fuzzing is a run of TestFuzzRequests on one database.
 type fuzzing struct {
 	s     *site
 	token string
@@ -184,8 +184,8 @@ func (f *fuzzing) work(r *rand.Rand, end time.Time) {
 	}
 }
 
-// mutated returns one request with one or a few changes. Most changes are to the path and the body. odd
-// reports a change to the whole message, which may break its framing.
+// mutated returns a request with one or a few random changes. Most changes are in the path and the body.
+// odd is true if the message as a whole was changed, so that its headers may not match its body.
 func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
 	m := f.seeds[r.IntN(len(f.seeds))]
 	body, line := bytes.Clone(m.body), []byte(m.line)
@@ -218,9 +218,9 @@ func (f *fuzzing) mutated(r *rand.Rand) (whole []byte, odd bool) {
 	return whole, false
 }
 
-// send writes a text unchanged and returns the answer. No answer within the time limit fails the test; a
-// closed connection does not. After an odd text it closes the sending side, so that the server does not
-// wait for a body that is shorter than announced.
+// send writes a text unchanged and returns the answer. It fails the test if no answer comes within the time
+// limit, but not if the server closes the connection. If odd is true, it closes the sending side after the
+// text, so that the server does not wait for a body that is shorter than announced.
 func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 	c, err := f.s.dial()
 	if err != nil {
@@ -228,7 +228,7 @@ func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(hangs))
-	_, _ = c.Write(text) // the server may refuse it before all is sent
+	_, _ = c.Write(text) // the server may refuse the request before all of the text is sent
 	if tcp, ok := c.(*net.TCPConn); ok && odd {
 		_ = tcp.CloseWrite()
 	}
@@ -244,7 +244,7 @@ func (f *fuzzing) send(text []byte, odd bool) (status int, answer []byte) {
 	return status, answer
 }
 
-// tokens are texts that mutations insert because parsers may handle them wrongly.
+// tokens are texts that mutate inserts because parsers may handle them wrongly.
 var tokens = []string{
 	"null", "true", "0", "-1", "1e400", "9223372036854775808", `""`, "[]", "{}", `"\u0000"`, `"\ud800"`, "\x00", "\xff", "'", `"`, "\\", "%", "_", ";", "--", "|", "&", ".", "@",
 	"Story:0", "Story:99999999999999999999", "Scope:0", "Member:20", "NULL", "$var", "$", "@MyName", "+", ":", ",", "(", ")", "[", "]", "{", "}", "<", ">", "=", "!=", "~",
@@ -253,7 +253,7 @@ var tokens = []string{
 	"&a", "*a", "- ", "? ", "!!binary", "|\n", "# ", "\r\n", "\n", "\t", "\u00df", "\u0130", "\U0001f600", "\u202e",
 }
 
-// mutate returns the text with some bytes changed.
+// mutate returns the text with one random change.
 func mutate(r *rand.Rand, b []byte) []byte {
 	if len(b) == 0 {
 		return []byte(tokens[r.IntN(len(tokens))])
@@ -280,7 +280,7 @@ func mutate(r *rand.Rand, b []byte) []byte {
 
 var word = regexp.MustCompile(`[A-Za-z0-9_.:@$-]+`)
 
-// words replaces a word with a token or with another word of the text.
+// words returns the text with one word replaced by one of tokens or by another word of the text.
 func words(r *rand.Rand, b []byte) []byte {
 	all := word.FindAllIndex(b, -1)
 	if len(all) == 0 {
@@ -294,7 +294,7 @@ func words(r *rand.Rand, b []byte) []byte {
 	return append(append(b[:at[0]:at[0]], with...), b[at[1]:]...)
 }
 
-// splice joins the beginning of one text to the end of another.
+// splice returns a beginning of a followed by an end of b.
 func splice(r *rand.Rand, a, b []byte) []byte {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)

@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// Flags of TestHeavyAsynchronousRequests.
+// The flags of TestHeavyAsynchronousRequests.
 var (
 	loadFor   = flag.Duration("attack.load", 2*time.Minute, "how long members are timed beside the requests, at most, and a fifth of it in quiet")
 	loadLimit = flag.Duration("attack.limit", 15*time.Second, "longest time of one request and of one write transaction")
@@ -25,25 +25,25 @@ const (
 	heavyRequests = 60
 	heavyMembers  = 3 // members who send heavy requests
 
-	// One kind of request creates this many stories with the same name.
+	// The request createsMany creates manyStories stories with the name veryMany.
 	manyStories = 20_000
 	veryMany    = "one of very many"
 	createsMany = "twenty thousand stories"
 
-	// modestName is one request that another member sends after the heavy requests. At most modestTurns heavy
-	// requests may end before this request. A worker executes some requests in the order of the queue, and some by
-	// taking the members in turn.
+	// modestName is one request that another member sends after the heavy requests. At most modestTurns
+	// heavy requests may end before this request ends. A worker takes some requests in the order of the
+	// queue. It takes the others from one member after another.
 	modestName  = "one story of another member"
 	modestTurns = 4 * (heavyMembers + 1)
 
-	// heavyTries is how often the service tries a request that takes too long.
+	// heavyTries is how often the service executes a request that takes too long.
 	heavyTries = 2
 
 	// processMemory is the memory limit of each process in bytes, as in a container of that size.
 	processMemory = 1024 * mib
 )
 
-// heavy is one asynchronous request.
+// heavy is an asynchronous request and its result.
 type heavy struct {
 	cost
 
@@ -54,7 +54,8 @@ type heavy struct {
 	answer string        // first bytes of the answer
 }
 
-// heavyKinds returns the bulk requests of costs that the server accepts, and valid requests that take long.
+// heavyKinds returns the bulk requests of costs that the server accepts, and other valid requests that take
+// long.
 func heavyKinds(long, many string) []cost {
 	const bulk = "/api/asset"
 	all := slices.DeleteFunc(costs(long, many), func(c cost) bool {
@@ -72,8 +73,8 @@ func heavyKinds(long, many string) []cost {
 }
 
 // TestHeavyAsynchronousRequests lets twenty members do ordinary work, first alone and then while sixty
-// asynchronous requests of the heaviest kinds run. It guards against asynchronous requests that keep other
-// members waiting or end a worker.
+// asynchronous requests of the heaviest kinds run. It fails if the heavy requests keep the members waiting
+// or end a process.
 //
 //	go test ./internal/test/attack -run HeavyAsynchronous -v -timeout 2h -attack.load 10m -attack.limit 30s
 func TestHeavyAsynchronousRequests(t *testing.T) {
@@ -110,7 +111,7 @@ func TestHeavyAsynchronousRequests(t *testing.T) {
 	})
 }
 
-// forgetPeaks resets the peak memory of the processes, so that comparePeaks sees only later peaks.
+// forgetPeaks resets the peak memory of the processes, so that comparePeaks compares only later peaks.
 func forgetPeaks(t *testing.T, processes map[string]*testproc.Process) {
 	t.Helper()
 	for name, p := range processes {
@@ -122,7 +123,7 @@ func forgetPeaks(t *testing.T, processes map[string]*testproc.Process) {
 	}
 }
 
-// comparePeaks fails the test if a process has ended or has used more memory than processMemory.
+// comparePeaks fails the test if a process has ended, or has used more memory than processMemory.
 func comparePeaks(t *testing.T, processes map[string]*testproc.Process) {
 	t.Helper()
 	for name, p := range processes {
@@ -135,7 +136,7 @@ func comparePeaks(t *testing.T, processes map[string]*testproc.Process) {
 	}
 }
 
-// also starts another process of the site and waits until it is ready.
+// also starts one more process of the installation, with the given command, and waits until it is ready.
 func (s *site) also(command string) *testproc.Process {
 	s.t.Helper()
 	health := testproc.FreeAddr(s.t)
@@ -166,7 +167,7 @@ func (s *site) heavyWorld() (stories []string, long string) {
 	return stories, s.post([]any{text(2_000_000)})[0]
 }
 
-// sendHeavy sends the heavy requests of a few members, all of them to be executed asynchronously.
+// sendHeavy sends the heavy requests as a few members, for asynchronous execution.
 func (s *site) sendHeavy(t *testing.T, long, many string) []*heavy {
 	t.Helper()
 	var greedy []string
@@ -186,8 +187,8 @@ func (s *site) sendHeavy(t *testing.T, long, many string) []*heavy {
 	return all
 }
 
-// accept sends one request to be executed asynchronously. It sends the request again while the server
-// answers 503, because other requests of the same member use up its memory.
+// accept sends one request for asynchronous execution. It repeats the request while the server answers 503.
+// The server does so while other requests of the same member use all memory of that member.
 func (s *site) accept(t *testing.T, c *http.Client, who string, h *heavy) {
 	h.sent = time.Now()
 	for {
@@ -225,8 +226,8 @@ func (s *site) later(ctx context.Context, c *http.Client, who string, one cost) 
 	return res.StatusCode, answer.RequestID, err
 }
 
-// pollHeavy polls the unfinished requests every two seconds until all have ended. Its time limit is enough
-// for all requests one after another.
+// pollHeavy polls the unfinished requests every two seconds until all have ended. Its time limit is long
+// enough to execute all requests one after another.
 func (s *site) pollHeavy(t *testing.T, all []*heavy) {
 	began := time.Now()
 	for n := 1; n > 0 && time.Since(began) < giveUp+time.Duration(len(all)*heavyTries)**loadLimit; {
@@ -243,7 +244,7 @@ func (s *site) pollHeavy(t *testing.T, all []*heavy) {
 	}
 }
 
-// poll polls a request once.
+// poll asks once whether the request has ended, and stores the answer if it has.
 func (s *site) poll(ctx context.Context, h *heavy) {
 	status, answer, err := s.ask(ctx, s.client, "admin:"+adminPassword, http.MethodGet, "/api/asset/"+h.id, nil)
 	var state struct{ Complete bool }
@@ -256,8 +257,8 @@ func (s *site) poll(ctx context.Context, h *heavy) {
 	h.status, h.took, h.answer = status, time.Since(h.sent), string(answer[:min(len(answer), 120)])
 }
 
-// report logs how each request ended, in the order in which they ended. It fails the test for requests that
-// did not end or were not executed exactly once.
+// report logs how each request ended, in the order in which the requests ended. It fails the test if a
+// request did not end or was not executed exactly once.
 func (s *site) report(t *testing.T, all []*heavy) {
 	t.Helper()
 	slices.SortStableFunc(all, func(a, b *heavy) int { return a.sent.Add(a.took).Compare(b.sent.Add(b.took)) })
@@ -280,8 +281,8 @@ func (s *site) report(t *testing.T, all []*heavy) {
 	}
 }
 
-// judge fails the test if the members had to wait too long or if a request of theirs failed. On SQLite a
-// write may wait longer, because only one request writes at a time.
+// judge fails the test if a request of the members failed or took too long. On SQLite a write may wait
+// longer, because only one request writes at a time.
 func (s *site) judge(t *testing.T, quiet, loaded *usualTimes) {
 	t.Helper()
 	for _, wrong := range append(quiet.wrong, loaded.wrong...) {

@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// cheapest is a query that costs little compared with its login.
+// cheapest is a query that needs little time compared with the check of a password.
 const cheapest = `{"from":"Scope","select":["Name"]}`
 
-// TestLoginFlood tries unknown usernames, and passwords for one username. Some attempts come from the
-// address of the members, as if all came through a proxy that is not in ALDS_TRUSTED_PROXIES. Nobody may be
-// locked out: other members and the owner of the username log in for the first time. It guards against
-// lock-outs.
+// TestLoginFlood tries unknown usernames, and wrong passwords for one username. Some attempts come from the
+// address of the members, as if all clients used a proxy that is not in ALDS_TRUSTED_PROXIES. Nobody may be
+// locked out: other members and the owner of the username must be able to log in for the first time.
 func TestLoginFlood(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		o := s.watch(s.stories(200, nil)[0])
@@ -50,14 +49,14 @@ func TestLoginFlood(t *testing.T) {
 		}})
 		near.CloseIdleConnections()
 		far.CloseIdleConnections()
-		seen.only(t, 401, 429, 503) // 503: a wrong password had to wait longer than a request may take here
+		seen.only(t, 401, 429, 503) // 503: the check of a wrong password waits longer than a request may take
 	})
 }
 
-// maxHashes is how many passwords the server may check while a member logs in for the first time: checks
-// that were already running on half of the cores, one check of the flood, and the check of the member. The
-// margin of 30 allows for checks between the reading of the metric and the request. If logins did not
-// alternate between addresses and usernames, the server would first check all 64 waiting passwords.
+// maxHashes is how many passwords the server may check while a member logs in for the first time. These are
+// the checks that already run on half of the cores, one check of the flood, and the check of the member. 30
+// more checks may run between the reading of the metric and the request. If logins did not alternate
+// between addresses and usernames, the server would first check all 64 waiting passwords.
 func maxHashes() float64 { return float64(max(1, runtime.GOMAXPROCS(0)/2) + 30) }
 
 // mustLogIn logs a member in for the first time during a flood.
@@ -86,12 +85,12 @@ const (
 
 // maxInnocentHashes is how many passwords the server may check until all innocent members are logged in:
 // maxHashes, one guess for each guessed username, and the check of each innocent member. If logins did not
-// alternate, the server would first check all 256 waiting passwords.
+// alternate between usernames, the server would first check all 256 waiting passwords.
 func maxInnocentHashes() float64 { return maxHashes() + guessedNames + innocentNames }
 
 // TestGuessesFromManyAddresses guesses passwords of some members through a trusted proxy. Each guess comes
-// from a different address, and more connections guess than the server lets logins wait. Other members log
-// in for the first time, and all must succeed. It guards against lock-outs.
+// from a different address, and there are more guesses at a time than logins that may wait. Nobody may be
+// locked out: other members log in for the first time, and all of them must succeed.
 func TestGuessesFromManyAddresses(t *testing.T) {
 	onEach(t, setup{settings: []string{"ALDS_TRUSTED_PROXIES=" + attacker}, short: "sqlite"}, func(t *testing.T, s *site) {
 		var people []any
@@ -109,7 +108,7 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 			who := fmt.Sprintf("known%d:guess %d of %d", i%guessedNames, n, i)
 			seen.add(s.forwarded(ctx, proxy, fmt.Sprintf("10.%d.%d.%d", n%250, i/250, i%250), who))
 		})
-		s.becomes(t, slowedLogins, 1) // more logins wait than the limit
+		s.becomes(t, slowedLogins, 1) // more logins wait than the limit allows
 		before := s.metric(t, hashes)
 		var innocent sync.WaitGroup
 		for i := range innocentNames {
@@ -129,7 +128,7 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 	})
 }
 
-// forwarded logs in from an address behind the proxy and returns the status.
+// forwarded logs in through the proxy, as a client with the given address, and returns the status.
 func (s *site) forwarded(ctx context.Context, proxy *http.Client, address, who string) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url("/query.v1"), strings.NewReader(cheapest))
 	if err != nil {
@@ -149,7 +148,7 @@ func (s *site) forwarded(ctx context.Context, proxy *http.Client, address, who s
 }
 
 // letIn logs a member in for the first time. On a busy machine the login may time out before the server has
-// checked enough passwords; then the member tries again.
+// checked enough passwords. Then letIn tries again.
 func (s *site) letIn(t *testing.T, name string) {
 	t.Helper()
 	for end := time.Now().Add(5 * giveUp); ; {

@@ -12,9 +12,9 @@ import (
 
 const metricsToken = "the-token-of-a-monitoring-system-0123456789"
 
-// TestMetricsFlood guesses the token of /metrics, and sends a leaked token as often as possible. Other
-// clients must not wait, and monitoring from another address must go on. The server must build only a few
-// answers at a time. The log must not contain the token.
+// TestMetricsFlood guesses the token of /metrics, and also sends the right token as often as possible, as
+// if it had leaked. Other clients must not wait, and monitoring from another address must still get
+// answers. The server must build only a few answers at a time. The log must not contain the token.
 func TestMetricsFlood(t *testing.T) {
 	settings := []string{"ALDS_METRICS_TOKEN=" + metricsToken, "ALDS_LOG_LEVEL=info"}
 	onEach(t, setup{settings: settings, short: "sqlite"}, func(t *testing.T, s *site) {
@@ -54,9 +54,9 @@ func TestMetricsFlood(t *testing.T) {
 	})
 }
 
-// scrapes is the memory in MiB that requests may take during the flood. The server makes at most two answers
-// of /metrics at a time, each counted as one MiB, although twenty clients send the token. The other two MiB
-// are for the reads of the second member.
+// scrapes is the memory in MiB that requests may use during the flood. Twenty clients send the right token,
+// but the server builds at most two answers of /metrics at a time, and counts one MiB for each. The other
+// two MiB are for the reads of the second member.
 const scrapes = 4
 
 // scrape requests /metrics with a token and returns the status; 0: no answer.

@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	warmUps   = 4 // reads before an attack: they fill the caches and log the member in
+	warmUps   = 4 // reads before an attack: they fill the caches and log the second member in
 	readPause = 15 * time.Millisecond
-	giveUp    = time.Minute // an event that has not happened by then counts as missing
+	giveUp    = time.Minute // how long a test waits for an event before it fails
 )
 
-// leastReads is the least number of reads of the second member during each attack.
+// leastReads is how often the second member must have read before an attack may end.
 func leastReads() int { return depth(10, 20) }
 
-// attack describes what an attacker does and what it may do to other clients.
+// attack describes an attack, and how much it may disturb the process and other clients.
 type attack struct {
 	memory int64         // most memory of the process, in bytes
 	most   metrics       // highest allowed values of some metrics
 	seen   *tally        // answers to the attacker
-	turns  int           // answers to the attacker that most reads of the second member may wait for; 0: any number
-	lasts  time.Duration // least duration in the long tier
+	turns  int           // half of the reads must end within this number of answers to the attacker; 0: no limit
+	lasts  time.Duration // how long it lasts at least in the long tier
 
-	// run attacks until ctx ends. It calls on when the attack has started: then the other clients start to
+	// run attacks until ctx ends. It calls on when the attack has started. Then the other clients start to
 	// send requests.
 	run func(ctx context.Context, on func())
 }
 
-// others is the second member, and a client that requests /healthz and /metrics.
+// others are the clients that do not attack: the second member, and a client that requests /healthz and
+// /metrics.
 type others struct {
 	s      *site
 	who    string
@@ -39,16 +40,16 @@ type others struct {
 	fresh  *http.Client // opens a new connection for each request
 	reads  []read
 	before int64 // memory of the process before attacks, in bytes
-	held   int64 // highest memory that was reported as an error, in bytes
+	held   int64 // highest memory that a failed test has reported, in bytes
 	limits timeLimits
 }
 
-// page is a query of a page of stories.
+// page is a query for the first 50 stories of Scope:0.
 const page = `{"from":"Story","select":["Name","Estimate","Scope.Name","Owners.Name"],"where":{"Scope":"Scope:0"},"sort":["Name"],"page":{"start":0,"size":50}}`
 
 type read struct{ method, path, body string }
 
-// sights is what the other clients saw during an attack.
+// sights is what the other clients measured during an attack.
 type sights struct {
 	turns   []int    // for each read: number of answers to the attacker while the read ran
 	wrong   []string // requests that were not answered 200
@@ -56,7 +57,8 @@ type sights struct {
 	times   times
 }
 
-// watch lets the second member read before the first attack. oneStory is the Oid of an existing story.
+// watch creates the second member and lets it read before the first attack. oneStory is the Oid of an
+// existing story.
 func (s *site) watch(oneStory string) *others {
 	s.t.Helper()
 	o := &others{s: s, who: s.member("second"), kept: from("127.0.0.1"), fresh: from("127.0.0.1"), reads: []read{
@@ -77,8 +79,8 @@ func (s *site) watch(oneStory string) *others {
 	return o
 }
 
-// during carries out an attack. It fails the test if the other clients were disturbed, or if the process
-// used too much memory.
+// during carries out an attack. It fails the test if the attack disturbed the other clients, or if the
+// process used too much memory.
 func (o *others) during(t *testing.T, a attack) {
 	t.Helper()
 	seen := o.bear(t, a)
@@ -91,7 +93,8 @@ func (o *others) during(t *testing.T, a attack) {
 	}
 }
 
-// bear carries out an attack and fails the test for requests of the other clients that went wrong.
+// bear carries out an attack. It fails the test if requests of the other clients failed or a metric was too
+// high.
 func (o *others) bear(t *testing.T, a attack) sights {
 	t.Helper()
 	ctx, enough := context.WithCancel(t.Context())
@@ -113,7 +116,7 @@ func (o *others) bear(t *testing.T, a attack) sights {
 }
 
 // lookOn lets the other clients send requests from the start of an attack until its end. It calls enough
-// when they have sent enough.
+// when they have sent enough requests.
 func (o *others) lookOn(ctx context.Context, a attack, on <-chan struct{}, enough func(), ended <-chan struct{}) sights {
 	seen := sights{highest: metrics{}}
 	select {
@@ -137,7 +140,7 @@ func (o *others) lookOn(ctx context.Context, a attack, on <-chan struct{}, enoug
 	}
 }
 
-// look sends one read of the second member, and requests /healthz and /metrics.
+// look sends one read as the second member, and requests /healthz and /metrics.
 func (o *others) look(ctx context.Context, seen *sights, n int, a attack) {
 	r, c := o.reads[n%len(o.reads)], o.kept
 	if n%len(o.reads) == 1 {
@@ -166,7 +169,7 @@ func (o *others) look(ctx context.Context, seen *sights, n int, a attack) {
 	seen.highest.raise(m, a.most)
 }
 
-// check fails the test if the other clients were disturbed more than the attack may.
+// check fails the test if the attack disturbed the other clients more than it may.
 func (seen sights) check(t *testing.T, a attack) {
 	t.Helper()
 	if n := len(seen.turns); n < leastReads() {
@@ -195,8 +198,8 @@ func (seen sights) check(t *testing.T, a attack) {
 	}
 }
 
-// settles fails the test if the memory of the process does not fall to one and a half times its value
-// before the attacks.
+// settles waits until the memory of the process is at most one and a half times the memory before the
+// attacks. It fails the test if that takes too long.
 func (o *others) settles() {
 	o.s.t.Helper()
 	within := giveUp

@@ -13,25 +13,27 @@ import (
 )
 
 const (
-	// nested reads the stories of the owners of the stories of the owners of the stories of a member.
+	// nested reads a member, the stories that the member owns, the owners of these stories, and so on for
+	// two more levels.
 	nested = `{"from":"Member","page":{"size":1},"filter":["Name='M1'"],"select":[{"from":"OwnedWorkitems:Story","select":[{"from":"Owners","select":[` +
 		`{"from":"OwnedWorkitems:Story","select":[{"from":"Owners","select":[{"from":"OwnedWorkitems:Story","select":["Name"]}]}]}]}]}]}`
 
-	// slow sorts every story by a sum over the stories of all owners in its project.
+	// slow is a query that sorts every story by a sum. The sum is over the stories of all owners in the
+	// project of the story.
 	slow = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
-	// endless sorts by the same sum, one relation further: over the stories of everyone who owns stories
-	// together with them.
+	// endless is like slow, but the sum is over more stories: those of everyone who owns a story together
+	// with one of these owners.
 	endless = `{"from":"Story","select":[],"sort":["Scope.Workitems:Story.Owners.OwnedWorkitems:Story.Owners.OwnedWorkitems:Story.Estimate.@Sum"]}`
 
 	owners = 20
 
-	// longOfMember is how many long reads of one member may run statements at a time: half of the 7
-	// connections that package db keeps for long reads, of 40 in all.
+	// longOfMember is how many long reads of one member may run statements at a time. Package db keeps 7 of
+	// 40 connections for long reads, and one member may use half of the 7.
 	longOfMember = 3
 )
 
-// busy creates stories with three owners each, and the member who attacks.
+// busy creates stories with three owners each, the member greedy who attacks, and the other clients.
 func (s *site) busy() (greedy string, o *others) {
 	s.t.Helper()
 	var people []any
@@ -46,9 +48,9 @@ func (s *site) busy() (greedy string, o *others) {
 	return greedy, s.watch(made[0])
 }
 
-// TestQueries sends queries that take all memory, all connections, all turns or all time. It guards against
-// a small query that ends the process, a member who keeps all others waiting, and many queries in one
-// request.
+// TestQueries sends queries that use as much memory, as many connections or as much time as they can. It
+// fails if a small query ends the process, if one member keeps all others waiting, or if many queries in
+// one request do so.
 func TestQueries(t *testing.T) {
 	onEach(t, setup{}, func(t *testing.T, s *site) {
 		greedy, o := s.busy()
@@ -57,14 +59,15 @@ func TestQueries(t *testing.T) {
 		for _, a := range []struct {
 			name, body string
 			clients    int
-			turns      int // answers to the attacker that a read may wait for
+			turns      int // half of the reads must end within this number of answers to the attacker
 			lasts      time.Duration
 			long       bool // only in the long tier
 		}{
 			{"one that is nested", nested, 2, 4, 4 * time.Second, false},
 			{"many in one request", many, 2, 4, 4 * time.Second, false},
-			// While a read waits, all queries that may run at a time end, and some are sent again. Without
-			// alternating between members, all 240 would run before the read.
+			// While a read waits, all queries that run at a time end, and some clients send their query
+			// again. If the server did not alternate between members, all 240 queries would run before the
+			// read.
 			{"240 quick ones", page, 240, min(4*recentRequests(), 120), 2 * time.Second, false},
 			{"24 slow ones", slow, 24, 24, 6 * time.Second, true},
 		} {
@@ -76,7 +79,7 @@ func TestQueries(t *testing.T) {
 				o.during(t, attack{memory: 512 * mib, seen: &seen, turns: a.turns, lasts: a.lasts, run: func(ctx context.Context, on func()) {
 					asking := t.Context()
 					if testing.Short() {
-						asking = ctx // clients do not wait for their last answers
+						asking = ctx // clients do not wait for answers after the attack
 					}
 					wait := flood(ctx, a.clients, 10*time.Millisecond, func(int, int) { s.query(asking, t, c, greedy, a.body, &seen) })
 					if a.clients > 100 {
@@ -95,8 +98,8 @@ func TestQueries(t *testing.T) {
 	})
 }
 
-// query sends a query once. In the long tier the answer must come at most one second after
-// ALDS_REQUEST_TIMEOUT.
+// query sends a query once. In the long tier it fails the test if the answer comes more than one second
+// after ALDS_REQUEST_TIMEOUT.
 func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, body string, seen *tally) {
 	t.Helper()
 	began := time.Now()
@@ -113,8 +116,8 @@ func (s *site) query(ctx context.Context, t *testing.T, c *http.Client, who, bod
 	}
 }
 
-// goAway sends slow queries from 24 clients. While they wait, the other clients read, and members log in
-// for the first time. Then the 24 clients disconnect, and the server must stop their queries.
+// goAway sends slow queries from 24 clients. While these queries run, the other clients read, and members
+// log in for the first time. Then the 24 clients disconnect, and the server must stop their queries.
 func (s *site) goAway(t *testing.T, o *others, c *http.Client, greedy string) {
 	t.Helper()
 	late := depth(2, 5)
@@ -163,8 +166,8 @@ func (s *site) timeEnds(t *testing.T, who string) {
 	s.rests(t)
 }
 
-// rests waits until no read of the disconnected clients runs in the database. It fails the test if that
-// takes more than giveUp, or more than three seconds in the long tier.
+// rests waits until no query of the disconnected clients runs in the database. It fails the test if that
+// takes longer than giveUp, or in the long tier longer than three seconds.
 func (s *site) rests(t *testing.T) {
 	t.Helper()
 	within := time.Duration(depth(int(giveUp), int(3*time.Second)))
@@ -180,8 +183,8 @@ func (s *site) rests(t *testing.T) {
 	}
 }
 
-// runs waits until a slow statement runs on the server. The server does not notify anybody when a statement
-// starts, so runs polls.
+// runs waits until a slow statement runs on the database server. It polls, because the server sends no
+// event when a statement starts.
 func (s *site) runs(t *testing.T) {
 	t.Helper()
 	if s.command != "api" {
@@ -194,8 +197,9 @@ func (s *site) runs(t *testing.T) {
 	}
 }
 
-// statements returns how many slow statements run on the server in the database of the site. It is 0 for
-// SQLite, where a running statement holds a connection, which the metric longReads counts.
+// statements returns how many slow statements run on the server in the database of the site. It returns 0
+// for SQLite. There a running statement holds a connection, and the metric longReads counts such
+// connections.
 func (s *site) statements(t *testing.T) (n int) {
 	t.Helper()
 	if s.command != "api" {
@@ -213,7 +217,8 @@ func (s *site) statements(t *testing.T) (n int) {
 	return n
 }
 
-// logIn logs a member in for the first time; in the long tier within a second.
+// logIn logs a member in for the first time. It fails the test if that fails, or in the long tier takes
+// longer than a second.
 func (s *site) logIn(t *testing.T, name string) {
 	t.Helper()
 	began := time.Now()

@@ -33,7 +33,7 @@ type site struct {
 	proc     *testproc.Process
 	addr     string // host:port of the interface
 	health   string // URL of /healthz
-	command  string // command of the process; it also has the subcommand check
+	command  string // command of the process; the same program also has the subcommand check
 	env      []string
 	database string // DATABASE_URL
 	temp     string // folder for temporary files
@@ -43,14 +43,14 @@ type site struct {
 	opened   []net.Conn   // connections of the attacker
 }
 
-// setup describes how a site is started.
+// setup has the options of newSite.
 type setup struct {
 	settings []string
-	files    int    // most file descriptors; 0: as many as the test process
-	short    string // only database in the short form, if one is enough; empty: both
+	files    int    // most file descriptors of the process; 0: as many as the test process may have
+	short    string // the only dialect that is tested with -short; empty: both dialects
 }
 
-// onEach runs a test on standalone with SQLite and on an api with MariaDB or MySQL.
+// onEach runs a test twice: with standalone on SQLite, and with an api on MariaDB or MySQL.
 func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 	t.Helper()
 	beside(t)
@@ -65,8 +65,8 @@ func onEach(t *testing.T, o setup, test func(t *testing.T, s *site)) {
 	}
 }
 
-// beside runs a test in parallel with others in the short form. In the long form reads are timed, so
-// nothing else may run.
+// beside lets a test run in parallel with other tests, but only with -short. Without -short, reads are
+// timed, so nothing else may run.
 func beside(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -74,7 +74,7 @@ func beside(t *testing.T) {
 	}
 }
 
-// depth returns short in the short form, and long otherwise.
+// depth returns short with -short, and long otherwise.
 func depth(short, long int) int {
 	if testing.Short() {
 		return short
@@ -82,11 +82,11 @@ func depth(short, long int) int {
 	return long
 }
 
-// timeout is ALDS_REQUEST_TIMEOUT. In the short form it is so long that no request times out on a busy
+// timeout is ALDS_REQUEST_TIMEOUT. With -short it is so long that no request times out, even on a busy
 // machine.
 func timeout() time.Duration { return time.Duration(depth(300, 5)) * time.Second }
 
-// newSite starts an installation on an empty database of the dialect.
+// newSite starts an installation on an empty database. dialect is "sqlite" or "mysql".
 func newSite(t *testing.T, dialect string, o setup) *site {
 	t.Helper()
 	testdb.Address(t, attacker)
@@ -119,7 +119,7 @@ func newSite(t *testing.T, dialect string, o setup) *site {
 	return s
 }
 
-// start starts the process and waits until it answers.
+// start starts the process and waits until it answers requests.
 func (s *site) start() {
 	s.t.Helper()
 	s.proc = testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log, Files: s.fewFiles}, s.command)
@@ -128,7 +128,7 @@ func (s *site) start() {
 	}
 }
 
-// again stops the process and starts it again with one more setting.
+// again restarts the process with one more setting, such as "NAME=value".
 func (s *site) again(setting string) {
 	s.t.Helper()
 	s.proc.Stop()
@@ -138,14 +138,15 @@ func (s *site) again(setting string) {
 
 func (s *site) url(path string) string { return "http://" + s.addr + "/alds" + path }
 
-// sound runs the command check, which reads the whole database and fails if it finds a fault.
+// sound runs the command check, which reads the whole database. The test fails if the command finds a
+// fault.
 func (s *site) sound() {
 	s.t.Helper()
 	testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.log}, s.command, "check").Wait()
 }
 
-// post sends commands as the administrator and returns the Oids of the created assets. Failures end the
-// test.
+// post sends commands as the administrator and returns the Oids of the created assets. It ends the test if
+// a command fails.
 func (s *site) post(commands any) []string {
 	s.t.Helper()
 	text, err := json.Marshal(commands)
@@ -168,7 +169,7 @@ func (s *site) post(commands any) []string {
 	return made.AssetsCreated.OIDTokens
 }
 
-// ask sends a request and returns the answer. who is "name:password".
+// ask sends a request as a member and returns the answer. who is "name:password".
 func (s *site) ask(ctx context.Context, c *http.Client, who, method, path string, body []byte) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.url(path), bytes.NewReader(body))
 	if err != nil {
@@ -187,19 +188,19 @@ func (s *site) ask(ctx context.Context, c *http.Client, who, method, path string
 	return res.StatusCode, answer, err
 }
 
-// from returns a client that connects from an address of this machine.
+// from returns a client whose connections come from the given IP address of this machine.
 func from(address string) *http.Client {
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 1000}}
 }
 
-// dial opens a connection of the attacker.
+// dial opens a connection from the address of the attacker.
 func (s *site) dial() (net.Conn, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(attacker)}, Timeout: 5 * time.Second}
 	return d.DialContext(s.t.Context(), "tcp", s.addr)
 }
 
-// member creates a member who may see everything and returns "name:password".
+// member creates a member with the right to see everything. It returns "name:password".
 func (s *site) member(name string) string {
 	s.t.Helper()
 	s.post([]any{person(name)})
@@ -212,7 +213,8 @@ func person(name string) map[string]any {
 	return map[string]any{"AssetType": "Member", "Name": name, "Nickname": name, "Username": name, "Password": passwordOf(name), "DefaultRole": "Role:1"}
 }
 
-// stories creates n stories in Scope:0. owners returns the owners of the i-th story; nil: none.
+// stories creates n stories in Scope:0 and returns their Oids. owners returns the owners of the i-th story.
+// If owners is nil, the stories have no owners.
 func (s *site) stories(n int, owners func(i int) []string) (made []string) {
 	s.t.Helper()
 	for begin := 0; begin < n; begin += 1000 {
@@ -229,7 +231,7 @@ func (s *site) stories(n int, owners func(i int) []string) (made []string) {
 	return made
 }
 
-// wholeLog stores the log of the process.
+// wholeLog keeps the whole log of the process in memory.
 type wholeLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer

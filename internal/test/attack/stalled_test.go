@@ -13,22 +13,24 @@ import (
 )
 
 const (
-	storiesOfMiB = 4 // stories with a text of one MiB
-	timesRead    = 6 // times that one request reads them: more than socket buffers hold
+	storiesOfMiB = 4 // stories with a text of one MiB, which each of the tests creates
+	timesRead    = 6 // how often one request reads these stories: the answer is larger than the socket buffers
 	padding      = 70 << 10
 
-	// stalledClients are more clients than requests with large bodies run at a time, on up to six cores.
-	// They also hold two of the three places for long reads on SQLite.
+	// stalledClients is how many clients stop reading. That is more than the requests with large bodies
+	// that run at a time, on up to six cores. On SQLite they also hold two of the three places for long
+	// reads.
 	stalledClients = 4
 )
 
-// texts returns n queries of long texts, in a body with additional blanks.
+// texts returns the JSON of n queries that read the stories with long texts. blanks is the number of spaces
+// added to the body.
 func texts(n, blanks int) string {
 	const one = `{"from":"Story","where":{"Name":"long"},"select":["Name","Description"]}`
 	return "[" + strings.Repeat(" ", blanks) + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]"
 }
 
-// longStories creates the stories that texts reads.
+// longStories creates the stories with long texts and returns their Oids.
 func (s *site) longStories() []string {
 	s.t.Helper()
 	var all []any
@@ -59,7 +61,7 @@ func (s *site) stall(t *testing.T, who, path, body string) net.Conn {
 	return c
 }
 
-// readRest reads the rest of an answer. It returns an error if the answer is cut off.
+// readRest reads the rest of the answer. It returns an error if the answer is not complete.
 func readRest(c net.Conn) error {
 	_ = c.SetDeadline(time.Now().Add(giveUp))
 	res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK"), c)), nil)
@@ -74,7 +76,7 @@ func readRest(c net.Conn) error {
 	return nil
 }
 
-// answered fails the test if a request of the second member is not answered 200.
+// answered sends a request as the member who. It fails the test if the answer is not 200.
 func (s *site) answered(t *testing.T, who, path, body string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
@@ -85,9 +87,9 @@ func (s *site) answered(t *testing.T, who, path, body string) {
 	}
 }
 
-// TestLargeAnswersNobodyTakes lets clients send requests with large bodies and not read their large
-// answers. The server generates some answers while it sends them, and some before. The test guards against
-// a client that keeps all other requests with large bodies waiting.
+// TestLargeAnswersNobodyTakes lets clients send requests with large bodies and then not read their large
+// answers. The server sends some of the answers while it generates them, and generates others first. The
+// test fails if such clients keep all other requests with large bodies waiting.
 func TestLargeAnswersNobodyTakes(t *testing.T) {
 	onEach(t, setup{short: "sqlite"}, func(t *testing.T, s *site) {
 		s.longStories()
@@ -96,7 +98,8 @@ func TestLargeAnswersNobodyTakes(t *testing.T) {
 		before := s.metric(t, inFlight)
 		var all []net.Conn
 		for i := range stalledClients {
-			// A second long read of the same member would end its first.
+			// Each client is a different member, because a second long read of a member would end the
+			// first.
 			greedy := s.member(fmt.Sprintf("greedy%d", i))
 			all = append(all, s.stall(t, greedy, paths[i%len(paths)], texts(timesRead, padding)))
 		}
@@ -115,15 +118,16 @@ func TestLargeAnswersNobodyTakes(t *testing.T) {
 	})
 }
 
-// fewDBConns leaves longPlaces places for long reads. One member may use one of them.
+// With fewDBConns connections to the database, longPlaces long reads may run at a time, at most one per
+// member.
 const (
 	fewDBConns = 15
 	longPlaces = 2
 )
 
-// TestStalledReaders lets clients of several members read long answers that the server generates while it
-// sends them. The clients stop reading when they hold all places for long reads. The test guards against
-// long reads of all other members that are refused for minutes.
+// TestStalledReaders lets a client of each of several members read a long answer that the server sends
+// while it generates it. The clients stop reading when they hold all places for long reads. The test fails
+// if the long reads of all other members are then refused for minutes.
 func TestStalledReaders(t *testing.T) {
 	onEach(t, setup{settings: []string{fmt.Sprintf("ALDS_DB_CONNS=%d", fewDBConns)}, short: "mysql"}, func(t *testing.T, s *site) {
 		s.longStories()

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// Times of reads are compared only in the long tier.
+// The limits of the times of reads. Only the long tier compares these times.
 const (
-	// floor is a duration that a read may always take during an attack, even if it is more than three times
-	// the time without an attack. A quiet read takes about a millisecond. Attacker, service and database
-	// share the cores, so one time slice of the scheduler can be longer than three of these reads. A member
-	// who is starved waits for seconds.
+	// floor is how long a read may always take during an attack, even if that is more than three times as
+	// long as without an attack. Without an attack a read takes about a millisecond. Attacker, service and
+	// database share the cores, so one time slice of the scheduler can be longer than three such reads. If
+	// an attack keeps a member waiting, the read takes seconds.
 	floor = 250 * time.Millisecond
 
 	healthWithin = time.Second
 	largest      = 32 << 20 // the largest body of an attack, in bytes
 	quietTime    = 1500 * time.Millisecond
-	attacks      = 4 // most tries of an attack while reads are slow
+	attacks      = 4 // how often an attack is tried while reads are slow
 )
 
-// times are the durations of the requests of the other clients.
+// times has the durations of requests that the other clients sent during an attack.
 type times struct {
 	reads  []time.Duration
-	health time.Duration // the slowest request
+	health time.Duration // the slowest request to /healthz
 }
 
-// timeLimits are the durations within which 99 of 100 reads ended without an attack, and must end during
-// one.
+// timeLimits has the times of the 99th of 100 reads, sorted by their times. quiet is the measured time
+// without an attack, and most is the longest allowed time during an attack.
 type timeLimits struct{ quiet, most time.Duration }
 
-// timeQuiet measures reads without an attack. In the short form it does nothing.
+// timeQuiet measures reads without an attack. With -short it does nothing.
 func (o *others) timeQuiet() (l timeLimits) {
 	if testing.Short() {
 		return l
@@ -48,13 +48,13 @@ func (o *others) timeQuiet() (l timeLimits) {
 	return l
 }
 
-// allowTouch raises the limit to the time that the machine currently needs to allocate memory. On virtual
-// machines this time changes from minute to minute.
+// allowTouch raises the limit most to three times what the machine currently needs to allocate the memory
+// of a large body. On virtual machines this time changes from minute to minute.
 func (l *timeLimits) allowTouch() { l.most = max(l.most, 3*firstTouch()) }
 
-// firstTouch measures how long the machine takes to allocate the memory of a large body for a process. That
-// is usually 10 ms. On virtual machines it is up to half a second, in which nothing else runs on that core.
-// It returns the slowest of three tries, because other processes allocate memory, too.
+// firstTouch returns how long the machine takes to allocate the memory of a large body to a process. That
+// is usually 10 ms. On virtual machines it is up to half a second, and nothing else runs on that core
+// meanwhile. It returns the slowest of three tries, because other processes allocate memory, too.
 func firstTouch() (slowest time.Duration) {
 	for range 3 {
 		debug.FreeOSMemory()
@@ -67,8 +67,8 @@ func firstTouch() (slowest time.Duration) {
 	return slowest
 }
 
-// inTime fails the test if reads were slow. It first repeats the attack a few times: other work on the
-// machine may delay a read once, but a member who is starved is slow each time.
+// inTime fails the test if reads were slow during the attack. It first repeats the attack a few times.
+// Other work on the machine may delay a read once. If the attack delays reads, they are slow each time.
 func (o *others) inTime(t *testing.T, a attack, seen sights) {
 	t.Helper()
 	slow := percentile99(seen.times.reads)

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// The work of the members of a usual load. Each member waits between two requests, on average for the
-// duration thinking, and creates a story once in 3*creates requests.
+// A usual load has usualMembers members. Each member waits between two requests, on average for the
+// duration thinking. One of 3*creates requests creates a story.
 const (
 	usualMembers = 20
 	thinking     = 1500 * time.Millisecond
 	creates      = 5
 )
 
-// The kinds of requests of a usual load.
+// The kinds of requests of a usual load. The texts appear in the log of the test.
 const (
 	kindPage   = "page of 50"
 	kindOne    = "one asset"
@@ -32,32 +32,32 @@ const (
 
 var kinds = []string{kindPage, kindOne, kindWrite, kindCreate}
 
-// usual is a load of members who work in a separate project.
+// usual is a load of members who work in the project with the Oid project.
 type usual struct {
 	s       *site
 	project string
 	workers []*usualMember
 }
 
-// usualMember is a member of a usual load.
+// usualMember is a member of a usual load, and what the member has written.
 type usualMember struct {
 	who     string // "name:password"
 	name    string
 	project string
 	own     string // Oid of a story that only this member writes
 	client  *http.Client
-	written int // last value of a write that was answered 200
-	wrote   int // last value sent
-	created int // creations of stories that were answered 200
-	unknown int // creations of stories without an answer 200
+	written int // last value that was written with an answer 200
+	wrote   int // last value that was sent
+	created int // stories that were created with an answer 200
+	unknown int // creations of stories that got another answer or none
 	random  *rand.Rand
 }
 
-// usualTimes are the durations of the requests of a usual load.
+// usualTimes has the results of the requests of a usual load.
 type usualTimes struct {
 	mu    sync.Mutex
-	took  map[string][]time.Duration // by kind: requests that were answered 200
-	wrong []string                   // other answers
+	took  map[string][]time.Duration // by kind: durations of the requests that were answered 200
+	wrong []string                   // failed requests, with their answers
 }
 
 func (u *usualTimes) add(kind string, took time.Duration, wrong string) {
@@ -70,7 +70,7 @@ func (u *usualTimes) add(kind string, took time.Duration, wrong string) {
 	u.took[kind] = append(u.took[kind], took)
 }
 
-// percentile returns a percentile of the durations of a kind. p is from 0 to 1.
+// percentile returns a percentile of the durations of requests of a kind. p is from 0 to 1.
 func (u *usualTimes) percentile(kind string, p float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(u.took[kind]))
 	if len(sorted) == 0 {
@@ -79,7 +79,7 @@ func (u *usualTimes) percentile(kind string, p float64) time.Duration {
 	return sorted[int(float64(len(sorted)-1)*p)]
 }
 
-// employ creates the members of a usual load and a project with stories, and logs the members in.
+// employ creates a project with stories and the members of a usual load. It logs the members in.
 func (s *site) employ(stories int) *usual {
 	s.t.Helper()
 	u := &usual{s: s}
@@ -104,7 +104,7 @@ func (s *site) employ(stories int) *usual {
 	return u
 }
 
-// work lets all members work for the given time, or until ended is closed.
+// work lets all members work for the duration lasts, or until ended is closed.
 func (u *usual) work(t *testing.T, lasts time.Duration, ended <-chan struct{}) *usualTimes {
 	t.Helper()
 	seen := &usualTimes{took: map[string][]time.Duration{}}
@@ -125,7 +125,7 @@ func (u *usual) work(t *testing.T, lasts time.Duration, ended <-chan struct{}) *
 	return seen
 }
 
-// work sends requests until ctx ends. It waits for the last answer.
+// work sends requests until ctx ends. It then waits for the answer to the last request.
 func (m *usualMember) work(ctx context.Context, s *site, seen *usualTimes) {
 	for n := m.random.IntN(100); ; n++ {
 		select {
@@ -142,7 +142,8 @@ func (m *usualMember) work(ctx context.Context, s *site, seen *usualTimes) {
 	}
 }
 
-// ask sends one request of a kind. wrong is empty if it is answered 200 without a failed command.
+// ask sends one request of a kind. wrong describes the answer if it is not 200 or if a command failed;
+// otherwise it is empty.
 func (m *usualMember) ask(ctx context.Context, s *site, kind string) (took time.Duration, wrong string) {
 	method, path, body := http.MethodPost, "/api/asset", ""
 	switch kind {
@@ -173,7 +174,8 @@ func (m *usualMember) ask(ctx context.Context, s *site, kind string) (took time.
 	return took, wrong
 }
 
-// nothingLost fails the test if a write that was answered 200 is missing, or if a story exists twice.
+// nothingLost fails the test if a write or a story that was answered 200 is missing, or if a story exists
+// twice.
 func (u *usual) nothingLost(t *testing.T) {
 	t.Helper()
 	for _, m := range u.workers {
@@ -197,7 +199,7 @@ func (u *usual) nothingLost(t *testing.T) {
 	}
 }
 
-// table logs the durations of two loads.
+// table logs the durations of the requests of two loads: without and with the heavy requests.
 func table(t *testing.T, quiet, loaded *usualTimes) {
 	t.Helper()
 	for _, kind := range kinds {

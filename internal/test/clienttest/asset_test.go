@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// related returns up to two assets of a type for relations: existing assets, or new ones if there are too
-// few.
+// related returns the Oids of up to two assets of a type, for use in relations. It creates assets if there
+// are too few.
 func (c *client) related(typ string) []string {
 	c.t.Helper()
 	if all := c.found[typ]; all != nil {
 		return all
 	}
-	c.found[typ] = []string{} // stops a recursion: a type that requires an asset of the same type uses existing assets
+	c.found[typ] = []string{} // a type may require an asset of the same type; this entry ends the recursion
 	r := c.send(object{"from": typ, "page": object{"size": 2}})
 	all := make([]string, 0, 2)
 	for _, row := range r.QueryResult.Results[0] {
@@ -40,7 +40,7 @@ func (c *client) make(typ string) string {
 	return r.AssetsCreated.OidTokens[0]
 }
 
-// create returns a command that creates an asset of a type with its required attributes.
+// create returns a command that creates an asset of a type with values for its required attributes.
 func (c *client) create(typ string) object {
 	c.t.Helper()
 	command := object{"AssetType": typ}
@@ -53,8 +53,8 @@ func (c *client) create(typ string) object {
 	return command
 }
 
-// any returns a value of an attribute. For nth 0 and 1 the values differ. It returns nil for a relation to
-// types without assets.
+// any returns a value that can be written to an attribute. The values for nth 0 and 1 differ. It returns
+// nil if the attribute is a relation and there are too few assets that the relation accepts.
 func (c *client) any(typ string, a *attribute, nth int) any {
 	c.t.Helper()
 	if !a.isRelation() {

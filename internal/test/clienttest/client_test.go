@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// client sends requests as a system administrator. Like old clients, it requests the metadata without a
-// login.
+// client sends requests as a system administrator. It requests the metadata without a login, as old clients
+// do.
 type client struct {
 	t     *testing.T
 	base  string // http://host:port/instance
 	model *model
 	tag   string // ETag of the metadata
-	names int    // number of unique texts so far
+	names int    // number of unique texts that the client has made
 
-	found  map[string][]string // by type: assets that relations can refer to
-	custom map[string]int      // custom attributes by name: number of types on which they were written
+	found  map[string][]string // by type: Oids of assets that relations can refer to
+	custom map[string]int      // custom attributes by name: number of types on which each was written
 	did    map[string]bool     // types that the client has tested
 }
 
@@ -31,8 +31,8 @@ func connect(t *testing.T, base string) *client {
 	return c
 }
 
-// learn reads the metadata, which must differ from what the client has. A second request must be answered
-// 304.
+// learn reads the metadata. The metadata must differ from what the client read before. A second request
+// must be answered 304.
 func (c *client) learn() {
 	c.t.Helper()
 	c.model = &model{}
@@ -47,7 +47,7 @@ func (c *client) learn() {
 // object is a JSON object.
 type object = map[string]any
 
-// result is the answer of api/asset.
+// result is the decoded answer of api/asset.
 type result struct {
 	AssetsCreated    struct{ OidTokens []string }
 	AssetsModified   struct{ OidTokens []string }
@@ -63,7 +63,7 @@ type result struct {
 	}
 }
 
-// failures returns the messages of the failed commands, by the index of the command.
+// failures returns the messages of the failed commands. The key is the index of the command.
 func (r *result) failures() map[int]string {
 	all := map[int]string{}
 	for _, f := range r.CommandFailures.Commands {
@@ -72,7 +72,7 @@ func (r *result) failures() map[int]string {
 	return all
 }
 
-// send posts commands. Some of them may fail.
+// send posts commands and returns the result. Commands may fail.
 func (c *client) send(commands ...object) *result {
 	c.t.Helper()
 	var r result
@@ -83,14 +83,14 @@ func (c *client) send(commands ...object) *result {
 	return &r
 }
 
-// row reads attributes of an asset, which may be deleted.
+// row reads attributes of an asset. The asset may be deleted.
 func (c *client) row(oid string, names []string) object {
 	c.t.Helper()
 	_, row := c.sendAndRead(oid, names)
 	return row
 }
 
-// sendAndRead posts commands, of which some may fail, and reads attributes of an asset after them.
+// sendAndRead posts commands, which may fail. It then reads attributes of the asset oid.
 func (c *client) sendAndRead(oid string, names []string, commands ...object) (*result, object) {
 	c.t.Helper()
 	r := c.send(append(commands, object{"from": oid, "select": names, "filter": []string{shownDeleted}})...)
@@ -100,8 +100,8 @@ func (c *client) sendAndRead(oid string, names []string, commands ...object) (*r
 	return r, r.QueryResult.Results[0][0]
 }
 
-// request sends a request, with a body if body is not nil, and decodes the answer. A request without a body
-// has no login, and If-None-Match with the ETag of the client's metadata.
+// request sends a request and decodes the answer. If body is nil, the request has no body and no login, and
+// its If-None-Match is the ETag of the client's metadata.
 func (c *client) request(method, path string, body, answer any) int {
 	c.t.Helper()
 	var text io.Reader

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// theyPrint is the output of every program, with the numbers of Oids replaced.
+// theyPrint is the output of every program. <id> stands for the number of an Oid.
 const theyPrint = `created Scope:<id> and 5 assets in it
 Story:<id> Pay by card, estimate 8: Choose a provider, Send the receipt
 Story:<id> Browse the catalogue, estimate 3: no tasks
@@ -32,8 +32,8 @@ func serve(t *testing.T, dialect string) (base string) {
 	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "ALDS_WEBHOOK_ALLOW_PRIVATE": "1"})
 }
 
-// TestPrograms checks that each program creates, queries and pages assets, accepts the single genuine
-// delivery and no forged delivery, prints the changes, and deletes its subscription. On SQLite the programs
+// TestPrograms runs each program. The program must create, query and page assets, accept the one genuine
+// delivery and no forged delivery, print the changes, and delete its subscription. On SQLite the programs
 // log in with a password, on the other database with a token.
 func TestPrograms(t *testing.T) {
 	for dialect, login := range map[string]struct{ setting, scheme string }{
@@ -45,7 +45,7 @@ func TestPrograms(t *testing.T) {
 			base := serve(t, dialect)
 			for i, p := range programs {
 				if testing.Short() && (i%2 == 0) != (dialect == "sqlite") {
-					continue // each program on one of the databases
+					continue // test each program on only one of the databases
 				}
 				t.Run(p.name, func(t *testing.T) {
 					g := newGate(t, base)
@@ -65,8 +65,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a program reports a refused request, ends with an error, and leaves no
-// subscription.
+// TestRefused refuses a request of each program. The program must report the refused request, end with an
+// error, and leave no subscription.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	base := serve(t, "sqlite")
@@ -89,7 +89,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// isThere checks that the service has what a program has written.
+// isThere checks that the project has the assets that a program creates.
 func isThere(t *testing.T, base, project string) {
 	t.Helper()
 	type row struct {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what docs/compatibility.md says that the test saw")
 
-// The markers around the part of docs/compatibility.md that TestExistingClient checks.
+// The markers before and after the part of docs/compatibility.md that TestExistingClient checks.
 const (
 	compatibility = "../../../docs/compatibility.md"
 	seenBegins    = "<!-- seen -->\n"
@@ -21,7 +21,7 @@ const (
 )
 
 // TestExistingClient calls every function of an existing client's library. docs/compatibility.md names the
-// library and its version, and must list the calls that work.
+// library and its version. The document must list the calls that work.
 func TestExistingClient(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(compatibility)

@@ -19,17 +19,18 @@ import (
 
 const token = "a token that the gate takes"
 
-// gate is a proxy between a program and the service, like an attacker in the network. It sees every
-// request, and sends forged deliveries before each genuine delivery.
+// gate is a proxy between a program and the service, like an attacker in the network. All requests of the
+// program and all deliveries pass through the gate. It sends forged deliveries before each genuine
+// delivery.
 type gate struct {
 	t      *testing.T
 	server *httptest.Server
 	url    string // URL of the instance, for the program
 
-	failure string // error of the second request to api/asset; empty: no error
+	failure string // error text with which the gate answers the second request to api/asset; empty: no error
 
 	mu       sync.Mutex
-	writes   int             // requests to api/asset
+	writes   int             // number of requests to api/asset
 	logins   map[string]bool // login schemes of the program: "Basic", "Bearer"
 	listener string          // URL of the program's listener
 	secret   string          // secret of the program's subscription
@@ -64,7 +65,8 @@ func newGate(t *testing.T, base string) *gate {
 	return g
 }
 
-// stopped checks a request of the program and reports whether the gate has answered it.
+// stopped checks a request of the program. It reports whether the gate has answered the request instead of
+// the service.
 func (g *gate) stopped(w http.ResponseWriter, r *http.Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,7 +100,7 @@ func (g *gate) stopped(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// answered stores the secret of the new subscription.
+// answered reads the answer of the service. If that is a new subscription, it stores the secret.
 func (g *gate) answered(r *http.Response) error {
 	if r.Request.URL.Path != "/alds/api/webhook" || r.StatusCode != http.StatusOK {
 		return nil
@@ -118,7 +120,8 @@ func (g *gate) answered(r *http.Response) error {
 	return nil
 }
 
-// deliver forwards a delivery after forged deliveries. The program must refuse all forged deliveries.
+// deliver sends forged deliveries to the program and then the genuine delivery. The program must refuse all
+// forged deliveries.
 func (g *gate) deliver(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -132,7 +135,7 @@ func (g *gate) deliver(w http.ResponseWriter, r *http.Request) {
 			g.t.Errorf("a delivery with %s is answered %d", what, status)
 		}
 	}
-	header := r.Header.Clone() // while a secret is replaced, a delivery has two signatures
+	header := r.Header.Clone() // a delivery has two signatures while a secret is replaced
 	header.Set("Webhook-Signature", "v1,"+strings.Repeat("A", 43)+"= "+header.Get("Webhook-Signature"))
 	status := g.send(listener, header, body)
 	if status != http.StatusNoContent {
@@ -165,8 +168,8 @@ type forgery struct {
 	body   []byte
 }
 
-// forgeries returns deliveries that an attacker can send after it has seen a genuine delivery. Those with
-// an old or a future time even have a valid signature.
+// forgeries returns deliveries that an attacker can send after it has seen a genuine delivery. The forged
+// deliveries with an old or a future time even have a valid signature.
 func forgeries(t *testing.T, secret string, genuine http.Header, body []byte) map[string]forgery {
 	with := func(name, value string) forgery {
 		header := genuine.Clone()

@@ -9,9 +9,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestGeneratedClient generates types from docs/openapi.yaml with openapi-typescript. They must compile in
-// strict mode, together with a client that uses them, and the client must work. The versions of the
-// packages are fixed.
+// TestGeneratedClient generates types from docs/openapi.yaml with openapi-typescript. The types must
+// compile in strict mode, together with a client that uses them. The client must then work against the
+// service. The versions of the packages are fixed.
 func TestGeneratedClient(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "node", "--version")

@@ -15,14 +15,14 @@ import (
 // programEndsIn is the longest time that a program may take. It usually takes a few seconds.
 const programEndsIn = 3 * time.Minute
 
-// TestPython runs a program in Python, with ElementTree.
+// TestPython runs a client in Python that parses XML with ElementTree.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "python3", "--version")
 	speaks(t, "python3", "testdata/python/client.py")
 }
 
-// TestJava runs a program in Java, with its DOM parser.
+// TestJava runs a client in Java that parses XML with the DOM parser.
 func TestJava(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "javac", "--version")
@@ -32,7 +32,7 @@ func TestJava(t *testing.T) {
 	speaks(t, "java", "-cp", dir, "Client")
 }
 
-// TestCSharp runs a program in C#, with XmlDocument.
+// TestCSharp runs a client in C# that parses XML with XmlDocument.
 func TestCSharp(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "mcs", "--version")
@@ -42,8 +42,8 @@ func TestCSharp(t *testing.T) {
 	speaks(t, "mono", client)
 }
 
-// speaks runs a program against a service on each database. The program must find all answers as expected,
-// and print "done" in its last line.
+// speaks runs a program against the service on each database. The program checks all answers itself, and
+// must print "done" in its last line.
 func speaks(t *testing.T, command ...string) {
 	t.Helper()
 	for _, dialect := range []string{"mysql", "sqlite"} {

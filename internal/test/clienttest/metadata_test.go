@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// model is the answer of meta.v1.
+// model is the decoded answer of meta.v1.
 type model struct{ AssetTypes map[string]*assetType }
 
-// assetType is a type in the model. JSON has its member Name twice, so the tests read Token.
+// assetType is a type in the metadata. Its JSON has the member Name twice, so the tests read Token.
 type assetType struct {
 	Token              string
 	Abstract, IsCustom bool
@@ -50,13 +50,13 @@ func sorted[V any](of map[string]V) []V {
 	return all
 }
 
-// creatable reports whether assets of a type can be created: the type is not abstract and has a writable
-// attribute.
+// creatable reports whether assets of a type can be created. That is true if the type is not abstract and
+// has a writable attribute.
 func (t *assetType) creatable() bool {
 	return !t.Abstract && slices.ContainsFunc(sorted(t.Attributes), func(a *attribute) bool { return !a.IsReadOnly })
 }
 
-// isA reports whether a type is another type or a subtype of it.
+// isA reports whether the type name is the type other or a subtype of it.
 func (m *model) isA(name, other string) bool {
 	for ; name != ""; name = m.AssetTypes[name].Base.NameRef {
 		if name == other {
@@ -66,7 +66,7 @@ func (m *model) isA(name, other string) bool {
 	return false
 }
 
-// concrete returns the types that are not abstract, among a type and its subtypes.
+// concrete returns the type name, if it is not abstract, and all its subtypes that are not abstract.
 func (m *model) concrete(name string) []string {
 	var all []string
 	for _, t := range sorted(m.AssetTypes) {
@@ -77,7 +77,7 @@ func (m *model) concrete(name string) []string {
 	return all
 }
 
-// targets returns the concrete types that a relation accepts.
+// targets returns the concrete types of the assets that a relation accepts.
 func (m *model) targets(a *attribute) []string {
 	if a.ValidTypes == nil {
 		return m.concrete(a.RelatedAsset.NameRef)
@@ -89,7 +89,7 @@ func (m *model) targets(a *attribute) []string {
 	return all
 }
 
-// attribute finds an attribute by its token.
+// attribute returns the attribute with a token, such as "Story.Name", or nil if there is none.
 func (m *model) attribute(token string) *attribute {
 	if t := m.AssetTypes[typeOf(token)]; t != nil {
 		return t.Attributes[token]
@@ -99,9 +99,10 @@ func (m *model) attribute(token string) *attribute {
 
 func (a *attribute) isRelation() bool { return a.AttributeType == "Relation" }
 
-// holder returns a type with a writable single-value relation whose other side is the multi-value attribute;
-// nil: there is no such type. Metadata calls the multi-value attribute read-only, because a write to it
-// changes other assets. Bulk requests accept this write.
+// holder returns a type that can write the other side of a multi-value relation: it has a writable
+// single-value relation whose reciprocal is a. It returns nil if there is no such type. Metadata calls the
+// multi-value relation read-only, because a write to it changes other assets. Bulk requests accept this
+// write.
 // Spec: interface 4.3.4.
 func (m *model) holder(typ string, a *attribute) *assetType {
 	back := m.attribute(a.ReciprocalRelation.TokenRef)

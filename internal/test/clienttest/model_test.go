@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// added returns commands that create a list and custom attributes: an attribute of each kind on Story, and
+// added returns commands that create a list and custom attributes: one attribute of each kind on Story, and
 // two attributes on abstract types.
 func added() []object {
 	attribute := func(name, on, kind string, more object) object {
@@ -36,9 +36,9 @@ func added() []object {
 	}
 }
 
-// TestModel checks that everything that metadata offers works, and nothing else. It repeats this after an
-// administrator has added lists and attributes. The short form tests only some types, and only with the
-// additions.
+// TestModel checks that everything that metadata offers works, and that nothing else works. It repeats the
+// checks after an administrator has added lists and attributes. With -short it tests only some types, and
+// only with the additions.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "sqlite"))
@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 	c.mustHaveAdded()
 }
 
-// TestCustom makes the checks of TestModel on the other database, with types that have custom attributes.
+// TestCustom makes the checks of TestModel on the other database, for types that have custom attributes.
 func TestCustom(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "mysql"))
@@ -63,7 +63,7 @@ func TestCustom(t *testing.T) {
 	c.mustHaveAdded()
 }
 
-// extend adds a list and attributes to the model. The rest of the metadata must not change.
+// extend adds a list and custom attributes to the model. The rest of the metadata must not change.
 func (c *client) extend() {
 	c.t.Helper()
 	before := c.model
@@ -88,8 +88,8 @@ func (c *client) extend() {
 	}
 }
 
-// mustHaveAdded fails the test unless each custom attribute was written on every tested type that must have
-// it.
+// mustHaveAdded fails the test unless every custom attribute was written on each tested type that has the
+// attribute.
 func (c *client) mustHaveAdded() {
 	c.t.Helper()
 	for _, command := range added()[1:] {

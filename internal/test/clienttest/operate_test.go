@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Limits of a walk through the states of a type's assets.
+// Limits of the test of a type's operations.
 const (
-	maxSteps = 40 // most operations on one asset
-	maxWalks = 4  // most assets
+	maxSteps = 40 // most operations that it runs on one asset
+	maxWalks = 4  // most assets that it creates
 )
 
 // walk runs the operations of a type. On each asset it first runs the operations without a validator,
-// because they may run in every state except deleted. Then it always runs the allowed operation that has
-// run least often, until all operations have run.
+// because they may run in every state except deleted. Then it repeatedly runs the allowed operation that
+// has run least often, until all operations have run.
 type walk struct {
 	*client
 	typ  *assetType
 	ran  map[string]int  // number of runs of each operation
-	kept map[string]bool // operations that were refused when their validator was false
+	kept map[string]bool // operations that were refused as expected, because their validator was false
 }
 
 // operates runs all operations of a type.
@@ -44,7 +44,7 @@ func (c *client) operates(typ *assetType) {
 	}
 }
 
-// along runs operations on an asset, always the one that has run least often.
+// along runs operations on an asset. It always chooses the operation that has run least often.
 func (w *walk) along(oid string) {
 	w.t.Helper()
 	var next *operation
@@ -65,7 +65,8 @@ func (w *walk) along(oid string) {
 	}
 }
 
-// run runs an operation, which must succeed, and reads the validators. If op is nil, it only reads.
+// run runs an operation, which must succeed. It returns the state of the asset and the values of all
+// validators. If op is nil, it only reads.
 func (w *walk) run(oid string, op *operation) object {
 	w.t.Helper()
 	names := []string{"AssetState"}
@@ -85,8 +86,8 @@ func (w *walk) run(oid string, op *operation) object {
 	return row
 }
 
-// may returns the operations that may run on an asset according to its validators. It checks once that each
-// other operation is refused.
+// may returns the operations that may run on an asset according to its validators. For each of the other
+// operations it checks once that the operation is refused.
 func (w *walk) may(oid string, row object) []*operation {
 	w.t.Helper()
 	var may []*operation
@@ -109,8 +110,7 @@ func (w *walk) may(oid string, row object) []*operation {
 	return may
 }
 
-// command returns a command that runs an operation with all its arguments on an asset, which may be
-// deleted.
+// command returns a command that runs an operation with all its arguments. The asset may be deleted.
 func (w *walk) command(oid string, op *operation) object {
 	w.t.Helper()
 	args := object{}
@@ -124,7 +124,7 @@ func (w *walk) command(oid string, op *operation) object {
 	return object{"oid": oid, "execute": object{"op": op.Name, "args": args}}
 }
 
-// nameOf returns the part of a token after the type.
+// nameOf returns the token without the type. For "Story.Name" it returns "Name".
 func nameOf(token string) string { return strings.TrimPrefix(token, typeOf(token)+".") }
 
 func typeOf(token string) string {

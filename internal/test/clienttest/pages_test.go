@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// reader requests pages and sends forms as a browser does, with a session of the client's member.
+// reader requests pages and sends forms as a browser does. cookie is the session of the client's member.
 type reader struct {
 	*client
 	cookie *http.Cookie
@@ -26,7 +26,7 @@ func (c *client) reads() *reader {
 	return &reader{client: c, cookie: &http.Cookie{Name: ".V1.Ticket.alds", Value: made.Token}}
 }
 
-// page requests a page, or sends a form if form is not nil. It follows no redirect.
+// page requests a page. If form is not nil, it sends the form instead. It does not follow redirects.
 func (r *reader) page(path string, form url.Values) (status int, location, body string) {
 	r.t.Helper()
 	method, content := http.MethodGet, ""
@@ -54,7 +54,7 @@ func (r *reader) page(path string, form url.Values) (status int, location, body 
 	return res.StatusCode, res.Header.Get("Location"), string(got)
 }
 
-// fields returns what a browser sends for the first form in the main part of a page.
+// fields returns the values that a browser sends for the first form in the main part of a page.
 func fields(t *testing.T, body string) url.Values {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(body))
@@ -128,7 +128,7 @@ func has(n *html.Node, name string) bool {
 }
 
 // TestAssetPages checks that an asset of every type has a page with every writable attribute. A form that
-// is sent without a change must change nothing.
+// is sent unchanged must change nothing.
 func TestAssetPages(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -149,7 +149,8 @@ func TestAssetPages(t *testing.T) {
 	}
 }
 
-// filled returns an asset of a type with as many values as possible; empty: the type has no assets.
+// filled returns the Oid of an asset with as many values as possible, or "" if there is no asset of the
+// type.
 func (r *reader) filled(typ *assetType) string {
 	r.t.Helper()
 	if !typ.creatable() {
@@ -165,11 +166,11 @@ func (r *reader) filled(typ *assetType) string {
 			commands = append(commands, object{"from": oid, "update": object{a.Name: r.any(typ.Token, a, 0)}})
 		}
 	}
-	r.send(commands...) // some writes fail, and the asset keeps its values
+	r.send(commands...) // some of these writes fail, and the attribute keeps its value
 	return oid
 }
 
-// mustShow requests all tabs of an asset, and sends its form without a change.
+// mustShow requests all tabs of an asset, and sends its form unchanged.
 func (r *reader) mustShow(oid string) {
 	r.t.Helper()
 	address := "/assetdetail.v1?oid=" + oid
@@ -201,7 +202,8 @@ func (r *reader) mustShow(oid string) {
 	}
 }
 
-// TestAssetPageOfMany checks that a page shows fifty of a thousand relations and a link to all.
+// TestAssetPageOfMany checks a page of an asset with a thousand related assets. It must show about fifty of
+// them and a link to all.
 func TestAssetPageOfMany(t *testing.T) {
 	t.Parallel()
 	c := connect(t, start(t, "sqlite"))

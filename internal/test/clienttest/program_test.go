@@ -16,7 +16,7 @@ import (
 type program struct {
 	name    string
 	sources string                                        // pattern below examples/
-	command func(t *testing.T, sources []string) []string // checks its requirements and returns its command line
+	command func(t *testing.T, sources []string) []string // skips the test if the program cannot run
 }
 
 var programs = []program{
@@ -42,7 +42,8 @@ var programs = []program{
 	}},
 }
 
-// python returns a python3 with the module requests: Debian's, or the first in PATH.
+// python returns a python3 that has the module requests: Debian's python3 or, if that has no such module,
+// the first in PATH.
 func python(t *testing.T) string {
 	t.Helper()
 	const debian = "/usr/bin/python3"
@@ -53,7 +54,8 @@ func python(t *testing.T) string {
 	return "python3"
 }
 
-// copied copies the sources of a program to a separate folder, because they must not need other files.
+// copied copies the source files of a program to a new folder, because the program must not need other
+// files.
 func (p program) copied(t *testing.T) (sources []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join("../../../examples", filepath.FromSlash(p.sources)))
@@ -75,13 +77,13 @@ func (p program) copied(t *testing.T) (sources []string) {
 	return sources
 }
 
-// ended is the result of a program.
+// ended is the result of a program: its standard output, its error output and its exit status.
 type ended struct {
 	out, problems string
 	status        int
 }
 
-// run runs a program with only these settings in its environment.
+// run runs a program. Its environment has only the given settings, PATH and HOME.
 func (p program) run(t *testing.T, settings ...string) ended {
 	t.Helper()
 	command := p.command(t, p.copied(t))

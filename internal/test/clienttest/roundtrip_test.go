@@ -23,7 +23,7 @@ var (
 )
 
 // TestRoundTrip writes random assets with difficult characters, half of them as XML by path and half as
-// JSON in bulk. Both formats must return the written values.
+// JSON in bulk requests. It reads all of them in both formats, and must get the written values.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	trips := cmp.Or(*roundTrips, 500)
@@ -41,10 +41,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// pageOfTrips is the number of assets that are written before they are read.
+// pageOfTrips is how many assets are written before they are read.
 const pageOfTrips = 250
 
-// scalars are attributes with one value, each with a function that makes a random value.
+// scalars are attributes with one value. The value is a function that returns a random value for the
+// attribute.
 var scalars = map[string]func(*rand.Rand) any{
 	"Name":          func(r *rand.Rand) any { return "n" + oddText(r, 60) + "." },
 	"Description":   func(r *rand.Rand) any { return oddText(r, 3000) + "." },
@@ -63,7 +64,7 @@ var scalars = map[string]func(*rand.Rand) any{
 // many are attributes with several values.
 var many = []string{"TaggedWith", "Owners", "Custom_Lists"}
 
-// writer writes assets and compares them with what it reads.
+// writer writes assets, reads them and compares the values.
 type writer struct {
 	*client
 	r       *rand.Rand
@@ -113,13 +114,13 @@ func newWriter(t *testing.T, base string, r *rand.Rand) *writer {
 	return w
 }
 
-// odd are texts that formats, parsers and databases may change.
+// odd are texts that formats, parsers or databases may change by mistake.
 var odd = []string{
 	"<", ">", "&", `"`, "'", "\\", "]]>", "<!--", "&amp;", "&#x41;", "%", "_", "\t", "\n", "\r", "\r\n", " ", "  ", "\u00a0", "\u2028", "\u0085",
 	"ä", "ß", "İ", "ñ", "n\u0303", "漢字", "\u202eabc", "\u200d", "🙂", "👩‍👩‍👧", "\U0010fffd", "\ufeff", "\ufffd", "{{x}}", "null", "0",
 }
 
-// unsaid are characters that XML cannot contain. Clients read U+FFFD in their place.
+// unsaid are characters that XML cannot contain. In XML the service writes U+FFFD instead.
 var unsaid = []string{"\x01", "\x08", "\x0b", "\x1f", "\ufffe", "\uffff"}
 
 func oddText(r *rand.Rand, most int) string {
@@ -134,7 +135,7 @@ func oddText(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// page writes n assets, then reads and compares them.
+// page writes n assets, and then reads and compares them.
 func (w *writer) page(n int) {
 	w.t.Helper()
 	wrote := map[string]object{}
@@ -169,7 +170,7 @@ func (w *writer) page(n int) {
 	w.compare(wrote)
 }
 
-// random returns random values of an asset.
+// random returns random values for a new asset.
 func (w *writer) random() object {
 	o := object{}
 	for _, name := range slices.Sorted(maps.Keys(scalars)) {
@@ -189,7 +190,7 @@ func (w *writer) random() object {
 	return o
 }
 
-// postXML creates an asset by path, and returns its token without the moment.
+// postXML creates an asset by path, and returns its Oid without the moment.
 func (w *writer) postXML(typ string, o object) string {
 	w.t.Helper()
 	var b strings.Builder
@@ -226,7 +227,7 @@ func (w *writer) postXML(typ string, o object) string {
 	return made.ID[:strings.LastIndexByte(made.ID, ':')]
 }
 
-// exchange sends a body and returns the answer.
+// exchange sends a request and returns the body of the answer.
 func (w *writer) exchange(method, path, body, accept string) []byte {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.base+path, strings.NewReader(body))
@@ -247,7 +248,7 @@ func (w *writer) exchange(method, path, body, accept string) []byte {
 	return got
 }
 
-// compare reads the assets of a page in both formats.
+// compare reads the assets in both formats. It fails the test if values differ from what was written.
 func (w *writer) compare(wrote map[string]object) {
 	w.t.Helper()
 	names := many
@@ -281,7 +282,7 @@ func (w *writer) compare(wrote map[string]object) {
 	}
 }
 
-// inXMLs replaces the characters that XML cannot contain with what the service writes for them.
+// inXMLs replaces the characters that XML cannot contain with U+FFFD, as the service does.
 var inXMLs = func() *strings.Replacer {
 	var pairs []string
 	for _, c := range unsaid {
@@ -290,8 +291,8 @@ var inXMLs = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// printed returns a value in the form in which both formats are compared: the sorted texts of its values.
-// It is nil for a missing value.
+// printed returns the sorted texts of the values of an attribute, so that both formats can be compared. It
+// returns nil if there is no value.
 func printed(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -307,7 +308,7 @@ func printed(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// read is what was read of an asset: the texts of its values by attribute.
+// read maps an attribute of an asset to the texts of its values.
 type read map[string][]string
 
 func (w *writer) readJSON(body []byte) map[string]read {

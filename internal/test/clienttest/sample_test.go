@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// always are types in every sample, because most clients use them.
+// always are the types that every sample includes, because most clients use them.
 var always = []string{"Scope", "Story", "Task", "Timebox"}
 
-// seedOf returns the seed of this run's random choices.
+// seedOf returns the seed of all random choices of this run.
 var seedOf = sync.OnceValue(func() uint64 { return cmp.Or(*seedGiven, rand.Uint64()) })
 
-// seeded returns a source of random choices, and logs its seed.
+// seeded returns a source of random numbers with that seed, and logs the seed.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	t.Logf("-clienttest.seed %d", seedOf())
 	return rand.New(rand.NewPCG(seedOf(), 0))
 }
 
-// some returns the types that a test uses: all types, or with -short one of several parts, chosen by the
-// seed, and the types of always.
+// some returns the types that a test uses. Without -short these are all types. With -short it divides the
+// types at random into parts, and returns the given part and the types of always.
 func (c *client) some(part, parts int) []*assetType {
 	c.t.Helper()
 	all := sorted(c.model.AssetTypes)

@@ -8,7 +8,8 @@ import (
 
 const password = "known to the client"
 
-// start runs the service until the test ends, and returns its URL. Metadata needs no login.
+// start runs the service until the test ends, and returns its URL. Clients may read metadata without a
+// login.
 func start(t *testing.T, dialect string) string {
 	t.Helper()
 	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "ALDS_OPEN_METADATA": "1"})

@@ -19,7 +19,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// uploads are sizes of contents in bytes, with the final status that a client must read.
+// uploads maps the size of a content in bytes to the last status that a client must read.
 var uploads = map[int]int{5 << 20: http.StatusOK, 25 << 20: http.StatusOK, 26 << 20: http.StatusRequestEntityTooLarge}
 
 // slowLine is the rate of a slow connection in bytes a second. With -short, the rate is shortSlowLine, and
@@ -29,13 +29,15 @@ const (
 	shortSlowLine = 8 << 20
 )
 
-// uploadEndsIn is how long a program may take over a slow connection. It sends everything twice.
+// uploadEndsIn is how long a program may take over a slow connection. The program sends the whole content
+// twice.
 const uploadEndsIn = 20 * time.Minute
 
-// uploader returns a command that sends size bytes to a URL, and prints the size and the status.
+// uploader returns the command line of a program that sends size bytes to a URL, and then prints the size
+// and the status.
 type uploader func(t *testing.T, url string, size int) []string
 
-// uploaders returns programs that send credentials only after a 401, by language.
+// uploaders returns programs that send credentials only after a 401. The key is the language.
 func uploaders(t *testing.T) map[string]uploader {
 	t.Helper()
 	for _, program := range [][]string{
@@ -74,8 +76,9 @@ func uploaders(t *testing.T) map[string]uploader {
 	}
 }
 
-// TestUploadsAfterAChallenge checks clients that send credentials only after a 401. They must read the 401,
-// also over a slow connection. Their second request must be stored, or refused because of its size.
+// TestUploadsAfterAChallenge tests clients that send credentials only after a 401. They must be able to
+// read the 401, also over a slow connection. The service must store the content of their second request, or
+// refuse it because of its size.
 func TestUploadsAfterAChallenge(t *testing.T) {
 	t.Parallel()
 	programs := uploaders(t)
@@ -102,7 +105,8 @@ func TestUploadsAfterAChallenge(t *testing.T) {
 	}
 }
 
-// uploads sends a content with a program, and checks the status and the stored size.
+// uploads sends size bytes with a program. It checks the status that the program printed, and the stored
+// size.
 func (c *client) uploads(t *testing.T, program uploader, to string, size, want int) {
 	t.Helper()
 	one := &client{t: t, base: c.base, model: c.model, tag: c.tag}
@@ -144,8 +148,8 @@ func (c *client) uploads(t *testing.T, program uploader, to string, size, want i
 	}
 }
 
-// postTwice is the program in Go. It writes a whole request before it reads the answer, and sends it again
-// with credentials after a 401. It returns the last status.
+// postTwice is the same client in Go. It writes a whole request before it reads the answer. After a 401 it
+// sends the request again with credentials. It returns the status of the last answer.
 func postTwice(t *testing.T, to string, size int) (status int) {
 	t.Helper()
 	u, err := url.Parse(to)
@@ -177,7 +181,7 @@ func postTwice(t *testing.T, to string, size int) (status int) {
 	return status
 }
 
-// throttled returns a URL that forwards to the service. Over it, clients send pace bytes a second.
+// throttled starts a proxy of the service and returns its URL. The proxy forwards pace bytes a second.
 func throttled(t *testing.T, base string, pace int) string {
 	t.Helper()
 	u, err := url.Parse(base)
@@ -203,7 +207,7 @@ func throttled(t *testing.T, base string, pace int) string {
 	return there.String()
 }
 
-// forward forwards a connection at a limited rate.
+// forward forwards the bytes of a client to an address, pace bytes a second.
 func forward(client *net.TCPConn, to string, pace int) {
 	defer func() { _ = client.Close() }()
 	_ = client.SetReadBuffer(32 << 10)

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// text returns a unique text.
+// text returns what with a unique number.
 func (c *client) text(what string) string { return what + " " + c.word() }
 
-// word returns a unique word.
+// word returns a unique number as text.
 func (c *client) word() string {
 	c.names++
 	return strconv.Itoa(c.names)
 }
 
-// value returns a value of an attribute that is not a relation. For nth 0 and 1 the values differ. The
-// second date is earlier, because dates are written in the order of their names: an end date must not be
-// before the begin date at any time.
+// value returns a value for an attribute that is not a relation. The values for nth 0 and 1 differ. The
+// second date is earlier than the first. Attributes are written in the order of their names, and an end
+// date must at no time be before the begin date.
 func (c *client) value(typ string, a *attribute, nth int) any {
 	pair := func(first, second any) any { return []any{first, second}[nth%2] }
 	var v any
@@ -60,14 +60,14 @@ func (c *client) value(typ string, a *attribute, nth int) any {
 	return v
 }
 
-// differs describes the difference between the written and the read value of an attribute. It is empty if
-// there is no difference.
+// differs compares the written value of an attribute with the value read. It returns a description of the
+// difference, or "" if there is none.
 func differs(a *attribute, wrote, read any) string {
 	problem := fmt.Sprintf("%s: wrote %.100v, read %.100v", a.Token, wrote, read)
 	switch {
 	case a.AttributeType == "Password":
 		return ""
-	case a.AttributeType == "Rank": // a rank is written as a position and read as a number
+	case a.AttributeType == "Rank": // a rank is written as a position, and a number is read
 		if text, ok := read.(string); ok && strings.Trim(text, "0123456789") == "" && text != "" {
 			return ""
 		}
@@ -89,7 +89,8 @@ func differs(a *attribute, wrote, read any) string {
 	return problem
 }
 
-// equal compares one value. A date that was written as a day is read as the start of that day.
+// equal reports whether a written value equals the value read. A date that was written as a day is read as
+// the start of that day.
 func equal(a *attribute, wrote, read any) bool {
 	switch got := read.(type) {
 	case object:
@@ -101,7 +102,7 @@ func equal(a *attribute, wrote, read any) bool {
 	return read == wrote
 }
 
-// isNothing reports whether a read value means that the attribute has no value.
+// isNothing reports whether the value read means that the attribute has no value.
 func isNothing(read any) bool {
 	switch got := read.(type) {
 	case nil:

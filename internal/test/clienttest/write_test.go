@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// all tests everything that metadata offers.
+// all tests everything that metadata offers, for the types of the sample.
 func (c *client) all() {
 	c.t.Helper()
 	for _, typ := range c.some(0, 3) {
 		if strings.HasPrefix(typ.Token, "Custom_") && typ.Token != "Custom_Origin" {
-			continue // a list that was created to run operations on, so it may have been deleted with its data
+			continue // the test of operations may have deleted this list
 		}
 		c.does(typ)
 	}
 }
 
-// does tests everything that metadata offers for a type.
+// does tests the attributes and operations that metadata offers for a type.
 func (c *client) does(typ *assetType) {
 	c.t.Helper()
 	c.did[typ.Token] = true
@@ -32,7 +32,7 @@ func (c *client) writes(typ *assetType) {
 		c.mustNotMake(typ)
 		return
 	}
-	for _, a := range sorted(typ.Attributes) { // before the asset is created, because it must not refer to itself
+	for _, a := range sorted(typ.Attributes) { // first, because the asset must not refer to itself
 		if a.isRelation() && !a.IsReadOnly {
 			for _, name := range c.model.targets(a) {
 				c.related(name)
@@ -64,12 +64,12 @@ func (c *client) writes(typ *assetType) {
 	c.clear(oid, row, writable)
 }
 
-// mustNotMake checks that no asset can be created of a type that is abstract or has only read-only
+// mustNotMake checks that no asset of a type can be created. The type is abstract or has only read-only
 // attributes.
 func (c *client) mustNotMake(typ *assetType) {
 	c.t.Helper()
 	if typ.Token == definition {
-		return // the service replaces it with the type that fits the values; extend creates some of these
+		return // the service creates an asset of a subtype instead; extend tests that
 	}
 	command := object{"AssetType": typ.Token}
 	for _, a := range sorted(typ.Attributes) {
@@ -89,7 +89,7 @@ func (c *client) mustNotMake(typ *assetType) {
 	}
 }
 
-// mustTake writes attributes, which must succeed, and returns their values as read.
+// mustTake writes attributes. All writes must succeed. It returns the values read after the writes.
 func (c *client) mustTake(oid string, typ *assetType, all []*attribute, nth int) object {
 	c.t.Helper()
 	commands, values := make([]object, len(all)), make([]any, len(all))
@@ -111,7 +111,7 @@ func (c *client) mustTake(oid string, typ *assetType, all []*attribute, nth int)
 	return row
 }
 
-// readable returns the names of the attributes without passwords, which cannot be read.
+// readable returns the names of the attributes that can be read: all except passwords.
 func readable(all []*attribute) []string {
 	var names []string
 	for _, a := range all {
@@ -122,8 +122,8 @@ func readable(all []*attribute) []string {
 	return names
 }
 
-// mustRefuse writes read-only attributes, which must fail. The other side of a writable relation must
-// succeed.
+// mustRefuse writes read-only attributes. The writes must fail, except to the other side of a writable
+// relation.
 func (c *client) mustRefuse(oid string, typ *assetType, all []*attribute) {
 	c.t.Helper()
 	commands := make([]object, 0, len(all))
@@ -150,7 +150,7 @@ func (c *client) mustRefuse(oid string, typ *assetType, all []*attribute) {
 	}
 }
 
-// clear clears all attributes, which have the values of row. Required attributes must keep their values.
+// clear clears all attributes. row has their current values. Required attributes must keep their values.
 func (c *client) clear(oid string, row object, all []*attribute) {
 	c.t.Helper()
 	commands := make([]object, len(all))
@@ -175,7 +175,7 @@ func (c *client) clear(oid string, row object, all []*attribute) {
 	}
 }
 
-// members returns read values in the form in which they are written.
+// members converts read values of a relation to the form in which they are written.
 func members(read any) []any {
 	list, _ := read.([]any)
 	all := make([]any, len(list))
@@ -188,7 +188,8 @@ func members(read any) []any {
 	return all
 }
 
-// mustNeed creates assets without one required value. The service must refuse each, or set a default value.
+// mustNeed tries to create assets without one of the required values. The service must refuse each of them,
+// or set a default value.
 func (c *client) mustNeed(typ *assetType) {
 	c.t.Helper()
 	for _, a := range sorted(typ.Attributes) {
@@ -226,8 +227,8 @@ func (c *client) mustFit(oid string, all []*attribute) {
 	}
 }
 
-// stranger returns an asset of a type that a relation does not accept; empty: there is none. The type is as
-// close as possible to the accepted types.
+// stranger returns an asset of a type that a relation does not accept, or "" if there is none. The type is
+// as closely related as possible to the accepted types.
 func (c *client) stranger(a *attribute) string {
 	c.t.Helper()
 	if !a.isRelation() {

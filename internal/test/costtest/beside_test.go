@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// secondMember is the username of a member who reads and writes while a request of another member runs.
+// secondMember is the username of a member who reads and writes while the service executes a request of
+// another member.
 const secondMember = "beside"
 
-// waited has the work of the process while the second member waited for answers: during the read, and
-// the most during one write.
+// waited has the work that the process did while the second member waited for answers: during the one read,
+// and the most during one of the writes.
 type waited struct {
-	write  int64  // most thousand instructions of SQLite in write transactions, including those of the write itself
-	turns  int64  // most writes of others
+	write  int64  // most instructions of SQLite in write transactions, with its own, in thousands
+	turns  int64  // most writes of other members
 	read   int64  // thousand instructions of SQLite during the read
-	wrong  string // the last wrong answer; empty: none
+	wrong  string // the last wrong answer; empty: all answers were right
 	writes int    // number of writes that were sent
 }
 
 const (
-	besideWrites = 3 // at most, for each request
+	besideWrites = 3 // most writes for each request
 	besideEvery  = 2 * time.Millisecond
 )
 
-// beside reads once, and then writes whenever it sees an open write transaction of another member, until
-// the request ends.
+// beside sends requests as the second member until the request of the other member ends. It reads once.
+// Then it writes whenever it finds an open write transaction of another member.
 func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) {
 	o := s.w.besideStory
 	read := &request{who: secondMember, method: "GET", path: "/rest-1.v1/Data/Story/" + o.key, params: dict{{"sel", word("Name")}}}
@@ -57,7 +58,7 @@ func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) 
 			continue
 		}
 		w.writes++
-		text := word(fmt.Sprint(now.Steps, w.writes)) // a different text each time
+		text := word(fmt.Sprint(now.Steps, w.writes)) // each write has a different text
 		write.body = dict{{"from", word(o.oid)}, {"update", dict{{"Reference", text}}}}
 		if done, ok := s.waits(ctx, write, now, &w); ok {
 			w.write, w.turns = max(w.write, done.TurnSteps), max(w.turns, done.Turns-1)
@@ -66,14 +67,14 @@ func (s *service) beside(ctx context.Context, ended <-chan struct{}) (w waited) 
 	return w
 }
 
-// waits sends a request of the second member and returns the work of the process meanwhile.
+// waits sends a request as the second member and returns the work that the process did until the answer.
 func (s *service) waits(ctx context.Context, r *request, before counts, w *waited) (counts, bool) {
 	status, answer, err := s.answer(ctx, r)
 	after, failed := s.looked(ctx, peeking)
-	if err != nil || failed != nil { // the process has ended; the other request reports that
+	if err != nil || failed != nil { // the process has ended, and the request of the other member reports that
 		return counts{}, false
 	}
-	// A 503 depends on time. Only turns and instructions count.
+	// A 503 is not wrong, because it depends on time.
 	if status == http.StatusInternalServerError || status == http.StatusTooManyRequests {
 		w.wrong = fmt.Sprintf("another member's %s was answered %d %.200s", r.method, status, answer)
 	}

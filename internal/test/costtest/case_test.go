@@ -5,63 +5,63 @@ import (
 	"testing"
 )
 
-// cases are reduced requests that once cost too much. of names the bound that was exceeded, most is what
-// the request may cost now.
+// cases are requests that once cost too much, in a reduced form. of is the name of the exceeded bound (see
+// bounds), and most is the limit for the request now.
 var cases = []struct {
 	*request
-	status int    // 0: any, because the request may time out
-	of     string // what of a bound
+	status int    // expected status; 0: any status, because the request may time out
+	of     string // field what of a bound
 	most   int64
 }{
 	{
 		commands("operations that fail, each of which read all parts of its story", "role12",
 			dict{{"from", word("Story")}, {"page", dict{{"size", 1}}}, {"execute", dict{{"op", word("EpicToStory")}, {"list", many{600, dict{}, false}}}}}),
-		http.StatusBadRequest, "rows read", 100_000, // it was 290,588
+		http.StatusBadRequest, "rows read", 100_000, // once 290,588
 	},
 	{
 		commands("copies of a suite, which read each relation of each test apart", "admin",
 			dict{{"from", word("TestSet")}, {"page", dict{{"size", 1}}}, {"execute", dict{{"op", word("CopyAcceptanceTestsFromRegressionSuite")}, {"list", many{8, dict{}, false}}}}}),
-		http.StatusOK, "statements", 1000, // it was 1,800
+		http.StatusOK, "statements", 1000, // once 1,800
 	},
 	{
 		commands("copies that are refused, likewise", "role6", dict{{"from", word("Story")}, {"execute", word("Copy")}}),
-		http.StatusOK, "statements", 1000, // it was 6,258
+		http.StatusOK, "statements", 1000, // once 6,258
 	},
 	{
 		commands("one value again and again on all assets", "role9",
 			dict{{"from", word("BaseAsset")}, {"update", dict{{"MentionedInExpressions", many{4000, word("Expression:1"), false}}}}}),
-		http.StatusBadRequest, "bytes allocated", 100 * mib, // it was 1,265 MiB until the request timed out
+		http.StatusBadRequest, "bytes allocated", 100 * mib, // once 1,265 MiB until the request timed out
 	},
 	{
 		commands("one query again and again in the place of values", "admin",
 			dict{{"AssetType", word("Expression")}, {"Mentions", many{255, dict{{"from", word("BaseAsset")}}, false}}}),
-		http.StatusBadRequest, "rows read", 60_000, // it was 399,467
+		http.StatusBadRequest, "rows read", 60_000, // once 399,467
 	},
 	{
 		commands("one query again and again in the place of values of a hierarchy", "admin",
 			dict{{"from", word("Task:1592")}, {"update", dict{{"SuperMeAndUp", many{1712, dict{{"from", word("Workitem")}}, false}}}}}),
-		http.StatusBadRequest, "rows read", 60_000, // it was 1,274,244
+		http.StatusBadRequest, "rows read", 60_000, // once 1,274,244
 	},
 	{
 		&request{
 			kind: "a count of a hierarchy that is compared with many values, which was a subquery each", who: "admin", method: "POST", path: "/query.v1", form: asJSON,
 			body: list{dict{{"from", word("Task")}, {"page", dict{{"size", 1}}}, {"filter", many{7, and(word("SuperAndUp.@DistinctCount>="), again("'"+index+"'", 27, ",")), false}}}},
 		},
-		http.StatusOK, "thousand steps of SQLite", 100_000, // it was answered 500
+		http.StatusOK, "thousand steps of SQLite", 100_000, // once answered 500
 	},
 	{
 		&request{
 			kind: "hierarchies of versions of versions, which SQLite kept in memory", who: "role11", method: "GET", path: "/rest-1.v1/Hist/PrimaryWorkitem",
 			params: dict{{"sel", and(word("Notes,Status.ChangedBy,History.ParentAndUp.SubsAndDown.Reference,ChangedBy,Parent.SubsAndDown,"), again("History", 3, "."), word(",ChangeComment,AssetState"))}},
 		},
-		0, "bytes held", 250 * mib, // it was 617 MiB until the request timed out
+		0, "bytes held", 250 * mib, // once 617 MiB until the request timed out
 	},
 	{
 		&request{
 			kind: "so many counts of a hierarchy that SQLite refuses them", who: "admin", method: "POST", path: "/query.v1", form: asJSON,
 			body: list{dict{{"from", word("Task")}, {"filter", many{198, word("SuperAndUp.@DistinctCount>='1'"), false}}}},
 		},
-		http.StatusBadRequest, "thousand steps of SQLite", 100_000, // it was answered 500
+		http.StatusBadRequest, "thousand steps of SQLite", 100_000, // once answered 500
 	},
 }
 
@@ -69,10 +69,10 @@ func commands(what, who string, all ...any) *request {
 	return &request{kind: what, who: who, method: "POST", path: "/api/asset", form: asJSON, body: list(all), writes: true}
 }
 
-// halfOfLimit is half of mayTake as processor time, in microseconds.
+// halfOfLimit is half of the request timeout mayTake as processor time, in microseconds.
 const halfOfLimit = 2_500_000
 
-// TestCases sends the requests of earlier findings.
+// TestCases sends the requests of cases and compares their cost with the limits.
 func TestCases(t *testing.T) {
 	m := newMachine(t)
 	m.renew()
@@ -80,7 +80,7 @@ func TestCases(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			got := m.send(c.request)
 			for n := 0; n < 10 && c.status == http.StatusOK && got.status == http.StatusServiceUnavailable && got.Processor < halfOfLimit; n++ {
-				got = m.send(c.request) // other processes used the processor, so the request timed out
+				got = m.send(c.request) // the request timed out because other processes used the processor
 			}
 			t.Logf("%d %.150s; %v, %d MiB held", got.status, got.answer, got.counts, got.peak/mib)
 			if why := tooMuch(got); why != "" {

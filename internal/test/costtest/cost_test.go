@@ -25,27 +25,27 @@ var (
 )
 
 const (
-	perService = 400             // requests to one database; later requests work on what earlier requests have created
-	giveUp     = 3 * time.Minute // no answer for this long counts as a hang
-	maxFound   = 12              // most findings of a run
+	perService = 400             // requests to one database; a new database follows, because requests change the assets
+	giveUp     = 3 * time.Minute // the service counts as hanging after this time without an answer
+	maxFound   = 12              // number of findings after which a run ends
 
-	// inGate is the seed of the short form. It is always the same, so that no change is refused for an old
-	// fault that only another seed finds.
+	// inGate is the seed with -short. It is always the same. Otherwise the test of a change could fail
+	// because of an old fault that only another seed finds.
 	inGate = 1
 )
 
-// cost is the measured cost of a request, with its answer.
+// cost is what a request cost, with its answer.
 type cost struct {
 	counts
 	waited
 	sent   int64 // size of the request in bytes
-	peak   int64 // bytes that the process held above those before the request
+	peak   int64 // additional memory of the process at its peak, in bytes
 	status int   // 0: no answer
 	answer []byte
 	failed error
 }
 
-// TestRequests sends random requests and compares the cost of each with the bounds.
+// TestRequests sends random requests and fails for each request that costs more than the bounds allow.
 func TestRequests(t *testing.T) {
 	seed, n := uint64(inGate), *requests
 	if !testing.Short() || testseed.Given() {
@@ -59,7 +59,7 @@ func TestRequests(t *testing.T) {
 	}
 	made := newMachine(t)
 	workers := 1
-	if !testing.Short() && *on == "" { // the counters of a server include the work of all workers
+	if !testing.Short() && *on == "" { // the counters of a database server include the work of all workers
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var working sync.WaitGroup
@@ -71,7 +71,7 @@ func TestRequests(t *testing.T) {
 	working.Wait()
 }
 
-// run sends n requests.
+// run sends n requests. seed and stream determine them.
 func (m *machine) run(seed, stream uint64, n int) {
 	g := &maker{Rand: rand.New(rand.NewPCG(seed, stream)), w: m.w} //nolint:gosec // repeatable
 	found, began := 0, time.Now()
@@ -105,7 +105,8 @@ func (m *machine) run(seed, stream uint64, n int) {
 	m.report()
 }
 
-// machine sends requests to one service after another.
+// machine sends requests to one service after another. Each service starts with a copy of the initial
+// assets.
 type machine struct {
 	t        *testing.T
 	template string
@@ -114,10 +115,10 @@ type machine struct {
 	w        *world
 	s        *service
 	seen     map[string]int // number of answers by kind and status
-	closest  []nearest      // one for each of bounds
+	closest  []nearest      // one for each of bounds, in the same order
 }
 
-// newMachine creates the initial assets and stops the service.
+// newMachine starts a service, creates the initial assets and stops the service. It does not start another.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	w := &world{oids: map[string][]string{}, tokens: map[string]string{}, moments: map[string]string{}}
@@ -137,7 +138,7 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// renew starts a new service on a copy of the initial assets.
+// renew kills the current service, if there is one, and starts a new one on a copy of the initial assets.
 func (m *machine) renew() {
 	m.t.Helper()
 	if m.s != nil {
@@ -151,7 +152,8 @@ func (m *machine) renew() {
 	m.send(&request{kind: "first", who: "admin", method: "GET", path: "/rest-1.v1/Data/Scope/0"})
 }
 
-// send sends a request and waits until the service has also done the work that follows from the request.
+// send sends a request and returns its cost. It waits until the service has also done the work that the
+// request causes later.
 func (m *machine) send(r *request) (c cost) {
 	m.t.Helper()
 	s, ctx := m.s, m.t.Context()
@@ -191,8 +193,8 @@ func (m *machine) send(r *request) (c cost) {
 	return c
 }
 
-// settle reads the counts of the process again and again, with the pause every. It returns when the process
-// has done almost nothing between readings, as many times in a row as looks says.
+// settle reads the counts of the process repeatedly, with the pause every. It returns when the process has
+// done almost nothing between two readings, for as many readings in a row as looks.
 func (s *service) settle(ctx context.Context, looks int, every time.Duration) (now counts, err error) {
 	now, err = s.looked(ctx, "")
 	for quiet := 0; err == nil && quiet < looks; {
@@ -207,11 +209,11 @@ func (s *service) settle(ctx context.Context, looks int, every time.Duration) (n
 	return now, err
 }
 
-// maxPeak is the additional memory at which the process is killed, in bytes.
+// maxPeak is how many bytes of memory a request may add before watch kills the process.
 const maxPeak = 1500 * mib
 
-// watch kills the process before it uses up the memory of the machine. rest is the memory before the
-// request, in bytes.
+// watch kills the process when a request has added maxPeak bytes of memory, to protect the machine. rest is
+// the memory before the request, in bytes.
 func (s *service) watch(rest int64, ended chan struct{}) {
 	for {
 		select {
@@ -226,7 +228,7 @@ func (s *service) watch(rest int64, ended chan struct{}) {
 	}
 }
 
-// answer sends a request once and returns the status and the first bytes of the answer.
+// answer sends a request once. It returns the status and the first 8,000 bytes of the answer.
 func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	body := r.text()
 	session := s.w.tokens[r.who]
@@ -259,13 +261,13 @@ func (s *service) answer(ctx context.Context, r *request) (int, []byte, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, res.Body)
 	}
-	if err != nil && res.StatusCode == http.StatusOK { // the answer was cut off, see docs/limits.md
+	if err != nil && res.StatusCode == http.StatusOK { // the server may break off such an answer, see docs/limits.md
 		err = nil
 	}
 	return res.StatusCode, start, err
 }
 
-// await waits until an asynchronous request is complete.
+// await waits until an asynchronous request is complete. answer is the body with its RequestID.
 func (s *service) await(ctx context.Context, answer []byte) {
 	var accepted struct{ RequestID string }
 	_ = json.Unmarshal(answer, &accepted)
@@ -277,7 +279,8 @@ func (s *service) await(ctx context.Context, answer []byte) {
 	}
 }
 
-// note records the status of an answer, and whether the request is the closest to a bound so far.
+// note counts the answer by kind and status. It also remembers the request if it is the closest to a bound
+// so far.
 func (m *machine) note(r *request, c cost) {
 	m.seen[fmt.Sprintf("%s %d", r.kind, c.status)]++
 	for i, b := range bounds {
@@ -287,8 +290,8 @@ func (m *machine) note(r *request, c cost) {
 	}
 }
 
-// nearest is the request that came closest to a bound. share is the used part of the bound, 1 for all of
-// it.
+// nearest is the request that came closest to a bound. share is the measured cost divided by the bound, so
+// 1 is exactly at the bound.
 type nearest struct {
 	share float64
 	r     *request
@@ -313,18 +316,18 @@ func (m *machine) report() {
 	}
 }
 
-// bound is the limit of one kind of cost for a request of n bytes: each*n + once.
+// bound limits one kind of cost. For a request of n bytes the limit is each*n + once.
 type bound struct {
 	what       string
 	of         func(cost) int64
 	each, once int64
 }
 
-// bounds are for a service with ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS as start sets
-// them. One member may use half of the body memory, and the process needs four times as much in all. The
+// bounds fit a service with the values of ALDS_BODY_MEMORY, ALDS_REQUEST_TIMEOUT and ALDS_MAX_ASSETS that
+// start sets. One member may use half of the body memory, and the process needs four times as much. The
 // other bounds follow from the timeout and from the limit on assets.
 var bounds = []bound{
-	// Most of these bytes are released at once. "bytes held" limits the memory in use.
+	// The process releases most of these bytes at once. "bytes held" limits the memory in use.
 	{"bytes allocated", func(c cost) int64 { return c.Allocated }, 2000, 4096 * mib},
 	{"bytes held", func(c cost) int64 { return c.peak }, 500, 300 * mib},
 	{"microseconds of processor time", func(c cost) int64 { return c.Processor }, 50, 8_000_000},
@@ -339,17 +342,17 @@ var bounds = []bound{
 	{"thousand steps of SQLite while another's read waited", func(c cost) int64 { return c.read }, 0, 30_000},
 }
 
-// share returns the used part of a bound, 1 for all of it.
+// share returns the cost divided by the bound, so 1 is exactly at the bound.
 func (b bound) share(c cost) float64 {
 	return float64(b.of(c)) / float64(b.each*c.sent+b.once)
 }
 
-// isTime reports whether a bound is a time. Times differ between machines, so the short form does not
-// compare them.
+// isTime reports whether a bound is a time. Times differ between machines, so they are not compared with
+// -short.
 func (b bound) isTime() bool { return strings.HasPrefix(b.what, "microseconds") }
 
-// tooMuch describes the first bound that a request exceeds, or its failure. It is empty if the cost is
-// within all bounds.
+// tooMuch describes the first bound that a request exceeds, or how the request failed. It returns "" if the
+// request succeeded within all bounds.
 func tooMuch(c cost) string {
 	if c.failed != nil {
 		return c.failed.Error()
@@ -368,8 +371,8 @@ func tooMuch(c cost) string {
 	return ""
 }
 
-// shrunk reduces a request that costs too much, and returns the smallest request found and its cost as
-// text.
+// shrunk reduces a request that costs too much. It returns a description of the smallest such request that
+// it found, with its cost.
 func (m *machine) shrunk(r *request, why string) string {
 	last := cost{}
 	end := time.Now().Add(2 * time.Minute)

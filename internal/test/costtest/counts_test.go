@@ -18,12 +18,13 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// counts are the amounts of work that a process has done since it started.
+// counts are amounts of work that a process has done since it started. A few fields are measured
+// differently.
 type counts struct {
 	Allocated  int64 // bytes that Go has allocated
 	Processor  int64 // processor time, in microseconds
 	Statements int64 // statements of SQLite
-	Steps      int64 // instructions of SQLite, in thousands
+	Steps      int64 // instructions of SQLite's virtual machine, in thousands
 	Read       int64 // rows that SQLite returned
 	Written    int64 // rows that SQLite changed
 	Held       int64 // longest write transaction since the last reset, as processor time of the process, in microseconds
@@ -31,21 +32,21 @@ type counts struct {
 
 	Turns     int64 // write transactions, and savepoints of writes that share one
 	TurnSteps int64 // instructions in all write transactions, in thousands
-	Writing   bool  // a write transaction is open
+	Writing   bool  // true: a write transaction is open now
 }
 
-// sqliteCounts are counted by SQLite's callbacks, over all connections of the process.
+// sqliteCounts has the counters that SQLite's callbacks update, over all connections of the process.
 var sqliteCounts struct {
 	statements, steps, read, written atomic.Int64
 
 	turns, turnOps, turnSteps atomic.Int64
 
-	began, held          atomic.Int64 // processor time at the start of the write transaction; and of the longest
+	began, held          atomic.Int64 // processor time: at the start of the write transaction, and of the longest one
 	writer               atomic.Uint64
-	firstStep, heldSteps atomic.Int64 // turnSteps at the start of the write transaction; instructions of the longest
+	firstStep, heldSteps atomic.Int64 // turnSteps at the start of the write transaction; steps of the longest one
 }
 
-// countSQLite counts the work of all connections that are opened from now on.
+// countSQLite makes SQLite count the work of all connections that are opened later.
 func countSQLite() {
 	sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
 		handle := reflect.ValueOf(c).Elem().FieldByName("db")
@@ -60,19 +61,19 @@ func countSQLite() {
 	})
 }
 
-// pointer returns the address of a function for SQLite. The function must not be a closure.
+// pointer returns the address of a function that SQLite can call. The function must not be a closure.
 func pointer[T any](f T) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&struct{ f T }{f})) //nolint:gosec // the driver does the same
 }
 
-// onSteps is called by a connection after each thousand instructions.
+// onSteps is a callback. SQLite calls it after each thousand instructions of a connection.
 func onSteps(*libc.TLS, uintptr) int32 {
 	sqliteCounts.steps.Add(1)
 	return 0
 }
 
-// countTurn adds the instructions of a statement that has ended, if the connection of the writer executed
-// the statement. The driver replaces onSteps on this connection, so onSteps does not count them.
+// countTurn adds the instructions of a statement that has ended, if it ran on the connection with the write
+// transaction. On this connection the driver replaces onSteps, so onSteps does not count the instructions.
 func countTurn(tls *libc.TLS, db, statement uintptr) {
 	c := &sqliteCounts
 	if c.writer.Load() != uint64(db) {
@@ -84,8 +85,8 @@ func countTurn(tls *libc.TLS, db, statement uintptr) {
 	c.steps.Add(now/1000 - before/1000)
 }
 
-// onTrace is called for each statement that begins, with its text, for each returned row, and for each
-// statement that ends.
+// onTrace is a callback. SQLite calls it for each statement that begins, with its text, for each row that
+// is returned, and for each statement that ends.
 func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
 	c := &sqliteCounts
 	switch what {
@@ -107,7 +108,7 @@ func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
 		c.writer.Store(uint64(db))
 		c.firstStep.Store(c.turnSteps.Load())
 		c.written.Add(-int64(lib.Xsqlite3_total_changes(tls, db)))
-	case strings.HasPrefix(begin, "SAVEPOINT shared"): // a write that shares the transaction of another
+	case strings.HasPrefix(begin, "SAVEPOINT shared"): // a write that joins the transaction of another write
 		c.turns.Add(1)
 	case strings.HasPrefix(begin, "COMMIT"), strings.HasPrefix(begin, "ROLLBACK") && !strings.HasPrefix(begin, "ROLLBACK TO"):
 		if from := c.began.Swap(0); from > 0 {
@@ -120,15 +121,14 @@ func onTrace(tls *libc.TLS, what uint32, db, statement, text uintptr) int32 {
 	return 0
 }
 
-// processor returns the processor time of the process, in microseconds.
+// processor returns the processor time that the process has used, in microseconds.
 func processor() int64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return u.Utime.Nano()/1000 + u.Stime.Nano()/1000
 }
 
-// look returns the counts of this process. Unless peeks is set, it also resets the longest write
-// transaction.
+// look returns the counts of this process. If peeks is false, it also resets the longest write transaction.
 func look(peeks bool) counts {
 	c := &sqliteCounts
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
@@ -144,17 +144,17 @@ func look(peeks bool) counts {
 	return n
 }
 
-// peeking is the URL query that requests the counts without a reset.
+// peeking is the URL query that requests the counts without resetting them.
 const peeking = "peek"
 
-// tellCounts serves the counts of this process over HTTP.
+// tellCounts serves the counts of this process over HTTP. It returns only with an error.
 func tellCounts(addr string) error {
 	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // only the test connects
 		_ = json.NewEncoder(w).Encode(look(r.URL.RawQuery == peeking))
 	}))
 }
 
-// looked returns the counts of a process and its database server.
+// looked requests the counts of a process. If there is a database server, it adds the work of the server.
 func (s *service) looked(ctx context.Context, query string) (n counts, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.counts+"?"+query, nil)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *service) looked(ctx context.Context, query string) (n counts, err error
 	return n, s.server.add(ctx, &n)
 }
 
-// since returns the work that was done after the counts before.
+// since returns the work that was done between the counts before and n. Held and HeldSteps stay as in n.
 func (n counts) since(before counts) counts {
 	return counts{
 		Allocated: n.Allocated - before.Allocated, Processor: n.Processor - before.Processor, Statements: n.Statements - before.Statements,

@@ -1,31 +1,33 @@
-// Package costtest searches for requests that cost more than they should. These are small requests whose
-// work or memory grows with the product of their size and the stored data.
+// Package costtest searches for small requests that cost more than they should, because their work or
+// memory grows with the product of their size and the stored data.
 //
-// A grammar generates random requests to every route, each of at most 100 KB. It prefers constructs that
-// multiply: lists of thousands of values, repeated texts and tokens, YAML aliases, nested queries, chains
-// of relations, and commands on all assets. The kind "products" combines two of these on purpose.
+// It generates random requests to every route from a grammar, each of at most 100 KB. It prefers constructs
+// that multiply work: lists of thousands of values, repeated texts and tokens, YAML aliases, nested
+// queries, chains of relations, and commands on all assets. Requests of the kind "products" combine two of
+// these on purpose.
 //
 // Members of every role send the requests, one at a time, to standalone on SQLite with about 1,500 assets.
-// A second member reads and writes meanwhile. The service runs in this test binary, which measures its
-// work:
+// A second member reads and writes during each request. The service runs in this test binary, which
+// measures the work of the service:
 //
 //   - bytes allocated and held, and processor time,
 //   - statements, instructions of SQLite, and rows read and written,
-//   - how long the writer was held,
-//   - how much was done while the second member waited.
 //
-// A finding is a request for which one of these numbers is above its bound (see bounds). A bound is a
-// multiple of the size of the request plus a constant. A request that is answered 500 or ends the process
-// is a finding, too. Each finding is reduced until nothing can be left out, and printed.
+// - how long a write transaction was open,
+// - how much work was done while the second member waited.
+//
+// A finding is a request that exceeds one of the bounds (see bounds). A bound is a multiple of the size of
+// the request plus a constant. A request that is answered 500 or ends the process is a finding, too. Each
+// finding is reduced until nothing more can be left out, and is then printed.
 //
 //	go test ./internal/test/costtest -run Requests -v -timeout 5h -cost.requests 200000
 //	go test ./internal/test/costtest -run Requests -v -seed 7 -cost.requests 2000
 //	go test ./internal/test/costtest -run Requests -v -timeout 5h -cost.on own
 //
 // The last command starts a separate MariaDB and reads the counters of that server. COSTTEST_SQL=1 also
-// prints the statements of the service. The short form sends the same requests each time; other seeds and
-// longer runs find more. With -cost.first a run ends at its first finding, which measures how soon a
-// deliberate fault is found.
+// prints the statements of the service. With -short the test sends the same requests each time; other seeds
+// and longer runs find more. With -cost.first a run ends at its first finding. That shows how soon the test
+// finds a fault that was added on purpose.
 //
 // The variable cases has the requests of earlier findings, in their reduced form.
 package costtest

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/web/ui"
 )
 
-// kind is a kind of request. part is its weight in the random choice.
+// kind is a kind of request. part is how often it is chosen, relative to the other kinds.
 type kind struct {
 	name string
 	make func(g *maker) *request
@@ -40,7 +40,7 @@ var kinds = []kind{
 	{"the console", (*maker).console, 3},
 }
 
-// request makes a request of a random kind that is within the size limits.
+// request makes a request of a random kind. Its size is within the limits.
 func (g *maker) request() *request {
 	for {
 		if r := g.ofAnyKind(); r.fit() {
@@ -49,7 +49,7 @@ func (g *maker) request() *request {
 	}
 }
 
-// ofAnyKind makes a request of a random kind, of any size.
+// ofAnyKind makes a request of a random kind. Its size may be over the limits.
 func (g *maker) ofAnyKind() *request {
 	sum := 0
 	for _, k := range kinds {
@@ -77,7 +77,7 @@ func post(path, form string, body any) *request {
 	return &request{method: "POST", path: path, form: form, body: body, writes: true}
 }
 
-// jsonOrYAML returns a media type for a body that may be JSON or YAML.
+// jsonOrYAML chooses the media type of a body that may be JSON or YAML.
 func (g *maker) jsonOrYAML() string {
 	if g.chance(35) {
 		return asYAML
@@ -113,7 +113,7 @@ func (g *maker) bulk() *request {
 	return r
 }
 
-// selection makes the parameters of a read by path.
+// selection makes the URL parameters of a read by path.
 func (g *maker) selection(t string) (d dict) {
 	typ, _ := model.Type(t)
 	joined := func(most int, make func() text) text {
@@ -214,7 +214,7 @@ func (g *maker) writePath() *request {
 	return r
 }
 
-// withoutType removes the type from a create, because the path contains it.
+// withoutType removes the type from a create command, because the path contains the type.
 func withoutType(d dict) dict { return d[1:] }
 
 // asAttributes makes the JSON body of a write by path.
@@ -277,7 +277,8 @@ func (g *maker) tags() *request {
 	return get("/api/tags", dict{{"tag", g.text()}})
 }
 
-// webhook creates, previews or uses subscriptions. Their receiver refuses connections.
+// webhook makes a request that creates, previews or uses webhook subscriptions. Nothing accepts connections
+// at the URL of the subscriptions.
 func (g *maker) webhook() *request {
 	hook := one(g, g.w.hooks)
 	t := g.typ()
@@ -339,7 +340,7 @@ func (g *maker) upload() *request {
 	return r
 }
 
-// page requests a page of the user interface.
+// page makes a request for a page of the user interface.
 func (g *maker) page() *request {
 	scope, story := one(g, g.w.oids["Scope"]), g.oid(nil)
 	paths := []string{
@@ -352,7 +353,7 @@ func (g *maker) page() *request {
 	return r
 }
 
-// pageForm sends a form of a page.
+// pageForm makes a request that sends a form of a page.
 func (g *maker) pageForm() *request {
 	scope, o := one(g, g.w.oids["Scope"]), g.oid(nil)
 	t := typeOf(o)
@@ -392,5 +393,5 @@ func (g *maker) form(path string, d dict) *request {
 	return r
 }
 
-// csrf returns the form token of a session. It is valid for a limited time.
+// csrf returns a form token for a session. The token is valid for a limited time.
 func csrf(session string) string { return ui.FormToken(session) }

@@ -2,8 +2,8 @@ package costtest
 
 import "github.com/alds-dev/alds/internal/model/meta"
 
-// products are makers of requests in which two numbers multiply: two repetitions, or a repetition and the
-// number of stored assets.
+// products are functions that make requests whose work is the product of two numbers: two numbers of
+// repetitions, or a number of repetitions and the number of stored assets.
 var products = []func(*maker) *request{
 	(*maker).replacements, (*maker).replacements,
 	(*maker).aliases, (*maker).aliases,
@@ -14,8 +14,8 @@ var products = []func(*maker) *request{
 
 func (g *maker) product() *request { return one(g, products)(g) }
 
-// much returns a number of repetitions that multiplies with another number. Half of the time it is in the
-// upper half of most.
+// much returns a number of repetitions that is not higher than most. Half of the time it is in the upper
+// half of the range. It is for requests that multiply this number with another number.
 func (g *maker) much(most int) int {
 	if g.chance(50) {
 		return most/2 + 1 + g.IntN(most/2)
@@ -23,10 +23,10 @@ func (g *maker) much(most int) int {
 	return g.count(most)
 }
 
-// long makes a text of one part, repeated often.
+// long makes a text that consists of one short part, repeated often.
 func (g *maker) long() text { return again(g.oneOf("a b x ab ü"), g.much(90_000), "") }
 
-// everyone makes a query of many assets, and returns their type.
+// everyone makes a query for many assets, and returns the type of the assets.
 func (g *maker) everyone() (dict, *meta.Type) {
 	t, _ := model.Type(g.oneOf("Story Story Task Workitem PrimaryWorkitem BaseAsset Defect Member Expression Scope Note RegressionTest"))
 	d := dict{{"from", word(t.Name)}}
@@ -36,7 +36,7 @@ func (g *maker) everyone() (dict, *meta.Type) {
 	return d, t
 }
 
-// heavy makes a query of an asset that has many related assets or a long text.
+// heavy makes a query for an asset that has many related assets or a long text. It also returns the type.
 func (g *maker) heavy() (dict, *meta.Type) {
 	if g.chance(20) {
 		return g.everyone()
@@ -45,7 +45,7 @@ func (g *maker) heavy() (dict, *meta.Type) {
 	return dict{{"from", word(o)}}, typeOf(o)
 }
 
-// together makes a request of one or a few commands.
+// together makes a request of one or a few commands. make returns one command.
 func (g *maker) together(make func() any) *request {
 	all := list{make()}
 	for range g.few(4) - 1 {
@@ -63,7 +63,8 @@ func (g *maker) together(make func() any) *request {
 	return r
 }
 
-// replacements replace a short text with a long one, in long texts that consist of the short one.
+// replacements makes a request that replaces a short text with a long text, in long texts that contain the
+// short text many times.
 func (g *maker) replacements() *request {
 	return g.together(func() any {
 		d, t := g.heavy()
@@ -76,7 +77,7 @@ func (g *maker) replacements() *request {
 	})
 }
 
-// attrOf returns an attribute that fits a use, or any attribute if it finds none.
+// attrOf returns a random attribute that fits a use, or any attribute if it finds no such attribute.
 func (g *maker) attrOf(t *meta.Type, u use) *meta.Attr {
 	for range 100 {
 		if a := g.attr(t); u.fits(a, a.Multi) {
@@ -86,7 +87,7 @@ func (g *maker) attrOf(t *meta.Type, u use) *meta.Attr {
 	return g.attr(t)
 }
 
-// aliases write a long text once and refer to it many times by YAML alias.
+// aliases makes a request in YAML that contains a long text once and refers to it many times by aliases.
 func (g *maker) aliases() *request {
 	all := many{g.much(15_000), g.long(), true}
 	if g.chance(30) {
@@ -114,8 +115,8 @@ func (g *maker) aliases() *request {
 	return r
 }
 
-// terms makes a query that compares one attribute in many equal terms. values is the text after the
-// operator, fits chooses the attribute.
+// terms makes a query whose filter repeats the same comparison many times. values is the text after the
+// operator. fits returns true for an attribute that may be compared.
 func (g *maker) terms(values string, fits func(*meta.Attr) bool) *request {
 	d, t := g.everyone()
 	end := word("ID")
@@ -132,7 +133,7 @@ func (g *maker) terms(values string, fits func(*meta.Attr) bool) *request {
 	return post("/query.v1", g.jsonOrYAML(), d)
 }
 
-// queried adds the values of variables to the query of a request.
+// queried adds the values of variables to the query in a request.
 func queried(r *request, with dict) *request {
 	q := r.body.(dict)
 	q.set("with", with)
@@ -140,7 +141,7 @@ func queried(r *request, with dict) *request {
 	return r
 }
 
-// listsInTerms compare with a long list in each of many terms.
+// listsInTerms makes a query with many comparisons, each with a long list of values.
 func (g *maker) listsInTerms() *request {
 	of := func(a *meta.Attr) bool { return a.Kind == meta.Relation }
 	values := "Story:" + index
@@ -157,7 +158,8 @@ func (g *maker) listsInTerms() *request {
 	return queried(g.terms("$list", of), dict{{"$list", with}})
 }
 
-// textsInTerms compare with long texts in each of many terms. In YAML each text is written once.
+// textsInTerms makes a query with many comparisons, each with long texts. In YAML each text is written
+// once.
 func (g *maker) textsInTerms() *request {
 	r := g.terms("$texts", func(a *meta.Attr) bool { return a.Kind == meta.Text || a.Kind == meta.LongText })
 	if g.chance(60) {
@@ -166,7 +168,7 @@ func (g *maker) textsInTerms() *request {
 	return queried(r, dict{{"$texts", many{g.much(1000), g.long(), true}}})
 }
 
-// countsInTerms compare aggregates with lists.
+// countsInTerms makes a query that compares counts with lists of values.
 func (g *maker) countsInTerms() *request {
 	d, t := g.everyone()
 	relation := g.path(t, followed)
@@ -180,7 +182,7 @@ func readOnly(r *request) *request {
 	return r
 }
 
-// searches look for a long text in many attributes.
+// searches makes a query that searches for a long text in many attributes.
 func (g *maker) searches() *request {
 	d, t := g.everyone()
 	d.set("find", g.long())
@@ -191,7 +193,7 @@ func (g *maker) searches() *request {
 	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
 }
 
-// listsOfArguments execute an operation many times on each of many assets.
+// listsOfArguments makes a request that executes an operation many times on each of many assets.
 func (g *maker) listsOfArguments() *request {
 	return g.together(func() any {
 		d, _ := g.everyone()
@@ -200,7 +202,7 @@ func (g *maker) listsOfArguments() *request {
 	})
 }
 
-// createsInUpdates create many assets for each of many assets.
+// createsInUpdates makes a request that creates many assets for each of many assets.
 func (g *maker) createsInUpdates() *request {
 	return g.together(func() any {
 		d, t := g.everyone()
@@ -214,7 +216,7 @@ func (g *maker) createsInUpdates() *request {
 	})
 }
 
-// toMany returns a multi-value relation of a type and its related type.
+// toMany returns a random multi-value relation of a type, and the type that the relation refers to.
 func (g *maker) toMany(t *meta.Type) (*meta.Attr, *meta.Type) {
 	for range 100 {
 		if a := g.attr(t); a.Kind == meta.Relation && a.Multi && a.Related != nil && len(a.Related.Concrete) > 0 {
@@ -225,7 +227,8 @@ func (g *maker) toMany(t *meta.Type) (*meta.Attr, *meta.Type) {
 	return a, t
 }
 
-// valuesInUpdates add and remove many values, for each of many assets or for an asset that has many.
+// valuesInUpdates makes a request that adds and removes many values, on each of many assets or on an asset
+// that has many values.
 func (g *maker) valuesInUpdates() *request {
 	return g.together(func() any {
 		d, t := g.everyone()
@@ -246,7 +249,7 @@ func (g *maker) valuesInUpdates() *request {
 	})
 }
 
-// listed makes many values that are set, added or removed, or added and removed.
+// listed makes a long list of values for an update, or a dict that adds the list, removes it, or does both.
 func (g *maker) listed(v any) any {
 	all := many{g.much(20_000), v, g.chance(30)}
 	switch g.IntN(4) {
@@ -260,7 +263,7 @@ func (g *maker) listed(v any) any {
 	return all
 }
 
-// queriesAsValues add the results of one query to a relation many times.
+// queriesAsValues makes a request that adds the results of a query to a relation many times.
 func (g *maker) queriesAsValues() *request {
 	return g.together(func() any {
 		d, t := g.heavy()
@@ -274,8 +277,8 @@ func (g *maker) queriesAsValues() *request {
 	})
 }
 
-// otherEnds change a multi-value relation of an asset to many others, or move an asset that has many
-// related assets.
+// otherEnds makes a request that changes many related assets: it sets a multi-value relation to many
+// assets, or moves an asset that has many related assets.
 func (g *maker) otherEnds() *request {
 	return g.together(func() any {
 		o := g.oid(nil)
@@ -291,7 +294,7 @@ func (g *maker) otherEnds() *request {
 	})
 }
 
-// copies copy large assets many times.
+// copies makes a request that copies large assets many times.
 func (g *maker) copies() *request {
 	return g.together(func() any {
 		d, _ := g.heavy()
@@ -300,7 +303,7 @@ func (g *maker) copies() *request {
 	})
 }
 
-// failures are commands that fail after they have read much.
+// failures makes a request whose commands read much and then fail.
 func (g *maker) failures() *request {
 	r := g.together(func() any {
 		d, _ := g.heavy()
@@ -317,7 +320,7 @@ func (g *maker) failures() *request {
 	return r
 }
 
-// merges merge many tags into one, or remove many tags.
+// merges makes a request that merges many tags into one, or removes many tags.
 func (g *maker) merges() *request {
 	all := many{g.much(5000), word("tag" + index), false}
 	r := post("/api/tags/command/merge", g.jsonOrYAML(), dict{{"MergeTo", word(g.oneOf("tag tag0 one"))}, {"MergeFrom", all}})
@@ -327,7 +330,8 @@ func (g *maker) merges() *request {
 	return r
 }
 
-// selects are deeply nested selects along multi-value relations, with a long list in the innermost.
+// selects makes a query with deeply nested selects along multi-value relations. The innermost select is a
+// long list.
 func (g *maker) selects() *request {
 	d, t := g.everyone()
 	var inner func(t *meta.Type, levels int) any
@@ -343,7 +347,7 @@ func (g *maker) selects() *request {
 	return readOnly(post("/query.v1", g.jsonOrYAML(), d))
 }
 
-// readsInWrites are slow queries in a request that writes.
+// readsInWrites makes a request that contains slow queries and also writes.
 func (g *maker) readsInWrites() *request {
 	far := and(again(g.oneOf("Scope.Workitems Owners.OwnedWorkitems Super.SubsAndDown Scope.ParentMeAndUp.Workitems"), 1+g.IntN(5), "."), word(g.oneOf(".Name='x' .Description~='xy' .Number='x' .TaggedWith='x' .@Count='1'")))
 	q := dict{{"from", word(g.oneOf("Story Workitem PrimaryWorkitem"))}, {"filter", list{far}}}

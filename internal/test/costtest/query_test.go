@@ -2,7 +2,7 @@ package costtest
 
 import "github.com/alds-dev/alds/internal/model/meta"
 
-// query makes a query for a body.
+// query makes a query for the body of a request.
 func (g *maker) query() any {
 	t := g.typ()
 	q := dict{{"from", word(t.Name)}}
@@ -35,7 +35,7 @@ func (g *maker) query() any {
 	return q
 }
 
-// asked makes the members that a query and a nested query have in common.
+// asked makes the members that a query and a nested query can both have.
 func (g *maker) asked(t *meta.Type) (q dict) {
 	if g.chance(85) {
 		q.set("select", g.selected(t))
@@ -58,7 +58,7 @@ func (g *maker) asked(t *meta.Type) (q dict) {
 	return q
 }
 
-// several makes a value alone, in a list, or repeated up to most times.
+// several makes v alone, a list with v, or v repeated up to most times.
 func (g *maker) several(most int, v any) any {
 	switch g.IntN(3) {
 	case 0:
@@ -80,7 +80,7 @@ func (g *maker) selected(t *meta.Type) any {
 	return all
 }
 
-// column makes a token or a nested query.
+// column makes an element of a select: a token or a nested query.
 func (g *maker) column(t *meta.Type) any {
 	if g.depth > 7 || !g.chance(20) {
 		return g.path(t, shown)
@@ -94,7 +94,7 @@ func (g *maker) column(t *meta.Type) any {
 	return append(dict{{"from", p}}, g.asked(a.Related)...)
 }
 
-// values makes the values of a variable.
+// values makes the values of a variable. of is the text of each value.
 func (g *maker) values(of string) any {
 	if g.chance(30) {
 		return again(of, g.count(20_000), ",")

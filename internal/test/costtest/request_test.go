@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	maxBody = 100_000 // bytes
+	maxBody = 100_000 // bytes; a larger request is reduced
 	maxURL  = 30_000
 )
 
-// Media types of bodies.
+// The media types of bodies.
 const (
 	asJSON = "application/json"
 	asYAML = "text/yaml"
@@ -21,18 +21,18 @@ const (
 	asFile = "image/png"
 )
 
-// request is a request of a member.
+// request is a request that the member who sends.
 type request struct {
 	kind, who, method, path string
 	params                  dict // parameters of the URL
 	header                  dict
 	form                    string // media type of the body; empty: no body
 	body                    any
-	later                   bool // executed asynchronously by a worker
+	later                   bool // true: a worker executes the request asynchronously
 	writes                  bool
 }
 
-// encoded returns parameters as a URL or a form has them. It stops after most bytes.
+// encoded returns the parameters in the encoding of URLs and forms. It stops after most bytes.
 func encoded(d dict, most int) string {
 	var b strings.Builder
 	for _, m := range d {
@@ -46,18 +46,18 @@ func encoded(d dict, most int) string {
 	return b.String()
 }
 
-// url returns the path with the parameters.
+// url returns the path with the URL parameters.
 func (r *request) url() string {
 	if len(r.params) == 0 {
 		return r.path
 	}
-	if only := r.params.get(""); only != nil { // loc-2.v1 has one parameter without a name
+	if only := r.params.get(""); only != nil { // loc-2.v1 has a single parameter that has no name
 		return r.path + "?" + url.QueryEscape(only.(text).String())
 	}
 	return r.path + "?" + encoded(r.params, 2*maxURL)
 }
 
-// text returns the body in its media type.
+// text returns the encoded body.
 func (r *request) text() []byte {
 	e := &encoder{yaml: r.form == asYAML, most: 2 * maxBody}
 	switch d, isDict := r.body.(dict); {
@@ -74,8 +74,8 @@ func (r *request) text() []byte {
 	return e.Bytes()
 }
 
-// fit reduces repeated parts until the request is within maxBody and maxURL. It reports false if the
-// request is still too large when nothing is repeated.
+// fit reduces the numbers of repetitions until the request is within maxBody and maxURL. It returns false
+// if the request is too large even when nothing is repeated.
 func (r *request) fit() bool {
 	for len(r.text()) > maxBody {
 		n := largest(r.body)
@@ -94,10 +94,10 @@ func (r *request) fit() bool {
 	return true
 }
 
-// size is the number of bytes of the URL and the body.
+// size returns the number of bytes of the URL and the body.
 func (r *request) size() int { return len(r.url()) + len(r.text()) }
 
-// smaller returns copies of the request that are each reduced in one place, the smallest first.
+// smaller returns copies of the request. Each copy is reduced in one place. The smallest copies come first.
 func (r *request) smaller() (all []*request) {
 	for _, params := range smaller(r.params) {
 		c := *r
@@ -118,7 +118,7 @@ func (r *request) smaller() (all []*request) {
 	return all
 }
 
-// String describes the request. It writes repeated parts once, with their number.
+// String describes the request. A repeated part is written once, with its number of repetitions.
 func (r *request) String() string {
 	return fmt.Sprintf("%s: %s %s by %s\n%s%s%s", r.kind, r.method, r.path, r.who, told("?", r.params), told("header ", r.header), told(r.form+" ", r.body))
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// server is a database server that replaces SQLite. Nothing else may use it during the test, because its
-// counters include the work of all clients.
+// server is a database server that the service uses instead of SQLite. Nothing else may use the server
+// during the test, because its counters include the work of all clients.
 type server struct {
 	url      string
 	d        *db.DB
-	made     int    // number of databases created so far
+	made     int    // number of databases that were created
 	template string // name of the database with the initial assets
 }
 
-// newServer connects to a server. It starts a new MariaDB if url is "own".
+// newServer connects to the server with the URL url. If url is "own", it starts a new MariaDB.
 func newServer(t *testing.T, url string) *server {
 	t.Helper()
 	if url == "own" {
@@ -52,8 +52,8 @@ func (s *server) create(t *testing.T) string {
 	return name
 }
 
-// copied creates a copy of the template and drops the database last, unless that is empty. It returns the
-// name of the copy.
+// copied creates a copy of the database template and returns the name of the copy. It drops the database
+// last, unless last is empty.
 func (s *server) copied(t *testing.T, last string) string {
 	t.Helper()
 	if last != "" {
@@ -77,7 +77,7 @@ func (s *server) copied(t *testing.T, last string) string {
 	return name
 }
 
-// add adds the work of the server to the counts of a process.
+// add adds the work of the database server to the counts n.
 func (s *server) add(ctx context.Context, n *counts) error {
 	err := db.Each(ctx, s.d, "SELECT variable_name, variable_value FROM information_schema.global_status WHERE variable_name LIKE 'HANDLER_%' OR variable_name IN ('QUESTIONS', 'ROWS_SENT')", nil, func(scan db.Scanner) error {
 		var name string
@@ -104,10 +104,10 @@ func (s *server) add(ctx context.Context, n *counts) error {
 	writing := 0
 	err = s.d.QueryRow(ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_rows_modified > 0").Scan(&writing)
 	n.Writing = writing > 0
-	n.TurnSteps = n.Steps // on a server a write does not block all others
+	n.TurnSteps = n.Steps // on a server a write does not make all other writes wait
 	return err
 }
 
-// stepsOfServer is how many rows read by the server count as a thousand instructions of SQLite. SQLite
-// needs about twenty instructions for a row.
+// stepsOfServer is how many rows the server reads for the same work as a thousand instructions of SQLite.
+// SQLite needs about twenty instructions for a row.
 const stepsOfServer = 50

@@ -13,11 +13,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// showsSQL is the environment variable that makes the service print its statements.
+// showsSQL is an environment variable. If it is set, the service prints its statements.
 const showsSQL = "COSTTEST_SQL"
 
-// countsAt is the environment variable that makes this binary run the service and not the tests. Its value
-// is the address at which the service serves its counts.
+// countsAt is an environment variable. If it is set, this binary runs the service instead of the tests. Its
+// value is the address at which the service serves its counts.
 const countsAt = "COSTTEST_COUNTS"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serve runs standalone and counts its work.
+// serve runs standalone. It counts the work of standalone and serves the counts at addr.
 func serve(addr string) error {
 	countSQLite()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

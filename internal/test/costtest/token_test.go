@@ -10,21 +10,21 @@ import (
 
 var model = meta.Default()
 
-// maker makes requests about the assets of a world.
+// maker makes random requests about the assets of a world.
 type maker struct {
 	*rand.Rand
 	w     *world
-	depth int // current level of nesting
+	depth int // current level of nested queries
 }
 
 func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
 
-// oneOf returns one of the words of a text.
+// oneOf returns a random word of a text. A word that occurs several times is returned more often.
 func (g *maker) oneOf(words string) string { return one(g, strings.Fields(words)) }
 
-// few returns a number that multiplies with others: mostly 1 or 2, otherwise up to most.
+// few returns a small random number, because the caller multiplies it: mostly 1 or 2, otherwise up to most.
 func (g *maker) few(most int) int {
 	if g.chance(70) {
 		return 1 + g.IntN(2)
@@ -32,8 +32,8 @@ func (g *maker) few(most int) int {
 	return 1 + g.IntN(most)
 }
 
-// count returns a number of repetitions: half of the time 1, otherwise up to most, with each order of
-// magnitude equally likely.
+// count returns a number of repetitions. Half of the time it is 1. Otherwise it is not higher than most,
+// and each order of magnitude is equally likely.
 func (g *maker) count(most int) int {
 	if g.chance(50) {
 		return 1
@@ -41,7 +41,7 @@ func (g *maker) count(most int) int {
 	return 1 + int(math.Exp(g.Float64()*math.Log(float64(most))))
 }
 
-// some makes up to most values.
+// some calls make up to most times and returns the values.
 func some[T any](g *maker, most int, make func() T) (all []T) {
 	for range g.IntN(most + 1) {
 		all = append(all, make())
@@ -49,7 +49,8 @@ func some[T any](g *maker, most int, make func() T) (all []T) {
 	return all
 }
 
-// types are names of the types that requests read and write. Frequent types are repeated.
+// types are the types that requests read and write. A type that is listed several times is chosen more
+// often.
 var types = strings.Fields(`Story Story Story Story Workitem PrimaryWorkitem Epic Defect Task Test Scope Scope Scope Member Member Theme Goal Issue Request Note
 	Link Expression Conversation ChangeSet BuildRun BuildProject Actual BaseAsset Timebox Schedule Team RegressionSuite TestSet Role List Message AssetType AttributeDefinition`)
 
@@ -58,7 +59,8 @@ func (g *maker) typ() *meta.Type {
 	return t
 }
 
-// liked are attributes that are chosen more often than others: relations to many assets, and long texts.
+// liked are attributes that are chosen more often than others: mostly relations to many assets, and long
+// texts.
 var liked = strings.Fields(`Name Description Number Scope Super Parent Owners Children Subs Estimate Status Order AssetState Workitems OwnedWorkitems
 	Dependencies Dependants Members SecurityScope ParentMeAndUp ParentAndUp ChildrenMeAndDown ChildrenAndDown SubsMeAndDown SubsAndDown SuperAndUp SuperMeAndUp
 	TaggedWith ID Mentions MentionedInExpressions Notes Links ContainedExpressions CanUpdate Viewers History Prior Actuals Goals Messages SecuredAssets Content
@@ -73,19 +75,19 @@ func (g *maker) attr(t *meta.Type) *meta.Attr {
 	return one(g, t.Attrs)
 }
 
-// use is the purpose of a token.
+// use says for what a query uses a token.
 type use int
 
 const (
 	shown use = iota
 	compared
-	sorted   // has one value
-	searched // is a text
-	followed // is a relation
+	sorted   // the token must have a single value
+	searched // the token must be a text
+	followed // the token must be a relation
 )
 
-// fits reports whether a token for a use may end in the attribute a. many means that the token has many
-// values.
+// fits reports whether a token may end in the attribute a if it is used for u. many is true if the token
+// has many values.
 func (u use) fits(a *meta.Attr, many bool) bool {
 	switch u {
 	case compared:
@@ -100,13 +102,13 @@ func (u use) fits(a *meta.Attr, many bool) bool {
 	return true
 }
 
-// path makes a token: some relations, an attribute, and perhaps an aggregate of it.
+// path makes a token such as Scope.Owners.Name: relations, an attribute, and perhaps an aggregate.
 func (g *maker) path(t *meta.Type, u use) text { p, _ := g.walk(t, u); return p }
 
-// number is the attribute type of an aggregate.
+// number stands for the attribute when a token ends in an aggregate.
 var number = &meta.Attr{Kind: meta.Numeric}
 
-// walk makes a token and returns the attribute in which it ends.
+// walk makes a token and returns the attribute at its end.
 func (g *maker) walk(t *meta.Type, u use) (text, *meta.Attr) {
 	for range 100 {
 		if p, a, many := g.wander(t, u); u.fits(a, many) || g.chance(1) {
@@ -119,7 +121,7 @@ func (g *maker) walk(t *meta.Type, u use) (text, *meta.Attr) {
 
 func (g *maker) wander(t *meta.Type, u use) (p text, end *meta.Attr, many bool) {
 	hops := g.few(8)
-	if g.chance(5) && u == shown { // one relation, repeated
+	if g.chance(5) && u == shown { // one relation, repeated several times
 		for range 20 {
 			if a := g.attr(t); a.Kind == meta.Relation && a.Related != nil && a.Name != "ID" && a.Related.IsA(t) {
 				return and(again(a.Name, 1+g.IntN(15), "."), word(g.oneOf(".Name .ID .@Count .Description .Name.@Count"))), number, true
@@ -163,7 +165,7 @@ func (g *maker) aggregate(k meta.Kind) string {
 	return g.oneOf("Count DistinctCount")
 }
 
-// filter makes a filter of some comparisons. A comparison may have many values or be repeated.
+// filter makes a filter of a few comparisons. A comparison may have many values or may be repeated.
 func (g *maker) filter(t *meta.Type) text {
 	var f text
 	for i := range g.few(6) {
@@ -202,7 +204,7 @@ func operatorOf(g *maker, a *meta.Attr) string {
 	return g.oneOf("= = !=")
 }
 
-// variableOf returns the variable with the values that an attribute is compared with.
+// variableOf returns the name of a variable whose values can be compared with an attribute.
 func variableOf(a *meta.Attr) string {
 	switch a.Kind {
 	case meta.Relation:
@@ -213,7 +215,7 @@ func variableOf(a *meta.Attr) string {
 	return "$texts"
 }
 
-// quoted makes the quoted values that an attribute is compared with.
+// quoted makes values in quotes that an attribute is compared with.
 func (g *maker) quoted(a *meta.Attr) text {
 	v := g.literal(a)
 	if g.chance(25) {
@@ -234,7 +236,7 @@ func (g *maker) quoted(a *meta.Attr) text {
 	return and(word("'"), v, word("'"))
 }
 
-// literal makes a value of an attribute.
+// literal makes a value that fits an attribute.
 func (g *maker) literal(a *meta.Attr) text {
 	if g.chance(1) {
 		return g.text()
@@ -254,7 +256,7 @@ func (g *maker) literal(a *meta.Attr) text {
 	return g.text()
 }
 
-// text makes a text to search for or to write: short, or one part repeated.
+// text makes a text to search for or to write: a short text, or a part that is repeated.
 func (g *maker) text() text {
 	if g.chance(50) {
 		return word(g.oneOf("a Story 1 System x % %% * a*a 'a' Ünö 日本 😀"))
@@ -262,7 +264,7 @@ func (g *maker) text() text {
 	return again(g.oneOf("a a a aa ab a%b* % * %a ü 日 😀 & < word_ a"+index), g.count(60_000), g.oneOf("- , ;")[:g.IntN(2)])
 }
 
-// oid returns the Oid of an asset of a type, or of any asset if it finds none.
+// oid returns the Oid of a random asset of a type, or of any asset if it finds none of the type.
 func (g *maker) oid(t *meta.Type) string {
 	if t != nil {
 		for range 4 {

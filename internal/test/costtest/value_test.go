@@ -8,44 +8,44 @@ import (
 	"strings"
 )
 
-// A request is built from values that can be reduced: nil, a Boolean, an int, a text, a dict, a list or a
+// A request is built from values that the test can reduce: nil, a bool, an int, a text, a dict, a list or a
 // many.
 type (
-	// text is a sequence of parts. Each part is repeated N times, with Between in between.
+	// text is a sequence of parts. Each part is Of, repeated N times, with Between after each but the last.
 	text []part
 	part struct {
 		Of, Between string
 		N           int
 	}
-	// dict is an object with members in order.
+	// dict is a JSON object whose members have an order.
 	dict   []member
 	member struct {
 		Key   string
 		Value any
 	}
 	list []any
-	// many is a list of one value, repeated N times.
+	// many is a list that has the same value N times.
 	many struct {
 		N      int
 		Of     any
-		Shared bool // YAML writes the value once, and aliases for the others
+		Shared bool // true: YAML writes the value once, and then aliases
 	}
 )
 
-// index is a placeholder in a repeated part, and in the texts of a repeated value. It is replaced with the
-// number of the repetition, zero-based.
+// index is a placeholder in a repeated part or a repeated value. Each repetition has its number instead,
+// counted from 0.
 const index = "\x01"
 
-// word is a text that is not repeated.
+// word returns a text that is not repeated.
 func word(s string) text { return text{{Of: s, N: 1}} }
 
-// again is a text that is repeated n times, with another text in between.
+// again returns a text in which s is repeated n times, with between in between.
 func again(s string, n int, between string) text { return text{{s, between, n}} }
 
-// and joins texts.
+// and concatenates texts.
 func and(all ...text) text { return slices.Concat(all...) }
 
-// String returns the text with all repetitions.
+// String returns the text with all repetitions written out.
 func (t text) String() string { return t.at("") }
 
 func (t text) at(outer string) string {
@@ -69,7 +69,7 @@ func (t text) at(outer string) string {
 	return b.String()
 }
 
-// get returns the value of a key; nil: there is no such key.
+// get returns the value of a key, or nil if the key does not exist.
 func (d dict) get(key string) any {
 	for _, m := range d {
 		if m.Key == key {
@@ -79,7 +79,7 @@ func (d dict) get(key string) any {
 	return nil
 }
 
-// set adds a member, or replaces its value.
+// set adds a member. If the key exists, it replaces the value.
 func (d *dict) set(key string, value any) {
 	for i, m := range *d {
 		if m.Key == key {
@@ -95,7 +95,7 @@ type encoder struct {
 	bytes.Buffer
 	yaml    bool
 	anchors int
-	most    int // bytes after which it stops
+	most    int // number of bytes after which it stops
 }
 
 func (e *encoder) value(v any, at string) {
@@ -152,7 +152,7 @@ func (e *encoder) text(s string) {
 	e.Write(raw)
 }
 
-// xml writes the body of a write by path: a relation for each list, an attribute for each text.
+// xml writes the body of a write by path. A list becomes a relation, and a text becomes an attribute.
 func (e *encoder) xml(d dict) {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", index, "0", "\x00", "")
 	e.WriteString("<Asset>")
@@ -182,8 +182,8 @@ func (e *encoder) xml(d dict) {
 	e.WriteString("</Asset>")
 }
 
-// smaller returns copies of a value. In each copy one place is reduced: a part is repeated less often, or
-// an element is left out.
+// smaller returns copies of a value. Each copy is reduced in one place: something is repeated less often,
+// or an element is left out.
 func smaller(v any) (all []any) {
 	switch v := v.(type) {
 	case text:
@@ -226,7 +226,7 @@ func smaller(v any) (all []any) {
 	return all
 }
 
-// fewer returns smaller numbers than n, in ascending order.
+// fewer returns some numbers that are smaller than n, in ascending order.
 func fewer(n int) []int {
 	var all []int
 	for _, less := range []int{1, n / 2, n - n/4} {
@@ -237,7 +237,7 @@ func fewer(n int) []int {
 	return all
 }
 
-// largest returns the highest number of repetitions in a value.
+// largest returns the highest number of repetitions in a value; 0 if nothing is repeated.
 func largest(v any) (n int) {
 	switch v := v.(type) {
 	case text:
@@ -258,7 +258,7 @@ func largest(v any) (n int) {
 	return n
 }
 
-// atMost returns the value with no part repeated more than n times.
+// atMost returns a copy of a value in which nothing is repeated more than n times.
 func atMost(v any, n int) any {
 	switch v := v.(type) {
 	case text:

@@ -24,22 +24,22 @@ const (
 	mib           = 1 << 20
 )
 
-// world describes the initial assets.
+// world describes the initial assets of a database.
 type world struct {
 	oids   map[string][]string // Oids by type
 	all    []string
-	heavy  []string // Oids of assets that have many related assets or long texts
-	made   []string // types of which requests create assets
-	people []string // usernames, one for each role
+	heavy  []string // Oids of assets that have many related assets or a long text
+	made   []string // names of the types that requests create
+	people []string // usernames of the members who send requests, one for each role
 	tokens map[string]string
 	hooks  []string
 
-	moments map[string]string // by Oid: moment of the latest version
+	moments map[string]string // by Oid: moment of the current version
 
 	besideStory struct{ oid, key string } // the story that the second member reads and writes
 }
 
-// typeOf returns the type of an Oid.
+// typeOf returns the type of the asset with an Oid.
 func typeOf(o string) *meta.Type {
 	name, _, _ := strings.Cut(o, ":")
 	t, _ := model.Type(name)
@@ -48,7 +48,7 @@ func typeOf(o string) *meta.Type {
 
 func escaped(path string) string { return url.PathEscape(path) }
 
-// service is a process with its database.
+// service is a running process with its database.
 type service struct {
 	t            *testing.T
 	proc         *testproc.Process
@@ -58,14 +58,15 @@ type service struct {
 	server       *server // nil for SQLite
 }
 
-// ALDS_REQUEST_TIMEOUT of the requests of the test, and of the requests that create the initial assets. The
-// second is long, so that a busy machine does not refuse them.
+// mayTake is ALDS_REQUEST_TIMEOUT when the test sends its random requests. mayTakeFill is that setting when
+// the initial assets are created. It is long, so that the requests do not time out on a busy machine.
 const (
 	mayTake     = "5s"
 	mayTakeFill = "5m"
 )
 
-// start starts the service on a folder with a SQLite file, or on the database name of the server on.
+// start starts the service. If on is nil, its database is a SQLite file in the folder dir. Otherwise it is
+// the database name of the server on.
 func start(t *testing.T, dir string, on *server, name string, w *world, limit string) *service {
 	t.Helper()
 	addr, counts := testproc.FreeAddr(t), testproc.FreeAddr(t)
@@ -92,13 +93,13 @@ func start(t *testing.T, dir string, on *server, name string, w *world, limit st
 	return s
 }
 
-// stop stops the process with SIGTERM and waits for its end.
+// stop stops the process with SIGTERM and waits until it has ended.
 func (s *service) stop() {
 	s.client.CloseIdleConnections()
 	s.proc.Stop()
 }
 
-// ask sends a request as the administrator, which must succeed, and decodes the answer.
+// ask sends a request as the administrator and decodes the answer. The request must succeed.
 func (s *service) ask(method, path string, body, into any) {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -158,8 +159,8 @@ func (s *service) create(typ string, n int, values func(i int) attrs) []string {
 	return done.AssetsCreated.OidTokens
 }
 
-// fill creates the initial assets: nested projects, stories of which some have many related assets or long
-// texts, members of every role, and subscriptions.
+// fill creates the initial assets: nested projects, stories, members of every role, and subscriptions. Some
+// of the stories have many related assets or long texts.
 func (s *service) fill() {
 	w := s.w
 	w.oids["Scope"], w.oids["Member"] = []string{"Scope:0"}, []string{"Member:20"}
@@ -253,7 +254,7 @@ func (s *service) fill() {
 	w.made = strings.Fields(`Story Story Story Defect Epic Task Task Test Theme Goal Issue Request Note Link Actual Scope Conversation Expression ChangeSet BuildRun
 		Retrospective TestSet Message Member Timebox RegressionSuite RegressionTest Environment BuildProject Schedule Team StoryStatus Attachment`)
 	s.learnMoments()
-	for _, o := range slices.Concat(stories[:5], w.oids["Story"][400:]) { // choose heavy assets more often
+	for _, o := range slices.Concat(stories[:5], w.oids["Story"][400:]) { // so that heavy assets are chosen more often
 		for range 15 {
 			w.oids["Story"] = append(w.oids["Story"], o)
 		}
@@ -263,7 +264,7 @@ func (s *service) fill() {
 	}
 }
 
-// learnMoments reads the moment of each asset, which forms of pages contain.
+// learnMoments reads the moment of each asset, because the forms of pages contain moments.
 func (s *service) learnMoments() {
 	var rows [][]struct {
 		OID    string `json:"_oid"`
@@ -275,7 +276,7 @@ func (s *service) learnMoments() {
 	}
 }
 
-// passwords returns the passwords of the members who send requests, by username.
+// passwords returns the passwords of all members who send requests. The key is the username.
 func (w *world) passwords() map[string]string {
 	all := map[string]string{"admin": adminPassword, secondMember: "password of " + secondMember}
 	for _, name := range w.people {
@@ -294,7 +295,7 @@ func keys[V any](m map[string]V) func(yield func(string) bool) {
 	}
 }
 
-// copyTo copies the files of a closed database to a new folder and returns the folder.
+// copyTo copies a database folder to a new folder and returns the new folder. The database must be closed.
 func copyTo(t *testing.T, from string) string {
 	t.Helper()
 	to := t.TempDir()

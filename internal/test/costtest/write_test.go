@@ -2,8 +2,8 @@ package costtest
 
 import "github.com/alds-dev/alds/internal/model/meta"
 
-// operations are names of operations; those that create assets are repeated, so that they are chosen more
-// often.
+// operations are the names of operations. Operations that create assets are listed several times, so that
+// they are chosen more often.
 const operations = `Delete Undelete Inactivate Reactivate Close Activate MakeFuture QuickClose QuickSignup Copy Copy Copy DeepCopy ShallowCopy MakeTemplate Split
 	Breakdown StoryToEpic EpicToStory ConvertToDefect GenerateSubStory GenerateSubEpic CopyAcceptanceTestsFromRegressionSuite ConvertToTeam AssignMemberWithRole
 	AssignToScopeWithRole Send MarkAsRead DeleteWithData`
@@ -23,7 +23,7 @@ func (g *maker) commands() any {
 	return all
 }
 
-// command makes a create, an update, an operation or a query.
+// command makes one command: a create, an update, an operation or a query.
 func (g *maker) command() any {
 	switch n := g.IntN(10); {
 	case n < 3:
@@ -40,7 +40,7 @@ func (g *maker) command() any {
 	return g.query()
 }
 
-// target makes the "from" of an update or operation, and returns the type of the assets.
+// target makes the "from" of an update or an operation. It also returns the type of the assets.
 func (g *maker) target() (dict, *meta.Type) {
 	t := g.typ()
 	if g.chance(60) {
@@ -92,10 +92,11 @@ func (g *maker) args() dict {
 	return dict{{"Member", g.related(nil)}, {"Role", word("Role:4")}, {"IsOwner", false}}
 }
 
-// untouched are attributes that no request writes, because later requests of the member would fail.
+// untouched are attributes that no request writes. Otherwise later requests of the changed member would
+// fail.
 var untouched = map[string]bool{"Username": true, "IsLoginDisabled": true, "DefaultRole": true}
 
-// writable returns an attribute for a write. Now and then it is read-only.
+// writable returns a random attribute that can be written, and rarely one that is read-only.
 func (g *maker) writable(t *meta.Type) *meta.Attr {
 	for {
 		if a := g.attr(t); !untouched[a.Name] && (!a.ReadOnly || a.Kind == meta.Relation && a.Multi && g.chance(50) || g.chance(1)) {
@@ -104,7 +105,7 @@ func (g *maker) writable(t *meta.Type) *meta.Attr {
 	}
 }
 
-// change makes the new value of an attribute in an update.
+// change makes the value of an attribute in an update.
 func (g *maker) change(a *meta.Attr) any {
 	switch {
 	case a.Kind == meta.Rank:
@@ -128,7 +129,7 @@ func (g *maker) change(a *meta.Attr) any {
 	return many{g.count(20_000), g.value(a), g.chance(30)}
 }
 
-// value makes one value of an attribute.
+// value makes one value for an attribute.
 func (g *maker) value(a *meta.Attr) any {
 	if a.Kind != meta.Relation {
 		if a.Multi {
@@ -139,7 +140,7 @@ func (g *maker) value(a *meta.Attr) any {
 	return g.related(a)
 }
 
-// related makes a value of a relation: an Oid, a name, a query or a new asset.
+// related makes a value for a relation: an Oid, a name, a query or a new asset.
 func (g *maker) related(a *meta.Attr) any {
 	var t *meta.Type
 	if a != nil {
@@ -160,7 +161,7 @@ func (g *maker) related(a *meta.Attr) any {
 	return word(g.oid(t))
 }
 
-// asset makes a create, with the required attributes and up to three others.
+// asset makes a create command, with the required attributes and up to three other attributes.
 func (g *maker) asset(name string) dict {
 	g.depth++
 	defer func() { g.depth-- }()

@@ -16,7 +16,7 @@ import (
 // hard is a password with characters that are special in a URL, in a shell and in an environment file.
 const hard = `p@:/#?%$x "y" &z`
 
-// composed is the part of compose's output that the test checks.
+// composed is the part of the output of compose that the test checks.
 type composed struct {
 	Services map[string]struct {
 		Environment     map[string]string
@@ -26,8 +26,8 @@ type composed struct {
 	}
 }
 
-// TestCompose checks that docker-compose version 1 and the library of the current compose both accept the
-// file, and that both pass a difficult password unchanged.
+// TestCompose checks that docker-compose version 1 and the library of the current version both accept
+// docker-compose.yml, and that both pass a difficult password on unchanged.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -50,12 +50,12 @@ func TestCompose(t *testing.T) {
 	})
 }
 
-// formats builds the program that parses deployment files with the libraries of their consumers. If its
-// modules cannot be downloaded, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// formats builds the program of the folder formats and returns its path. If the modules of the program
+// cannot be downloaded, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func formats(t *testing.T) (program string) {
 	t.Helper()
 	testdb.Runs(t, "go", "-C", "formats", "mod", "download")
-	shared, release, err := testdb.Keep("formats") // the next run finds the program here
+	shared, release, err := testdb.Keep("formats") // a folder that later runs reuse
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +107,8 @@ func checkComposed(t *testing.T, text string) {
 	}
 }
 
-// TestDockerignore checks that .dockerignore excludes the same files as .gitignore. So the image is built
-// without local data and secrets.
+// TestDockerignore checks that .dockerignore excludes all files that .gitignore excludes. So the image
+// never contains local data or secrets.
 func TestDockerignore(t *testing.T) {
 	var want []string
 	for _, line := range linesOf(t, ".gitignore") {

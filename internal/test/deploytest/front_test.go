@@ -25,7 +25,7 @@ import (
 // Addresses of the two apis. Both use the same ports.
 const left, right = "127.0.0.4", "127.0.0.5"
 
-// site is an installation of two apis, in front of which proxies run.
+// site is an installation of two apis. The tests start proxies in front of them.
 type site struct {
 	t           *testing.T
 	env         []string
@@ -65,12 +65,12 @@ func (s *site) start(host string) {
 // front is a running proxy.
 type front struct {
 	proxy
-	base, plain string // URLs with TLS and without
+	base, plain string // URLs of the instance with HTTPS and with HTTP
 	client      http.Client
 	authorities *x509.CertPool
 }
 
-// behind starts a proxy with its file from deploy/proxies.
+// behind starts a proxy in front of the apis, with its file from deploy/proxies.
 func (s *site) behind(t *testing.T, p proxy) *front {
 	t.Helper()
 	testdb.Runs(t, p.version...)
@@ -91,8 +91,8 @@ func (s *site) behind(t *testing.T, p proxy) *front {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)                          // also ends the workers of nginx
-		time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() }) // Caddy waits for open connections
+		_ = cmd.Process.Signal(syscall.SIGTERM)                          // also ends the worker processes of nginx
+		time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() }) // Caddy would wait for open connections
 		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("the end of the proxy's log:\n%s\nof the apis':\n%s", log, s.log)
@@ -111,7 +111,7 @@ func (s *site) behind(t *testing.T, p proxy) *front {
 	}
 }
 
-// from returns a client that connects from an address and follows no redirect.
+// from returns a client whose connections come from the given IP address. The client follows no redirect.
 func (f *front) from(address string) *http.Client {
 	dial := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{
@@ -123,7 +123,7 @@ func (f *front) from(address string) *http.Client {
 	}
 }
 
-// ask sends a request as the administrator. Entries of header replace the default headers.
+// ask sends a request as the administrator. Entries of header replace default headers.
 func (f *front) ask(ctx context.Context, c *http.Client, method, path, body string, header map[string]string) (status int, answer string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, f.base+path, strings.NewReader(body))
 	if err != nil {

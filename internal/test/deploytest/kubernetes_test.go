@@ -32,7 +32,7 @@ type manifest struct {
 	StringData map[string]string `yaml:"stringData"`
 	Spec       struct {
 		Replicas int
-		Selector map[string]any // of a Service: labels
+		Selector map[string]any // labels, for an object of the kind Service
 		Ports    []struct {
 			TargetPort string `yaml:"targetPort"`
 		}
@@ -120,8 +120,8 @@ func objects(t *testing.T) (all []manifest) {
 	return all
 }
 
-// TestManifests checks that Kubernetes knows every field of the manifests, that the objects fit together,
-// and that each container has only the rights that it needs.
+// TestManifests checks that Kubernetes has every field that the manifests use, that the objects refer to
+// each other correctly, and that each container has only the rights that it needs.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -147,8 +147,8 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfManifests checks that the pods open fewer connections than a database server allows by
-// default, even when each pod exists twice during an update.
+// TestConnectionsOfManifests checks that all pods together open fewer connections than a database server
+// allows by default, even if each pod exists twice during an update.
 func TestConnectionsOfManifests(t *testing.T) {
 	t.Parallel()
 	const (
@@ -203,8 +203,8 @@ func (m manifest) checkPod(t *testing.T) {
 	}
 }
 
-// isSelected fails the test if a deployment does not select its pods, or if several of its replicas may be
-// evicted at once. It also fails if the service does not forward to the port of the api.
+// isSelected fails the test if a deployment does not select its own pods, if several of its pods may be
+// evicted at once, or if the service does not forward to the port of the api.
 func (m manifest) isSelected(t *testing.T, all []manifest) {
 	t.Helper()
 	name, labels := m.Metadata.Name, m.Spec.Template.Metadata.Labels
@@ -251,8 +251,8 @@ func defaultOf(setting string) string {
 	return ""
 }
 
-// TestManifestsRun starts the processes with the commands of the containers and with the settings of their
-// config maps and secrets. Together they must work as a service.
+// TestManifestsRun starts the processes with the commands of the containers, and with the settings of the
+// config maps and secrets. The processes together must work as a service.
 func TestManifestsRun(t *testing.T) {
 	t.Parallel()
 	all := objects(t)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// names is a DNS server that resolves a single name, as Docker's DNS server does for the containers of a
-// service.
+// names is a DNS server that resolves one name to several addresses, as Docker's DNS server does for the
+// containers of a service.
 type names struct {
 	addr string
 	name string
@@ -31,7 +31,7 @@ func newNames(t *testing.T, name string) *names {
 	return n
 }
 
-// set replaces the addresses of the name.
+// set replaces the addresses to which the name resolves.
 func (n *names) set(hosts ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // where Debian installs proxies
+	_ = os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // Debian installs the proxies there
 	flag.Parse()
-	if testing.Short() { // tests mostly wait
+	if testing.Short() { // most of the time the tests wait, so more of them can run at a time
 		_ = flag.Set("test.parallel", "4")
 	}
 	testproc.Main(m)
@@ -33,7 +33,7 @@ const password = "a password for a deployment"
 
 // TestProcfile runs `make build` in a clean copy of the sources, and then the lines of the Procfile in
 // their order, as a platform does. The release process must update the schema, web must listen on PORT, and
-// the worker and the scheduler must run. The short form uses programs that are already built.
+// the worker and the scheduler must run. With -short it uses programs that are already built.
 func TestProcfile(t *testing.T) {
 	t.Parallel()
 	var dir string
@@ -148,7 +148,8 @@ func builtCopy(t *testing.T) (dir string) {
 	return dir
 }
 
-// cleanCopy copies the files that git tracks or would add, without build results.
+// cleanCopy returns a folder with a copy of the files that git tracks or would add. It has no build
+// results.
 func cleanCopy(t *testing.T) (dir string) {
 	t.Helper()
 	testdb.Runs(t, "git", "-C", root, "rev-parse")
@@ -176,7 +177,7 @@ func cleanCopy(t *testing.T) (dir string) {
 	return dir
 }
 
-// run runs a command until it ends, and returns its output. The command must succeed.
+// run runs a command until the command ends, and returns the output. The command must succeed.
 func run(t *testing.T, dir string, env []string, command ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...) //nolint:gosec // a command of the test
@@ -188,7 +189,7 @@ func run(t *testing.T, dir string, env []string, command ...string) string {
 	return string(out)
 }
 
-// begin starts a command that runs until the end of the test. It must then stop without an error.
+// begin starts a command and stops it at the end of the test. The command must then end without an error.
 func begin(t *testing.T, dir string, env []string, log io.Writer, command string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "exec "+command) //nolint:gosec,noctx // a line of the Procfile, stopped below

@@ -19,20 +19,20 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// neighbour is the address of another client. The proxy has 127.0.0.1.
+// neighbour is the source address of another client of the proxy. The default client uses 127.0.0.1.
 const neighbour = "127.0.0.3"
 
 // proxy is a proxy of docs/proxies.md.
 type proxy struct {
 	name, file   string
-	stranger     string // address of a client that guesses passwords
-	keepsRefusal bool   // holds back a refusal until the client has sent its whole body
-	mayLose      int64  // requests that may fail while an api ends: the api closed their connection before it read them
+	stranger     string // source address of a client that guesses passwords
+	keepsRefusal bool   // true: the proxy holds back a refusal until the client has sent the whole body
+	mayLose      int64  // most requests that may fail because their connection is closed while an api stops
 	version, run []string
 	// replace returns pairs of texts: an address in the file, and the address that replaces it.
 	// secure and plain are the test's addresses for HTTPS and HTTP.
 	replace func(secure, plain string) []string
-	around  func(dir, text string) string // adds settings that a test needs to the text
+	around  func(dir, text string) string // returns the text with settings that the test needs in addition
 }
 
 var proxies = []proxy{
@@ -67,7 +67,7 @@ var proxies = []proxy{
 	},
 }
 
-// TestProxies checks what docs/proxies.md says about each proxy.
+// TestProxies checks what docs/proxies.md says about every proxy.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -76,7 +76,7 @@ func TestProxies(t *testing.T) {
 		f := s.behind(t, p)
 		fronts = append(fronts, f)
 		t.Run(p.name, func(t *testing.T) {
-			if p.name != "Caddy" { // Caddy redirects without configuration, at port 80
+			if p.name != "Caddy" { // Caddy redirects on its own, but only at port 80
 				f.redirects(t)
 			}
 			f.clientsHaveTheirAddress(t, p.stranger)
@@ -103,14 +103,14 @@ func (f *front) redirects(t *testing.T) {
 	}
 }
 
-// clientsHaveTheirAddress checks that wrong passwords slow down only the address from which they come.
-// X-Forwarded-For of the client must have no effect. The audit must have the client's address.
+// clientsHaveTheirAddress checks that wrong passwords slow down only the address that they come from.
+// X-Forwarded-For from the client must have no effect. The audit must have the real address of the client.
 func (f *front) clientsHaveTheirAddress(t *testing.T, stranger string) {
 	t.Helper()
 	attacker := f.from(stranger)
 	var slowed atomic.Bool
 	var all sync.WaitGroup
-	for n := range 40 { // at once, because one after the other they would be delayed and not refused
+	for n := range 40 { // all at once, because passwords that come one after the other are delayed and not refused
 		all.Go(func() {
 			wrong := "Basic " + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "admin:wrong %d", n))
 			h := map[string]string{"Authorization": wrong, "X-Forwarded-For": fmt.Sprintf("192.0.2.%d", n)}
@@ -140,8 +140,8 @@ func (f *front) clientsHaveTheirAddress(t *testing.T, stranger string) {
 	}
 }
 
-// bodiesPassAsTheyCome checks that a request without a login is refused before its body has arrived, and
-// that a body of more than ten MiB is accepted.
+// bodiesPassAsTheyCome checks that a body of more than ten MiB is accepted. It also checks that a request
+// without a login is refused before its body has arrived.
 func (f *front) bodiesPassAsTheyCome(t *testing.T, keepsRefusal bool) {
 	t.Helper()
 	text := `{"AssetType": "Story", "Scope": "Scope:0", "Name": "large", "Description": "` + strings.Repeat("words ", 2<<20) + `"}`
@@ -160,7 +160,7 @@ func (f *front) bodiesPassAsTheyCome(t *testing.T, keepsRefusal bool) {
 		t.Fatal(err)
 	}
 	req.ContentLength = 60 << 20
-	go func() { _, _ = end.Write([]byte(strings.Repeat(" ", 64<<10))) }() // and no more
+	go func() { _, _ = end.Write([]byte(strings.Repeat(" ", 64<<10))) }() // the rest of the body never comes
 	res, err := f.client.Do(req)
 	if err != nil {
 		t.Fatalf("a body that does not come, without login: %v", err)
@@ -171,7 +171,8 @@ func (f *front) bodiesPassAsTheyCome(t *testing.T, keepsRefusal bool) {
 	}
 }
 
-// answersPassAsTheyCome checks that an event of the live feed arrives while the answer goes on.
+// answersPassAsTheyCome checks that an event of the live feed reaches the client although the answer has
+// not ended.
 func (f *front) answersPassAsTheyCome(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testproc.AnswersIn)
@@ -206,7 +207,7 @@ type requests struct {
 	last             atomic.Value // the last failure
 }
 
-// ask sends one request after another until ctx ends.
+// ask sends one request after another through a proxy, until ctx ends.
 func (l *requests) ask(ctx context.Context, t *testing.T, f *front) {
 	for ctx.Err() == nil {
 		status, _, err := f.ask(t.Context(), &f.client, http.MethodPost, "/query.v1", `{"from": "Scope", "select": ["Name"]}`, nil)
@@ -219,8 +220,8 @@ func (l *requests) ask(ctx context.Context, t *testing.T, f *front) {
 	}
 }
 
-// isReplaced stops an api and starts it again under load. The other api must answer every request, except
-// for the few that a proxy may lose.
+// isReplaced stops one api and starts it again, while clients send requests. The other api must answer
+// every request, except for the few that a proxy may lose.
 func (s *site) isReplaced(fronts []*front) {
 	s.t.Helper()
 	ctx, stop := context.WithCancel(s.t.Context())
@@ -255,7 +256,7 @@ func (s *site) isReplaced(fronts []*front) {
 	}
 }
 
-// more waits until n more requests are answered.
+// more waits until n more requests have been answered.
 func more(t *testing.T, answered *atomic.Int64, n int64) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -20,17 +20,17 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// The addresses of two apis. They have the same ports, as two containers have.
+// The addresses of two apis. Both apis use the same ports, as two containers do.
 const (
 	one = "127.0.0.2"
 	two = "127.0.0.3"
 )
 
-// behind is an installation with apis behind the proxy of docker-compose.yml.
+// behind is an installation whose apis run behind the proxy of docker-compose.yml.
 type behind struct {
 	t           *testing.T
 	base        string // URL through the proxy
-	port, admin string // ports of every api
+	port, admin string // ports that every api uses
 	names       *names
 	env         []string
 	log         *testproc.Log
@@ -69,7 +69,7 @@ func newBehind(t *testing.T) *behind {
 	return b
 }
 
-// configuration returns the file of the repository with the addresses of the test.
+// configuration returns deploy/compose/haproxy.cfg with the addresses of the test.
 func (b *behind) configuration(at string) string {
 	b.t.Helper()
 	file, err := os.ReadFile(filepath.Join(root, "deploy/compose/haproxy.cfg"))
@@ -86,7 +86,8 @@ func (b *behind) configuration(at string) string {
 	return text
 }
 
-// start starts an api on a host and lets the name resolve to hosts, which include that host.
+// start starts an api at the address host. Then it lets the DNS name resolve to hosts, which must include
+// host.
 func (b *behind) start(host string, hosts ...string) *testproc.Process {
 	b.t.Helper()
 	env := slices.Concat(b.env, []string{"ALDS_ADDR=" + host + ":" + b.port, "ALDS_ADMIN_ADDR=" + host + ":" + b.admin})
@@ -98,7 +99,7 @@ func (b *behind) start(host string, hosts ...string) *testproc.Process {
 	return p
 }
 
-// takes waits until an api has received a request from the proxy.
+// takes waits until the api at host has received a request from the proxy.
 func (b *behind) takes(host string) {
 	b.t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); time.Now().Before(until); <-time.After(20 * time.Millisecond) {
@@ -118,7 +119,7 @@ func (b *behind) takes(host string) {
 	b.t.Fatalf("the api at %s gets no request", host)
 }
 
-// load counts the requests of several clients.
+// load counts the requests that several clients send.
 type load struct {
 	reads, writes             atomic.Int64 // answered requests
 	failedReads, failedWrites atomic.Int64
@@ -127,7 +128,8 @@ type load struct {
 
 const clients = 8
 
-// during keeps the clients busy while what runs, and for some hundred requests longer.
+// during lets clients send requests while the function what runs, and before and after it for some hundred
+// requests.
 func (b *behind) during(what func()) *load {
 	b.t.Helper()
 	l := &load{}
@@ -190,8 +192,8 @@ func (l *load) String() string {
 	return fmt.Sprintf("%d reads and %d writes answered, %d and %d failed, such as %v", l.reads.Load(), l.writes.Load(), l.failedReads.Load(), l.failedWrites.Load(), l.last.Load())
 }
 
-// TestProxy checks three cases. A new api must get requests. A killed api may fail only the writes that it
-// was executing, and no read. An api that is stopped must fail nothing.
+// TestProxy checks three cases. A new api must get requests. When an api is killed, only the writes that it
+// was executing may fail, and no read. When an api is stopped, no request may fail.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t)
@@ -226,8 +228,8 @@ func stories(t *testing.T, base string) int64 {
 	return int64(strings.Count(ask(t, http.MethodPost, base+"/query.v1", `{"from": "Story", "select": ["Number"]}`), `"Story:`))
 }
 
-// clientsHaveTheirAddress checks that the audit has the real address of a client: not the address that the
-// client claims, and not the address of the proxy.
+// clientsHaveTheirAddress checks that the audit has the real address of a client. It must have neither the
+// address that the client claims nor the address of the proxy.
 func (b *behind) clientsHaveTheirAddress() {
 	b.t.Helper()
 	const client = "127.0.0.9"

@@ -17,11 +17,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// scrapeBlock matches the Prometheus configuration in the page.
+// scrapeBlock matches the Prometheus configuration in docs/deploy.md.
 var scrapeBlock = regexp.MustCompile("(?s)```yaml\n(scrape_configs:.*?)```")
 
-// TestMetricsToken checks that Prometheus can scrape a service with the configuration from docs/deploy.md,
-// only through the address of the interface.
+// TestMetricsToken checks that Prometheus can scrape a service with the configuration from docs/deploy.md
+// and a token. Prometheus connects only to the port that clients use.
 func TestMetricsToken(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "prometheus", "--version")
@@ -62,7 +62,7 @@ func TestMetricsToken(t *testing.T) {
 	}
 }
 
-// reads reports whether Prometheus has series for an expression.
+// reads reports whether the Prometheus at web has series for an expression.
 func reads(web, expression string) bool {
 	res, err := http.Get("http://" + web + "/api/v1/query?query=" + url.QueryEscape(expression)) //nolint:noctx // the Prometheus of the test
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// started is a process as a deployment file describes it.
+// started is a process that a deployment file starts.
 type started struct {
-	name     string            // name in the file
-	command  []string          // with the path of the program in the file
+	name     string            // name of the process in the file
+	command  []string          // command line in the file, with the path of the program
 	settings map[string]string // all settings in the file
-	grace    time.Duration     // time after which the process is killed
+	grace    time.Duration     // time between the signal to stop and the kill
 }
 
-// check fails the test if the file names an unknown program or setting, or if it kills the process before
-// its shutdown may end.
+// check fails the test if the file names an unknown program or setting, or if it kills the process before a
+// clean shutdown must have ended.
 func (s started) check(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(path.Join(root, "cmd", path.Base(s.command[0]), "main.go")); err != nil {
@@ -39,7 +39,7 @@ func (s started) check(t *testing.T) {
 			t.Errorf("%s sets %s, which is no setting", s.name, name)
 		}
 	}
-	if len(s.command) > 1 { // it ends without a signal
+	if len(s.command) > 1 { // such a command ends by itself
 		return
 	}
 	var needed time.Duration
@@ -62,7 +62,7 @@ func (s started) check(t *testing.T) {
 	}
 }
 
-// service returns the settings that an operator fills in, with a database and a Redis of the test.
+// service returns the settings that an operator fills in, for a database and a Redis of the test.
 func service(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{
@@ -71,9 +71,9 @@ func service(t *testing.T) map[string]string {
 	}
 }
 
-// runAll runs the processes of a file in their order, with their commands and settings. filled replaces the
-// settings that an operator fills in; addresses are those of the test. Each process that does not end must
-// become ready, the service must work, and all processes must stop on SIGTERM.
+// runAll runs the processes of a file in their order, with their commands and settings. filled has the
+// values of settings that an operator fills in. The test chooses the addresses. Each process that runs on
+// must become ready, the service must work, and all processes must stop on SIGTERM.
 func runAll(t *testing.T, all []started, filled map[string]string) {
 	t.Helper()
 	log := &testproc.Log{}
@@ -82,7 +82,7 @@ func runAll(t *testing.T, all []started, filled map[string]string) {
 	var roles []string
 	for _, s := range all {
 		settings := map[string]string{"ALDS_ADDR": addr, "ALDS_ADMIN_ADDR": testproc.FreeAddr(t)}
-		if testing.Short() { // there is no proxy that would have to notice the shutdown
+		if testing.Short() { // without a proxy, nothing has to notice the shutdown first
 			settings["ALDS_SHUTDOWN_DELAY"] = "100ms"
 		}
 		env := append(os.Environ(), "ALDS_DB_CONNS=12") // many processes share the database server of the tests
@@ -118,7 +118,7 @@ func runAll(t *testing.T, all []started, filled map[string]string) {
 	ending.Wait()
 }
 
-// serves checks that a service writes, reads, and has processes of all roles.
+// serves checks that a service accepts a write and a read, and that processes of all roles run.
 func serves(t *testing.T, base string, log *testproc.Log, roles []string) {
 	t.Helper()
 	if !testproc.Becomes(t.Context(), base+"/api/webhook", http.StatusUnauthorized) {

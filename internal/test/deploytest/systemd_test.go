@@ -13,11 +13,12 @@ import (
 
 const units = root + "/deploy/systemd"
 
-// most is the highest exposure that systemd may report for a unit, in tenths of its points. Below 20
-// systemd rates a service as OK.
+// most is the highest exposure that systemd may report for a unit, in tenths of a point. systemd rates a
+// service below 2.0 points as OK.
 const most = "15"
 
-// TestUnits checks that systemd accepts every line of the units and rates their sandboxing as good.
+// TestUnits checks that systemd accepts every line of the units, and that it rates their sandboxing as
+// good.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	testdb.Runs(t, "systemd-analyze", "--version")
@@ -57,8 +58,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestUnitsRun starts the processes with the commands of the units, and with the settings of the units and
-// of the example of /etc/alds/alds.env. Together they must work as a service.
+// TestUnitsRun starts the processes with the commands and settings of the units, and with the settings of
+// the example file for /etc/alds/alds.env. The processes together must work as a service.
 func TestUnitsRun(t *testing.T) {
 	t.Parallel()
 	files, filled := unitFiles(t), service(t)
@@ -79,8 +80,8 @@ func TestUnitsRun(t *testing.T) {
 	runAll(t, all, filled)
 }
 
-// TestStandaloneUnitRuns starts standalone with the command and the settings of its unit, without the
-// settings of the example file. It must work as a service.
+// TestStandaloneUnitRuns starts standalone with the command and the settings of its unit, without those of
+// the example file. The process must work as a service.
 func TestStandaloneUnitRuns(t *testing.T) {
 	t.Parallel()
 	u := parseUnit(t, "standalone", unitFiles(t)["alds-standalone.service"])
@@ -95,7 +96,7 @@ func TestStandaloneUnitRuns(t *testing.T) {
 	runAll(t, []started{u.started}, map[string]string{"ALDS_DATA_DIR": t.TempDir()})
 }
 
-// unitFiles returns the texts of the unit files, by their paths below /etc/systemd/system.
+// unitFiles returns the texts of the unit files. The key is the path below /etc/systemd/system.
 func unitFiles(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -126,8 +127,8 @@ type unit struct {
 	state        string // value of StateDirectory
 }
 
-// parseUnit reads a unit. Settings of the example file /etc/alds/alds.env replace those of the unit, as in
-// systemd.
+// parseUnit reads a unit file. Settings of the example file for /etc/alds/alds.env replace settings of the
+// unit, as systemd does it.
 func parseUnit(t *testing.T, name, text string) unit {
 	t.Helper()
 	u := unit{started: started{name: name, settings: map[string]string{}, grace: 90 * time.Second}}
@@ -165,7 +166,7 @@ func parseUnit(t *testing.T, name, text string) unit {
 	return u
 }
 
-// exampleSettings returns the settings of the example of /etc/alds/alds.env.
+// exampleSettings returns the settings of the example file for /etc/alds/alds.env.
 func exampleSettings(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

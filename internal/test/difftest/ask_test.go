@@ -16,13 +16,13 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// ask is one query, as a client writes it.
+// ask is one query, in the form in which a client writes it.
 type ask struct {
 	From   string            `json:"from"`
-	Select []any             `json:"select,omitempty"` // string, or *ask
+	Select []any             `json:"select,omitempty"` // each is a string or an *ask
 	Where  map[string]string `json:"where,omitempty"`
 	Filter []string          `json:"filter,omitempty"`
-	With   map[string]any    `json:"with,omitempty"` // string, or []string
+	With   map[string]any    `json:"with,omitempty"` // each is a string or a []string
 	Sort   []string          `json:"sort,omitempty"`
 	Find   string            `json:"find,omitempty"`
 	FindIn []string          `json:"findin,omitempty"`
@@ -43,17 +43,17 @@ func (a *ask) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// evaluator answers asks about one world for one member.
+// evaluator computes the answers to queries about one world, for one member.
 type evaluator struct {
 	w       *world
 	who     auth.Actor
 	with    map[string][]string
-	moments bool // Oids of rows contain the moment
+	moments bool // true: Oids of rows contain the moment
 
-	shared map[int64]bool // see sharing
+	shared map[int64]bool // result of sharing; nil: not computed yet
 }
 
-// answer returns the rows of an ask as JSON.
+// answer returns the rows that answer a query, as JSON.
 func answer(w *world, who auth.Actor, a *ask) string {
 	e := &evaluator{w: w, who: who, with: variables(a.With), moments: a.AsOf != ""}
 	f := e.from(a.From)
@@ -65,7 +65,7 @@ func answer(w *world, who auth.Actor, a *ask) string {
 	return string(e.rows(nil, f, a, kept))
 }
 
-// variables reads the variables of with. Only a string is split at commas.
+// variables returns the values of each variable in with. A string is split at commas, a list is not.
 func variables(with map[string]any) map[string][]string {
 	all := map[string][]string{}
 	for name, v := range with {
@@ -80,7 +80,7 @@ func variables(with map[string]any) map[string][]string {
 	return all
 }
 
-// from is the source of rows: a type or one asset, with an optional filter.
+// from is the parsed "from" of a query: a type or one asset, with an optional filter.
 type from struct {
 	typ    *meta.Type
 	id     *int64
@@ -106,8 +106,8 @@ func (e *evaluator) from(s string) from {
 	return f
 }
 
-// candidates returns the assets of f that the member sees, at the time of asof, sorted by id. If
-// asof is All, it returns their versions, sorted by id and moment.
+// candidates returns the assets of f that the member sees, at the time of asof, sorted by id. If asof is
+// All, it returns all versions of these assets, sorted by id and moment.
 func (e *evaluator) candidates(f from, asof string) []node {
 	var all []node
 	switch asof {
@@ -130,7 +130,7 @@ func (e *evaluator) candidates(f from, asof string) []node {
 	})
 }
 
-// wants reports whether the conditions of an ask themselves select deleted assets.
+// wants reports whether the conditions of a query ask for deleted assets. Other queries hide them.
 func (e *evaluator) wants(a *ask, f from) bool {
 	for name := range a.Where {
 		if lifts(e.w.m, f.typ, parse(name)) {
@@ -147,8 +147,8 @@ func parse(s string) token.Filter {
 	return f
 }
 
-// choose returns the candidates that match where, filter and find, sorted. Ties keep the order of
-// the candidates.
+// choose returns the candidates that match where, filter and find, in the order of sort. Candidates that
+// sort equally keep their order.
 func (e *evaluator) choose(f from, a *ask, candidates []node, withDeleted bool) []node {
 	var kept []node
 	for _, n := range candidates {
@@ -170,8 +170,8 @@ func (e *evaluator) choose(f from, a *ask, candidates []node, withDeleted bool) 
 	return kept
 }
 
-// sortPath returns the path that a sort token compares. A relation is sorted by the default order
-// of its type.
+// sortPath returns the path whose values a sort token compares. For a relation this is the default order of
+// the related type.
 func (e *evaluator) sortPath(on *meta.Type, s string) path {
 	p := bindText(e.w.m, on, s)
 	if p.kind != meta.Relation {
@@ -209,7 +209,7 @@ func (e *evaluator) fits(f from, a *ask, n node) bool {
 	return a.Find == "" || e.found(f, a, n)
 }
 
-// found reports whether one of the attributes contains the text of find.
+// found reports whether one of the attributes of n contains the text of find.
 func (e *evaluator) found(f from, a *ask, n node) bool {
 	in := a.FindIn
 	if len(in) == 0 {
@@ -277,7 +277,7 @@ func key(w []byte, name string) []byte {
 	return append(quoted(append(w, ','), name), ':')
 }
 
-// nested appends the rows of a select inside a select.
+// nested appends the rows of a select that is inside a select.
 func (e *evaluator) nested(w []byte, n node, sub *ask, p path) []byte {
 	f := from{typ: p.to}
 	steps := slices.Clone(p.steps)
@@ -298,7 +298,7 @@ func quoted(w []byte, s string) []byte {
 	return w
 }
 
-// value appends one value in the form of rows.
+// value appends one value, in the form that it has in a row.
 func value(w []byte, p path, v any) []byte {
 	if p.kind == meta.Relation {
 		x, _ := v.(node)

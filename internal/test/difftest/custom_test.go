@@ -6,10 +6,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// custom returns custom attributes of every kind: numbers, dates and texts in columns and in the
-// JSON, relations and a list. Types without a common subtype share columns. The attributes of one
-// name on several types are in one column, in several columns, or in a column that a retired
-// attribute also used.
+// custom returns custom attributes of every kind: numbers, dates and texts in columns and in the JSON
+// column, relations and a list. Types without a common subtype share columns. Attributes that have the same
+// name on several types are in one column, in several columns, or in a column that a retired attribute also
+// used.
 func custom() meta.Custom {
 	return meta.Custom{
 		Lists: []meta.CustomList{{ID: 900, Name: "Custom_OriginType", Code: 10000}},
@@ -39,8 +39,7 @@ func custom() meta.Custom {
 	}
 }
 
-// grown returns the model with custom attributes. The attributes with the names in retired are
-// retired.
+// grown returns the model with custom attributes. retired has the names of those that are retired.
 func grown(retired ...string) *meta.Model {
 	c := custom()
 	for i := range c.Attributes {

@@ -24,13 +24,13 @@ import (
 const (
 	perWorld = 200             // queries for each world
 	brief    = 3 * time.Second // time for the queries of one world with -short
-	least    = 60              // lowest number of queries of one world with -short
+	least    = 60              // lowest number of queries of one world with -short, even if they take longer
 )
 
 func TestMain(m *testing.M) { testdb.Main(m) }
 
-// TestDifference compares random queries of random members on two databases with the evaluator.
-// Each world has another seed.
+// TestDifference sends random queries of random members to two databases, and compares the answers with
+// those of the evaluator. Each world has a different seed.
 func TestDifference(t *testing.T) {
 	seed, queries := testseed.New(t), *queriesFlag
 	switch {
@@ -49,8 +49,8 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestAsForTiDB queries a server that reports itself as TiDB, so that the engine uses the
-// statements for TiDB.
+// TestAsForTiDB compares queries on a server that reports itself as TiDB. For such a server the engine
+// generates different SQL.
 func TestAsForTiDB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: the same questions to a server that says it is a TiDB")
@@ -59,7 +59,7 @@ func TestAsForTiDB(t *testing.T) {
 	oneWorld(t, testseed.New(t), d)
 }
 
-// run is one world on both databases.
+// run is the test of one world, which exists on both databases.
 type run struct {
 	*testing.T
 	*rand.Rand
@@ -69,18 +69,18 @@ type run struct {
 	w       *world
 	failed  int
 
-	commands, refused, asked, empty int // counters for the log
+	commands, refused, asked, empty int // counted for the log
 }
 
-// kept is a recorded answer that must not change.
+// kept is a recorded answer. The same query about the same time must later have this answer.
 type kept struct {
 	ask    ask
 	who    auth.Actor
 	answer string
 }
 
-// oneWorld compares one world on a server and on SQLite. With -short and without a chosen seed, its
-// time is limited. It then ends after some of the queries that it would otherwise send.
+// oneWorld fills one world on a server and on SQLite, and compares the answers to queries. With -short its
+// time is limited, unless a seed is given. It then sends only the first of its queries.
 func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	testseed.Print(t, seed)
 	m := grown()
@@ -115,7 +115,7 @@ func oneWorld(t *testing.T, seed uint64, onServer *db.DB) {
 	r.Logf("%d assets, %d of %d commands failed, %d of %d answers are empty", len(r.w.versions), r.refused, r.commands, r.empty, r.asked)
 }
 
-// retire retires attributes. Their written values stay in the database.
+// retire retires attributes. The database keeps the values that were written to them.
 func (r *run) retire(names ...string) {
 	r.m = grown(names...)
 	r.grow.m = r.m
@@ -124,7 +124,7 @@ func (r *run) retire(names ...string) {
 	}
 }
 
-// founding returns the first payload: one command for each founder.
+// founding returns the first payload. It creates one asset of each type in founders.
 func (r *run) founding() []byte {
 	var commands []map[string]any
 	for _, name := range founders {
@@ -139,7 +139,7 @@ func (r *run) founding() []byte {
 	return b
 }
 
-// write sends a payload to both databases, which must give the same answer.
+// write sends a payload to both databases. Both must give the same answer.
 func (r *run) write(body []byte) {
 	r.Helper()
 	comment := []string{"", "first", "First", "fïrst ", "Second one"}[r.IntN(5)]
@@ -173,10 +173,11 @@ func (r *run) write(body []byte) {
 	r.refused += int(answers[0]["commandFailures"].(map[string]any)["count"].(float64))
 }
 
-// epoch is the instant of moment 0 after align.
+// epoch is the time of moment 0 after align has run.
 const epoch = "2026-01-01T00:00:00Z"
 
-// align sets the same instants in both databases: one second for each moment.
+// align sets the times in a database so that both databases have the same times: one second for each
+// moment.
 func (r *run) align(d *db.DB) {
 	r.Helper()
 	zero := instant(epoch)
@@ -197,7 +198,7 @@ func instantOf(moment int64) string {
 	return time.UnixMicro(instant(epoch) + moment*1_000_000).UTC().Format(time.RFC3339)
 }
 
-// look loads the world, which must be the same on both databases.
+// look loads the world from both databases. It must be the same in both.
 func (r *run) look() {
 	r.Helper()
 	var both []*world
@@ -216,7 +217,7 @@ func (r *run) look() {
 	r.w = both[0]
 }
 
-// member returns a random actor, who sees either everything or only some scopes.
+// member returns a random actor, who sees either everything or only some projects.
 func (r *run) member() auth.Actor {
 	if r.IntN(100) < 60 {
 		who := auth.System
@@ -226,7 +227,7 @@ func (r *run) member() auth.Actor {
 	who := auth.Actor{Member: 20, Scopes: []int64{}, Hidden: r.hidden()}
 	held := roles
 	if r.IntN(3) > 0 {
-		held = roles[2:] // without the roles that see all members
+		held = roles[2:] // without the roles that may see all members
 	}
 	for _, x := range r.w.at(current).order {
 		if x.typ.Name == "Scope" && r.IntN(2) == 0 {
@@ -248,10 +249,10 @@ func (r *run) member() auth.Actor {
 	return who
 }
 
-// roles lists the roles of members in projects that they may read.
+// roles are the roles from which member chooses.
 var roles = []meta.Role{meta.SystemAdmin, meta.ProjectAdmin, 3, 4, 5, 6, 7, 8, 9, 11, meta.MemberAdmin, meta.OtherRole}
 
-// listMembers sets the list of the members that an actor sees, as in the actor of a login.
+// listMembers sets the list of members that an actor sees, as a login does.
 func (r *run) listMembers(who *auth.Actor) {
 	if !who.All && who.Members == nil {
 		who.Members = (&evaluator{w: r.w, who: *who}).members()
@@ -262,7 +263,7 @@ func (r *run) questioner() *questioner {
 	return newQuestioner(r.Rand, r.w, &evaluator{w: r.w, who: auth.System})
 }
 
-// question returns a random ask with any asof, and who sends it.
+// question returns a random query, with any asof or without, and the actor who sends it.
 func (r *run) question() (*ask, auth.Actor) {
 	a := r.questioner().ask()
 	switch n := r.IntN(100); {
@@ -275,8 +276,8 @@ func (r *run) question() (*ask, auth.Actor) {
 	return a, r.member()
 }
 
-// compare sends an ask to both engines and the evaluator. It reports a difference with the
-// smallest ask that shows it.
+// compare sends a query to both databases and to the evaluator. If the answers differ, it fails the test
+// and prints the smallest query that shows the difference.
 func (r *run) compare(a *ask, who auth.Actor) {
 	r.Helper()
 	if r.asked++; answer(r.w, who, a) == "[]" {
@@ -292,11 +293,11 @@ func (r *run) compare(a *ask, who auth.Actor) {
 	}
 }
 
-// maxFailures is how many differences of one world are reported.
+// maxFailures is after how many differences the test of one world ends.
 const maxFailures = 5
 
-// differs returns the three answers if they are not equal. Each begins shortly before the first
-// difference.
+// differs returns a text with the three answers if they are not equal, and "" otherwise. Each answer is cut
+// so that it begins shortly before the first difference.
 func (r *run) differs(a *ask, who auth.Actor) string {
 	body := a.String()
 	names, answers := []string{"want"}, []string{answer(r.w, who, a)}
@@ -331,18 +332,18 @@ func same(a, b string) int {
 	return i
 }
 
-// refused reports whether err means that a variable of the query has no value. This happens
-// after shrink has removed the variable.
+// refused reports whether err says that a variable of the query has no value. This happens when shrink has
+// removed the variable.
 func refused(err error) bool {
 	return fault.KindOf(err) == fault.Invalid && strings.Contains(err.Error(), "has no value")
 }
 
-// record returns answers about the current state, while nothing is written.
+// record returns queries about the current state with their answers. Nothing is written meanwhile.
 func (r *run) record(n int) []kept {
 	var all []kept
 	for range n {
 		a, who := r.questioner().ask(), r.member()
-		r.listMembers(&who) // later writes may change roles
+		r.listMembers(&who) // stored now, because later writes may change roles
 		if later.MatchString(a.String()) || who.System == meta.MemberAdmin && told.MatchString(a.String()) {
 			continue
 		}
@@ -357,18 +358,18 @@ func (r *run) record(n int) []kept {
 	return all
 }
 
-// later matches asks whose answer depends on later writes: on the versions that follow, or on the
-// current state by "#".
+// later matches queries whose answer may change after later writes. Such queries read later versions, or
+// the current state by "#".
 var later = regexp.MustCompile(`\b(Is|Now|History)\b|Retire|#`)
 
-// told matches asks whose answer depends on current rights. For a Member Admin, this includes the
-// roles of the other members, which may change and are not in the actor.
+// told matches queries whose answer depends on current rights. For a Member Admin it depends on the roles
+// of other members, which may change and are not stored in the actor.
 var told = regexp.MustCompile(`\b(Check\w+|Can\w+|IsReadOnly|IsDeletable|IsUndeletable)\b`)
 
-// momentInOid matches the moments of Oids, which only an answer with asof contains.
+// momentInOid matches an Oid with a moment. Only answers to queries with asof contain moments.
 var momentInOid = regexp.MustCompile(`("_oid":"\w+:\d+):\d+"`)
 
-// askAgain repeats a kept ask with asof and expects the same answer.
+// askAgain sends a recorded query again, with asof. It expects the recorded answer.
 func (r *run) askAgain(k kept) {
 	r.Helper()
 	for _, s := range r.servers {

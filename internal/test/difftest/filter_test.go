@@ -10,8 +10,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// holds reports whether an asset matches a filter. on is the type in which the names of the
-// filter are found.
+// holds reports whether the asset n matches the filter f. The names in the filter are attributes of the
+// type on. In the filter, $ stands for the asset ctx.
 func (e *evaluator) holds(ctx, n node, on *meta.Type, f token.Filter) bool {
 	switch f.Op {
 	case token.And:
@@ -31,7 +31,7 @@ func (e *evaluator) holds(ctx, n node, on *meta.Type, f token.Filter) bool {
 	return e.some(ctx, n, on, t)
 }
 
-// some reports whether at least one value of a term's path passes the test of the term.
+// some reports whether at least one of the values at the end of a term's path passes the test of the term.
 func (e *evaluator) some(ctx, n node, on *meta.Type, t token.Term) bool {
 	p := bind(e.w.m, on, t.Path)
 	return slices.ContainsFunc(e.values(ctx, n, p, toTest), func(v any) bool { return e.passes(ctx, v, p, t) })
@@ -62,7 +62,7 @@ func (e *evaluator) passes(ctx node, v any, p path, t token.Term) bool {
 	return false
 }
 
-// compares tests one value against one text of the query.
+// compares reports whether the value v passes a comparison with the text s from the query.
 func (e *evaluator) compares(v any, p path, test token.Test, s string) bool {
 	if test == token.Like {
 		x, ok := v.(string)
@@ -111,7 +111,7 @@ func momentless(s string) string {
 	return parts[0] + ":" + parts[1]
 }
 
-// aggregate returns the aggregate of all values of a path.
+// aggregate returns the aggregate of all values at the end of a path.
 func (e *evaluator) aggregate(ctx, n node, p path) any {
 	q := p
 	q.agg = ""

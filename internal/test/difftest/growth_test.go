@@ -12,28 +12,28 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// grower creates random bulk requests. Many of their commands fail, for example because of a
-// cycle in a tree, or a state that does not allow an operation. Both databases must then fail in
-// the same way.
+// grower creates random bulk requests. Many of their commands fail, for example because of a cycle in a
+// tree, or because the state of an asset does not allow an operation. Both databases must then fail in the
+// same way.
 type grower struct {
 	*rand.Rand
 	m      *meta.Model
 	assets []string // Oids of all created assets, deleted or not, and of wellKnown
 }
 
-// births lists the types of new assets. Frequent types are repeated.
+// births are the types of new assets. A type that is listed several times is chosen more often.
 var births = strings.Fields(`Scope Scope Story Story Story Story Story Defect Defect Task Task Task Test Test Epic Epic Epic
 	Theme Theme Member Member Timebox Schedule Issue Issue Goal Request Note Note Link Actual Actual Team Retrospective
 	TestSet RegressionPlan RegressionSuite StoryStatus TaskStatus BuildProject Message Conversation Expression TeamRoom
 	Custom_OriginType Custom_OriginType`)
 
-// founders lists the types of the first assets, which other assets need.
+// founders are the types of the first assets, which later assets refer to.
 var founders = strings.Fields("Schedule Scope Scope Scope Member Member Team RegressionPlan RegressionSuite Timebox Theme Custom_OriginType Epic Story Defect Task Test")
 
 // founder is the only administrator at the start.
 const founder = "Member:20"
 
-// wellKnown lists assets that relations may name from the start.
+// wellKnown are assets that exist in every new database, so that relations may refer to them.
 var wellKnown = strings.Fields(`Scope:0 Member:20 Role:1 Role:4 Role:8 State:100 State:101 State:102 StoryStatus:133
 	StoryStatus:134 StoryStatus:135 TaskStatus:123 TaskStatus:125 TestStatus:129 WorkitemPriority:138 WorkitemPriority:140
 	StorySource:148 EpicCategory:208 EpicCategory:209 IssuePriority:159 GoalCategory:190 WorkitemRisk:141 Scheme:1001`)
@@ -42,10 +42,10 @@ func newGrower(r *rand.Rand, m *meta.Model) *grower {
 	return &grower{r, m, slices.Clone(wellKnown)}
 }
 
-// learn adds the assets that a request created.
+// learn remembers the assets that a request has created.
 func (g *grower) learn(oids []string) { g.assets = append(g.assets, oids...) }
 
-// request returns a payload of n random commands.
+// request returns the body of a request with n random commands.
 func (g *grower) request(n int) []byte {
 	commands := make([]map[string]any, n)
 	for i := range commands {
@@ -79,9 +79,9 @@ func (g *grower) command() map[string]any {
 	return map[string]any{"from": o, "update": g.changes(g.typeOf(o))}
 }
 
-// target returns an asset that a command may change in any way. It never returns founder: a
-// payload that leaves no administrator is refused as a whole. Then the databases would number
-// later assets differently.
+// target returns a random asset that a command may change in any way. It never returns founder. A payload
+// that leaves no administrator is refused as a whole, and the two databases would then number later assets
+// differently.
 func (g *grower) target(typ string) string {
 	for {
 		if o := g.asset(typ); o != founder {
@@ -90,7 +90,7 @@ func (g *grower) target(typ string) string {
 	}
 }
 
-// birth returns a command that creates an asset with its required attributes and some others.
+// birth returns a command that creates an asset, with its required attributes and some others.
 func (g *grower) birth(name string) map[string]any {
 	t, _ := g.m.Type(name)
 	c := map[string]any{"AssetType": name}
@@ -108,7 +108,7 @@ func (g *grower) birth(name string) map[string]any {
 	return c
 }
 
-// changes returns a few new values for an asset.
+// changes returns random values for one to three attributes of an asset.
 func (g *grower) changes(t *meta.Type) map[string]any {
 	var can []*meta.Attr
 	for _, a := range t.Attrs {
@@ -157,7 +157,7 @@ func (g *grower) typeOf(o string) *meta.Type {
 	return t
 }
 
-// asset returns a random asset of a type or its subtypes, or an empty text.
+// asset returns the Oid of a random asset of a type or its subtypes, or "" if there is none.
 func (g *grower) asset(typ string) string {
 	t, _ := g.m.Type(typ)
 	var fit []string
@@ -172,7 +172,7 @@ func (g *grower) asset(typ string) string {
 	return fit[g.IntN(len(fit))]
 }
 
-// taken returns a type that a relation accepts.
+// taken returns the name of a type that a relation accepts.
 func (g *grower) taken(a *meta.Attr) string {
 	if len(a.Among) > 0 {
 		return a.Among[g.IntN(len(a.Among))].Name
@@ -180,7 +180,7 @@ func (g *grower) taken(a *meta.Attr) string {
 	return a.Related.Name
 }
 
-// value returns a random value of an attribute, in the form of a payload. nil is null.
+// value returns a random value for an attribute, as it is written in a payload. nil stands for null.
 func (g *grower) value(a *meta.Attr) any {
 	switch {
 	case a.Kind == meta.Relation && a.Multi:
@@ -227,12 +227,12 @@ func (g *grower) scalar(a *meta.Attr) any {
 	return g.text()
 }
 
-// rank returns a random rank in the range of the ranks of assets.
+// rank returns a random rank in the range in which assets have ranks.
 func rank(g *rand.Rand) string { return strconv.Itoa(1<<24 + g.IntN(3000)) }
 
 var days = strings.Fields("2025-12-31 2026-01-01 2026-01-02 2026-02-28 2026-03-01 2027-01-01")
 
-// words lists the parts of random texts.
+// words are the texts from which random texts are composed.
 var words = []string{
 	"a", "A", "b", "B", "ab", "Ab", "á", "Á", "ß", "ss", "Zoë", "zoe", "O'Brien", `say "hi"`, "100%", "a_b", "x|y", "a*", "*",
 	"\\", "\\n", "日本", "😀", "🎉", "ﬁ", "fi", "0", "10", "9", "true", "null", "$", "$x", "a;b", "a,b", "[a]", "Æ", "ae", "é", "é", "-", "ı", "I", "i",

@@ -12,7 +12,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// ref returns the id in a column, or nil if there is none.
+// ref returns the value of a column with an id, or nil if the column is empty.
 func (n node) ref(column string) any {
 	if n.none() {
 		return nil
@@ -20,7 +20,7 @@ func (n node) ref(column string) any {
 	return n.columns[slices.IndexFunc(n.in.w.m.Columns, func(c meta.Column) bool { return c.Name == column })]
 }
 
-// gone reports whether an asset is deleted, or its project or a project above it is.
+// gone reports whether an asset is deleted, or its project is, or a project above that project.
 func (n node) gone() bool {
 	if n.state == deleted {
 		return true
@@ -38,7 +38,7 @@ func (n node) gone() bool {
 	return false
 }
 
-// isOffered reports whether an operation is offered on an asset, whatever rights the member has.
+// isOffered reports whether the state of an asset allows an operation. Rights do not matter.
 func (e *evaluator) isOffered(n node, name string) bool {
 	op, ok := n.typ.Op(name)
 	if !ok {
@@ -71,8 +71,9 @@ func (e *evaluator) isOffered(n node, name string) bool {
 	return op.Effect.When == "" || all.holds(n, n, n.typ, parse(op.Effect.When))
 }
 
-// hiddenDiff compares scope_hidden, which the service updates, with the projects that are deleted
-// or below a deleted project, at every moment.
+// hiddenDiff checks the table scope_hidden, which the service updates. At every moment it must list exactly
+// the projects that are deleted or below a deleted project. It returns a description of the first
+// difference, or "" if there is none.
 func hiddenDiff(t testing.TB, d *db.DB, w *world) string {
 	t.Helper()
 	kept := rows(t, d, "SELECT scope_id, since_moment, until_moment FROM scope_hidden", 3)
@@ -99,8 +100,8 @@ func hiddenDiff(t testing.TB, d *db.DB, w *world) string {
 	return ""
 }
 
-// hidden returns the cache of hidden projects for an actor. In half of the cases it returns nil,
-// so that the engine has to read them.
+// hidden returns the cache of hidden projects for an actor. In half of the cases it returns nil, so that
+// the engine must read the hidden projects from the database.
 func (r *run) hidden() *auth.Hidden {
 	if r.IntN(2) == 0 {
 		return nil

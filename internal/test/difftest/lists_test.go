@@ -15,8 +15,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// TestLongLists sends queries with lists of the highest allowed length, of every kind and several
-// in one query. A list must find the same rows as its parts find together. With -short, each
+// TestLongLists sends queries with lists of values that are as long as allowed, of every kind, and with
+// several lists in one query. A list must find the same rows as its pieces find together. With -short, each
 // attribute is compared with only one operator.
 func TestLongLists(t *testing.T) {
 	seed := testseed.New(t)
@@ -42,7 +42,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// lists is a database of stories with random values.
+// lists is a database with stories that have random values.
 type lists struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -73,8 +73,8 @@ func (l *lists) fill() {
 	create(l.t, l.s, string(b))
 }
 
-// values returns about half of the values that stories have in an attribute, mixed with many
-// other values. Each value is written as in a row.
+// values returns at least n values for a comparison with an attribute, in the form that they have in a row.
+// They include about half of the values that stories have in the attribute.
 func (l *lists) values(attr string, n int) []string {
 	body := fmt.Sprintf(`{"from":"Workitem","select":[%q]}`, attr)
 	text, err := l.s.rows(auth.System, body)
@@ -115,7 +115,7 @@ func flat(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// other returns a value of the same kind that few or no stories have.
+// other returns a value for a comparison with an attribute that few or no stories have.
 func (l *lists) other(attr, like string) string {
 	switch attr {
 	case "ID":
@@ -136,7 +136,8 @@ func (l *lists) other(attr, like string) string {
 	return fmt.Sprint("other ", l.r.IntN(1_000_000), strings.Repeat("é", max(0, l.r.IntN(4000)-3550)))
 }
 
-// ask compares an attribute with a long list, and with the same list in pieces.
+// ask compares an attribute with a long list, and with the pieces of the same list. Both must find the same
+// stories.
 func (l *lists) ask(attr, op string) {
 	l.t.Helper()
 	n := token.MaxValues
@@ -149,7 +150,7 @@ func (l *lists) ask(attr, op string) {
 		if op == "=" || op == "!=" {
 			l.t.Errorf("%s%s: %v", attr, op, err)
 		}
-		return // the kind does not have this operator
+		return // this kind of attribute does not have the operator
 	}
 	var pieces []string
 	for part := range slices.Chunk(values, 400) {
@@ -163,7 +164,7 @@ func (l *lists) ask(attr, op string) {
 	}
 	var want []string
 	for o, n := range count {
-		if op != "!=" || n == (len(values)+399)/400 { // != must hold for each piece
+		if op != "!=" || n == (len(values)+399)/400 { // != must be true for every piece
 			want = append(want, o)
 		}
 	}
@@ -193,8 +194,8 @@ func (l *lists) find(filter string, values []string) ([]string, error) {
 	return all, nil
 }
 
-// together sends queries with several long lists: of all attributes, in brackets, and as
-// literals.
+// together sends queries with several long lists: on all attributes, inside brackets, and as literals
+// instead of variables.
 func (l *lists) together() {
 	l.t.Helper()
 	var filters []string

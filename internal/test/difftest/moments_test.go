@@ -10,9 +10,9 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// moments compares the queries of webhooks: which of some versions match filters, and one row of
-// each version. Both are computed at the moment of the version. Versions of deleted assets are
-// included.
+// moments tests the queries of webhooks, which are about versions of assets: which versions match a filter,
+// and one row for each version. Each version is read as of its own moment. The versions include those of
+// deleted assets.
 func (r *run) moments() {
 	r.Helper()
 	q, who := r.questioner(), r.member()
@@ -40,7 +40,7 @@ func (r *run) moments() {
 	r.Errorf("versions: %s\nas member %d, all %v, scopes %v: %s", small, who.Member, who.All, who.Scopes, r.differsAt(small, f, who, at))
 }
 
-// differsAt describes the first version with different answers, or returns an empty text.
+// differsAt describes the first version for which the answers differ, or returns "" if no answer differs.
 func (r *run) differsAt(a *ask, f from, who auth.Actor, at []node) string {
 	e := &evaluator{w: r.w, who: who, with: variables(a.With)}
 	var want []string
@@ -71,7 +71,7 @@ func (r *run) differsAt(a *ask, f from, who auth.Actor, at []node) string {
 	return ""
 }
 
-// at returns the answers of the engine: for each version, whether it matches, and its row.
+// at returns the answer of the engine for each version: whether the version matches, and its row.
 func (s *server) at(who auth.Actor, typ string, a *ask, at []oid.OID) ([]string, error) {
 	match, err := s.finder.Matching(context.Background(), nil, who, typ, a.Filter, variables(a.With), at)
 	if err != nil {

@@ -26,19 +26,19 @@ import (
 
 var pairsFlag = flag.Int("difftest.pairs", 6000, "how many pairs of texts to compare on each database")
 
-// A family is a set of similar texts, changed from three random texts. Each text is stored in
-// every place for texts. Each family is compared with values that are changed from its texts.
+// A family is a set of similar texts: random changes of three random texts. Each text is stored in every
+// kind of place. Each family is queried with values that are random changes of its texts.
 const (
 	familyTexts  = 60
 	familyValues = 50
 )
 
-// textPlaces lists one attribute for each place in which a text is stored: a column, a column for
-// custom attributes, a key of the JSON, and rows of another table.
+// textPlaces has one attribute for each place in which a text can be stored: a column, a column for custom
+// attributes, a key of the JSON column, and rows of another table.
 var textPlaces = []string{"Name", "Custom_Motto", "Reference", "TaggedWith"}
 
-// TestEqualTexts compares random texts by = and ~= on each database. The results must be those of
-// package folding, and those of the Unicode library.
+// TestEqualTexts compares random texts by = and ~= on each database. The results must be those of package
+// folding and of Go's Unicode packages.
 //
 //	go test ./internal/test/difftest -run TestEqualTexts -difftest.pairs 1000000 -seed 7
 func TestEqualTexts(t *testing.T) {
@@ -66,15 +66,14 @@ func TestEqualTexts(t *testing.T) {
 	})
 }
 
-// family is a project with one story for each text. texts holds the text of each story, by its
-// Oid.
+// family is a project with one story for each text. texts maps the Oid of a story to its text.
 type family struct {
 	scope string
 	texts map[oid.OID]string
 	all   []string
 }
 
-// family creates random texts and stores them.
+// family creates random texts and stores each of them in a story.
 func (s *server) family(t *testing.T, r *rand.Rand, n int) *family {
 	t.Helper()
 	f := &family{texts: map[oid.OID]string{}}
@@ -107,7 +106,7 @@ func (s *server) family(t *testing.T, r *rand.Rand, n int) *family {
 	return f
 }
 
-// value returns a random text to query: a text of the family or a part of one, sometimes changed.
+// value returns a random text to query: a text of the family or a part of such a text, sometimes changed.
 func (f *family) value(r *rand.Rand) string {
 	for {
 		v := f.all[r.IntN(len(f.all))]
@@ -124,8 +123,8 @@ func (f *family) value(r *rand.Rand) string {
 	}
 }
 
-// compare queries the stories whose attribute equals a value, and the stories whose attribute
-// contains it. It returns how many stories each query found.
+// compare queries the stories whose attribute equals v, and those whose attribute contains v. It returns
+// how many stories each of the two queries found.
 func (f *family) compare(t *testing.T, s *server, v, attr string) (same, part int) {
 	t.Helper()
 	equal, within := f.ask(t, s, attr+"=$v", v), f.ask(t, s, attr+"~=$v", v)
@@ -159,8 +158,8 @@ func (f *family) ask(t *testing.T, s *server, filter, v string) map[oid.OID]bool
 	return found
 }
 
-// alphabets lists the ranges of random characters. ASCII, accents and letters with case are more
-// frequent.
+// alphabets are the ranges from which random characters are chosen. Ranges of ASCII, of accents and of
+// letters with case are chosen more often.
 var alphabets = [][2]rune{
 	{0x20, 0x7e},
 	{0x20, 0x7e},
@@ -226,7 +225,7 @@ func randomText(r *rand.Rand) string {
 	return string(runes)
 }
 
-// lookalikes lists groups of texts that look or sort alike. Only some of them are equal.
+// lookalikes are groups of texts that look alike or sort alike. Only some of them count as equal.
 var lookalikes = [][]string{
 	{"ß", "ss", "ẞ", "SS"},
 	{"ﬁ", "fi", "FI"},
@@ -254,10 +253,10 @@ var lookalikes = [][]string{
 	{"a", "а", "ａ"},
 }
 
-// unseen lists spaces, invisible characters and marks that are hard to see.
+// unseen are spaces, invisible characters and marks that are hard to see.
 var unseen = []string{" ", "\u200b", "\u200d", "\u00ad", "\ufe0f", "\u0301", "\u0300", "\u034f", "\t", "\u00a0", "\u2060"}
 
-// mutated makes up to three random changes to a text.
+// mutated returns the text with up to three random changes.
 func mutated(r *rand.Rand, s string) string {
 	for range r.IntN(4) {
 		s = changed(r, s)
@@ -315,7 +314,7 @@ func changed(r *rand.Rand, s string) string {
 	return before + list[r.IntN(len(list))] + after
 }
 
-// TestTextsWithNUL checks that a NUL ends neither a text nor a pattern.
+// TestTextsWithNUL checks that a NUL character does not end a text or a pattern.
 func TestTextsWithNUL(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
 		s := serve(t, d, meta.Default())

@@ -12,38 +12,38 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// path is a token with its names found in the model.
+// path is a token whose names have been found in the model.
 type path struct {
 	text  string
-	on    *meta.Type // the type prefix of the token, or nil; only rows of this type have the value
+	on    *meta.Type // type that the token has as prefix, or nil; only rows of this type have a value
 	steps []step
 	leaf  leaf
 	agg   string
 	kind  meta.Kind
-	to    *meta.Type // the type at the end of the steps
+	to    *meta.Type // type of the assets at the end of the steps
 }
 
-// step follows one relation.
+// step is one relation of a path.
 type step struct {
 	attr   *meta.Attr
-	each   bool // each asset follows the relation of this name on its own type, if it has one
+	each   bool // true: each asset follows the relation of this name of its own type, if that has one
 	to     *meta.Type
 	now    bool
 	filter *token.Filter
-	dead   bool // deleted assets are not hidden
+	dead   bool // true: deleted assets are not hidden
 }
 
-// leaf is the value at the end of a path. The zero leaf is the asset itself.
+// leaf says which value of the asset at the end of the steps a path has. The zero leaf is the asset itself.
 type leaf struct {
 	attr *meta.Attr
-	cond *token.Filter // a Boolean that a filter computes
-	says string        // CanUpdate or IsReadOnly, if cond is combined with rights
-	may  *meta.Op      // a Boolean: whether this operation may run
-	calc *path         // a computed aggregate
-	each bool          // attr means the attribute of this name on the type of each asset, if it has one
+	cond *token.Filter // the value is whether the asset matches this filter
+	says string        // CanUpdate or IsReadOnly, if rights are combined with cond
+	may  *meta.Op      // the value is whether this operation may run
+	calc *path         // the value is this computed aggregate
+	each bool          // true: attr stands for the attribute of this name of each asset's own type, if that has one
 }
 
-// bind finds the names of a token in the model. The token must be valid.
+// bind returns the path for a token. All names in the token must exist in the model.
 func bind(m *meta.Model, on *meta.Type, src token.Path) path {
 	p := path{text: src.String(), to: on}
 	hops := src.Hops
@@ -118,8 +118,8 @@ func (p *path) hop(m *meta.Model, h token.Hop) {
 	}
 }
 
-// union finds an attribute that only some target types of the last relation have, with different
-// definitions. The relation then ends in the first of these types.
+// union finds an attribute that only some of the target types of the last relation have, each with its own
+// definition. It then makes the first of these types the end of the relation.
 func (p *path) union(name string) (*meta.Attr, bool) {
 	if len(p.steps) == 0 {
 		return nil, false
@@ -134,9 +134,9 @@ func (p *path) union(name string) (*meta.Attr, bool) {
 	return nil, false
 }
 
-// common returns one definition for an attribute that several concrete types of on define. A
-// relation ends in the nearest common type of all definitions. A date is a day only if it is a day
-// in all definitions.
+// common returns one definition for an attribute that several concrete subtypes of on define. If it is a
+// relation, it ends in the nearest common type of all definitions. It has only days if all definitions have
+// only days.
 func common(on *meta.Type, name string) *meta.Attr {
 	var c *meta.Attr
 	for _, t := range on.Concrete {
@@ -184,7 +184,7 @@ func (p *path) kindOf() meta.Kind {
 	return meta.Relation
 }
 
-// many reports whether a path has a list of values.
+// many reports whether the value of a path is a list.
 func (p path) many() bool {
 	if p.agg != "" {
 		return false
@@ -196,16 +196,16 @@ func manySteps(steps []step) bool {
 	return slices.ContainsFunc(steps, func(s step) bool { return s.attr.Multi })
 }
 
-// purpose is the reason why a path is followed.
+// purpose says for what a path is followed.
 type purpose int
 
 const (
-	toList   purpose = iota // deleted assets are hidden; null if only to-one relations remain and one is empty
-	toTest                  // deleted assets are hidden; null if any relation is empty
-	toGather                // for an aggregate: deleted assets count
+	toList   purpose = iota // hides deleted assets; null if an empty relation has only to-one relations after it
+	toTest                  // hides deleted assets; null if any relation is empty
+	toGather                // for an aggregate: counts deleted assets too
 )
 
-// follow returns the assets at the end of the steps. ctx is the asset that $ means.
+// follow returns the assets at the end of the steps. ctx is the asset that $ stands for.
 func (e *evaluator) follow(ctx, n node, steps []step, why purpose) []node {
 	if len(steps) == 0 {
 		return []node{n}
@@ -225,8 +225,8 @@ func (e *evaluator) follow(ctx, n node, steps []step, why purpose) []node {
 	return nil
 }
 
-// hop follows one stored relation. It leaves out assets that the member may not see, deleted
-// assets that are hidden, and assets that do not match the brackets.
+// hop returns the assets that are related to n by one relation. It leaves out assets that the member may
+// not see, deleted assets that are hidden, and assets that do not match the filter in brackets.
 func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 	if n.none() {
 		return nil
@@ -258,8 +258,8 @@ func (e *evaluator) hop(ctx, n node, s step, why purpose) []node {
 
 const deleted = 255
 
-// lifts reports whether a filter itself selects deleted assets: it names IsDeleted or AssetState
-// of the assets of type on.
+// lifts reports whether a filter asks for deleted assets. That is so if it compares IsDeleted or AssetState
+// of assets of the type on.
 func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 	if f.Op != token.Leaf {
 		return slices.ContainsFunc(f.Kids, func(k token.Filter) bool { return lifts(m, on, k) })
@@ -270,7 +270,8 @@ func lifts(m *meta.Model, on *meta.Type, f token.Filter) bool {
 	return own && len(bind(m, on, f.Term.Path).steps) == 0
 }
 
-// values returns the values of a path, or the one value of its aggregate. nil means null.
+// values returns the values at the end of a path, or only their aggregate if the path has one. nil stands
+// for null.
 func (e *evaluator) values(ctx, n node, p path, why purpose) []any {
 	if p.on != nil && !n.typ.IsA(p.on) {
 		return []any{nil}
@@ -293,7 +294,7 @@ func (e *evaluator) values(ctx, n node, p path, why purpose) []any {
 	return all
 }
 
-// read returns the single value of a leaf.
+// read returns the value of a leaf that has a single value.
 func (e *evaluator) read(ctx, n node, l leaf) any {
 	switch {
 	case n.none():
@@ -328,7 +329,7 @@ func (e *evaluator) read(ctx, n node, l leaf) any {
 	panic("cannot read " + a.Token())
 }
 
-// multi returns the sorted values of a multi-value scalar.
+// multi returns the sorted values of a multi-value attribute that is not a relation.
 func (n node) multi(a *meta.Attr) []any {
 	if n.none() {
 		return nil
@@ -365,7 +366,7 @@ func (n node) attr(a *meta.Attr) any {
 	switch v := n.attrs[a.Place.Column].(type) {
 	case nil:
 		if a.Kind == meta.Boolean {
-			return a.Default == "true" // never written: the default of the model, or false
+			return a.Default == "true" // nothing was written: the default of the model, or false
 		}
 		return nil
 	case bool:
@@ -377,7 +378,7 @@ func (n node) attr(a *meta.Attr) any {
 	}
 }
 
-// system returns the value of a computed attribute.
+// system returns the value of an attribute that the service computes.
 func (e *evaluator) system(n node, a *meta.Attr) any {
 	switch a.Name {
 	case "Key":

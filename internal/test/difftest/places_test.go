@@ -12,14 +12,13 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// edge is a group of attributes of stories that always have the same values but are stored in
-// different places: in a column of the program, in a column for custom attributes, or in the
-// JSON.
+// edge is a group of attributes of stories. They always have the same values but are stored in different
+// places: in an ordinary column, in a column for custom attributes, or in the JSON column.
 type edge struct {
 	names  []string
 	values []any
-	tests  []string // operators
-	gather []string // aggregates
+	tests  []string // operators of the queries
+	gather []string // aggregates of the queries
 }
 
 func (e *edge) isText() bool { return e.names[0] == "Custom_Motto" }
@@ -53,9 +52,9 @@ var edges = []edge{
 	},
 }
 
-// TestPlacesAgree queries values at the limits of their kinds. No answer may depend on the place
-// where a value is stored, or on the database. The exception is the order of texts: MariaDB and
-// MySQL sort texts by their beginning only, wherever they are stored.
+// TestPlacesAgree queries values at the limits of their kinds. No answer may depend on the place in which a
+// value is stored, or on the database. The order of long texts is an exception: MariaDB and MySQL compare
+// only the beginnings of texts, in whatever place they are stored.
 func TestPlacesAgree(t *testing.T) {
 	m := grown()
 	var first []string
@@ -95,7 +94,7 @@ func TestPlacesAgree(t *testing.T) {
 
 func short(s string) string { return s[:min(len(s), 400)] }
 
-// writeEdges creates two stories with each value, and then changes the values of some.
+// writeEdges creates two stories with each value, and then changes the values of some stories.
 func (s *server) writeEdges(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	var commands []map[string]any
@@ -122,7 +121,7 @@ func (s *server) writeEdges(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// questions returns the queries, with @@ for the name of the attribute.
+// questions returns the queries. In them, @@ stands for the name of the attribute.
 func (e *edge) questions(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -22,9 +22,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// TestDifferenceAfterPruning removes history while assets change. The evaluator keeps all
-// versions. Both databases must give the same answers as the evaluator: about the current state,
-// about every moment from the horizon on, and about all versions since the horizon.
+// TestDifferenceAfterPruning removes old versions up to a moment, the horizon, while assets change. The
+// evaluator keeps all versions. The answers of both databases must be those of the evaluator: about the
+// current state, about every moment from the horizon on, and about all versions since the horizon.
 func TestDifferenceAfterPruning(t *testing.T) {
 	seed, rounds, questions := testseed.New(t), 4, 60
 	if testing.Short() {
@@ -61,7 +61,7 @@ func (r *run) count(table string) int64 {
 	return whole(rows(r, r.servers[0].d, "SELECT COUNT(*) FROM "+table, 1)[0][0])
 }
 
-// prune moves the horizon of both databases to the same moment, and returns it.
+// prune moves the horizon of both databases to the same later moment, and returns that moment.
 func (r *run) prune() int64 {
 	r.Helper()
 	later := slices.DeleteFunc(slices.Clone(r.w.stamps), func(s [2]int64) bool { return s[0] <= r.w.horizon })
@@ -87,7 +87,7 @@ func (r *run) prune() int64 {
 	return to
 }
 
-// askPruned compares asks about all times. Asks before the horizon must be refused.
+// askPruned compares queries about all times. Queries about a time before the horizon must be refused.
 func (r *run) askPruned(n int) {
 	r.Helper()
 	for range n {
@@ -110,7 +110,7 @@ func (r *run) askPruned(n int) {
 	}
 }
 
-// merge returns the world now, with everything of the earlier world old that was removed.
+// merge returns now with everything that only the earlier world old has, because it was removed.
 func merge(old, now *world) *world {
 	if old == nil {
 		return now
@@ -144,13 +144,13 @@ func merge(old, now *world) *world {
 	return now
 }
 
-// sound checks that api check finds nothing. It also restores an export into another database.
-// The export of that database must have the same bytes.
+// sound checks that the command check finds nothing. It also restores an export of the database into
+// another database. The export of that database must have the same bytes.
 func (r *run) sound(s *server) {
 	r.Helper()
 	const at = `COALESCE((SELECT at FROM moment_stamp s WHERE s.last_moment >= moment ORDER BY s.last_moment LIMIT 1), changed_at)`
-	// align set an instant for each moment. An export contains only the instants of stamps, so each
-	// row gets the instant of its stamp.
+	// align has set a time for each moment. An export contains only the times of moment_stamp, so each row
+	// gets the time of its stamp.
 	for _, table := range []string{"asset", "asset_version"} {
 		if _, err := s.d.Exec(context.Background(), "UPDATE "+table+" SET changed_at = "+at); err != nil {
 			r.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// filter returns a random filter over t. It has at most terms terms on each level, and at most
-// depth levels of parentheses.
+// filter returns a random filter for assets of type t. terms is the highest number of terms at each level,
+// depth the highest number of levels of parentheses.
 func (q *questioner) filter(t *meta.Type, terms, depth int) string {
 	var b strings.Builder
 	for i := range 1 + q.IntN(terms) {
@@ -25,7 +25,7 @@ func (q *questioner) filter(t *meta.Type, terms, depth int) string {
 	return b.String()
 }
 
-// term returns one random comparison, or a test whether there is a value.
+// term returns one random comparison, or a test whether a value exists.
 func (q *questioner) term(t *meta.Type, depth int) string {
 	p := q.path(t, min(1+depth, 3), tested)
 	switch q.IntN(12) {
@@ -50,7 +50,8 @@ func (q *questioner) term(t *meta.Type, depth int) string {
 	return p.text + op + strings.Join(list, ",")
 }
 
-// variable adds a random variable to the ask, and returns its name for a comparison with a path.
+// variable adds a variable with random values to the query. It returns the name of the variable, for a
+// comparison with the path.
 func (q *questioner) variable(p path, t *meta.Type, op string) string {
 	name := "v" + strconv.Itoa(len(q.with))
 	v := q.literal(p, t, op == "=" || op == "!=")
@@ -64,7 +65,7 @@ func (q *questioner) variable(p path, t *meta.Type, op string) string {
 	return "$" + name
 }
 
-// operator returns a random operator that fits a kind.
+// operator returns a random operator that is allowed for a kind.
 func (q *questioner) operator(k meta.Kind) string {
 	ops := []string{"=", "=", "!="}
 	switch {
@@ -93,7 +94,8 @@ func (q *questioner) quote(s string) string {
 	return "'" + s + "'"
 }
 
-// literal returns a text to compare a path with, mostly a value that an asset of the test data has.
+// literal returns a text that a path can be compared with. It is mostly a value that an asset of the world
+// has.
 func (q *questioner) literal(p path, t *meta.Type, equality bool) string {
 	if equality && q.chance(10) {
 		return ""
@@ -106,7 +108,7 @@ func (q *questioner) literal(p path, t *meta.Type, equality bool) string {
 	return q.made(p)
 }
 
-// present returns the value of the path on a random asset, if it finds one.
+// present returns a value at the end of the path on a random asset. ok is false if it finds no value.
 func (q *questioner) present(p path, t *meta.Type) (string, bool) {
 	var all []node
 	for _, x := range q.w.at(current).order {
@@ -125,7 +127,8 @@ func (q *questioner) present(p path, t *meta.Type) (string, bool) {
 	return "", false
 }
 
-// written returns a value as a client may write it. Texts are sometimes changed a little.
+// written returns a value in one of the forms in which a client may write it. Texts are sometimes changed a
+// little.
 func (q *questioner) written(v any, k meta.Kind) string {
 	switch v := v.(type) {
 	case string:
@@ -169,7 +172,7 @@ func (q *questioner) written(v any, k meta.Kind) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// made returns a random value of the kind, which rarely exists in the world.
+// made returns a random value of the kind of the path. The world rarely has this value.
 func (q *questioner) made(p path) string {
 	g := grower{Rand: q.Rand}
 	switch p.kind {
@@ -202,7 +205,7 @@ func (q *questioner) made(p path) string {
 	return s
 }
 
-// oidOf returns the Oid of a random asset of a type, or an empty text.
+// oidOf returns the Oid of a random asset of a type, or "" if there is none.
 func (q *questioner) oidOf(t *meta.Type) string {
 	var all []string
 	for _, x := range q.w.at(current).order {

@@ -8,29 +8,30 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// questioner creates random, valid queries of a world. Most values are taken from the world, so
-// that filters find something.
+// questioner makes random valid queries about a world. Most of the values in them are values of the world,
+// so that filters find something.
 type questioner struct {
 	*rand.Rand
 	w    *world
-	e    *evaluator // sees everything at the current time
+	e    *evaluator // evaluates for an actor who sees everything, at the current time
 	with map[string]any
 
-	brackets int // number of brackets around the part being made
+	brackets int // levels of brackets around the part that is being made
 }
 
 func newQuestioner(r *rand.Rand, w *world, e *evaluator) *questioner {
 	return &questioner{Rand: r, w: w, e: e}
 }
 
-// queried lists the asset types from which rowType draws. A repeated type is drawn more often.
+// queried are the types from which rowType chooses. A type that is listed several times is chosen more
+// often.
 var queried = strings.Fields(`Story Story Story Scope Scope Member Workitem Workitem PrimaryWorkitem PrimaryWorkitem Epic Epic Task
 	Test Defect Theme Note BaseAsset BaseAsset StoryStatus List Issue Goal Timebox Actual Request Role State TestSet RegressionSuite
 	Message Conversation Expression TeamRoom Link Team Custom_OriginType`)
 
 func (q *questioner) chance(percent int) bool { return q.IntN(100) < percent }
 
-// ask returns a random ask about the current state.
+// ask returns a random query about the current state.
 func (q *questioner) ask() *ask {
 	q.with = map[string]any{}
 	t := q.rowType()
@@ -62,7 +63,7 @@ func (q *questioner) ask() *ask {
 	return a
 }
 
-// rowType returns a random type for the rows of an ask, mostly one that has assets.
+// rowType returns a random type for the rows of a query. Mostly the world has assets of this type.
 func (q *questioner) rowType() *meta.Type {
 	t, _ := q.w.m.Type(queried[q.IntN(len(queried))])
 	all := q.w.at(current).order
@@ -75,7 +76,7 @@ func (q *questioner) rowType() *meta.Type {
 	return t
 }
 
-// fill adds those parts of an ask that nested selects may also have.
+// fill adds to a query the parts that a nested select may have, too.
 func (q *questioner) fill(a *ask, t *meta.Type, depth int) {
 	have := map[string]bool{}
 	for range q.IntN(5) {
@@ -111,7 +112,7 @@ func (q *questioner) fill(a *ask, t *meta.Type, depth int) {
 	}
 }
 
-// find adds a text to find, often only the beginning of a text.
+// find adds a search text to a query. Often this is only the beginning of a text of the world.
 func (q *questioner) find(a *ask, t *meta.Type) {
 	for range q.IntN(3) {
 		p := q.path(t, 2, plain)
@@ -128,11 +129,11 @@ func (q *questioner) find(a *ask, t *meta.Type) {
 		a.Find = string(r[:1+q.IntN(len(r))])
 	}
 	if len(a.Find) > 0 && strings.ContainsAny(a.Find[len(a.Find)-1:], "*'\"") || strings.ContainsAny(a.Find[:1], `'"`) {
-		a.Find = "a" // find strips these characters; the specification cases test that
+		a.Find = "a" // find removes these characters; the specification cases test that
 	}
 }
 
-// nested returns a random select inside a select.
+// nested returns a random select that can be inside another select.
 func (q *questioner) nested(t *meta.Type, depth int) *ask {
 	p := q.path(t, 2, relation)
 	sub := &ask{From: p.text}

@@ -7,18 +7,18 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// shape is the kind of path that is needed.
+// shape says what kind of path a query needs.
 type shape int
 
 const (
 	anything shape = iota // for select: one value, a list, or an aggregate
-	tested                // for a filter: the same as anything
+	tested                // for a filter: as anything
 	plain                 // no aggregate
 	single                // for sort: one value, or an aggregate
-	relation              // for a nested select: ends in a relation
+	relation              // for a nested select: a relation at the end
 )
 
-// path returns a random path with the shape.
+// path returns a random path that has the wanted shape.
 func (q *questioner) path(t *meta.Type, depth int, want shape) path {
 	for {
 		s := q.walk(t, depth, want)
@@ -31,10 +31,10 @@ func (q *questioner) path(t *meta.Type, depth int, want shape) path {
 	}
 }
 
-// unasked lists computed attributes that the evaluator cannot compute, so that no ask uses them.
+// unasked are computed attributes that the evaluator cannot compute. No query uses them.
 var unasked = strings.Fields("Days Viewers Duration EstimatedAllocatedDone")
 
-// attrs returns the attributes of a type that asks may use.
+// attrs returns the attributes of a type that queries may use.
 func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 	all := slices.Clone(t.Attrs)
 	seen := map[string]bool{}
@@ -52,12 +52,12 @@ func (q *questioner) attrs(t *meta.Type) []*meta.Attr {
 	})
 }
 
-// liked lists the attributes that are used more often than others.
+// liked are the attributes that queries use more often than others.
 var liked = strings.Fields(`Name Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState IsDeleted Workitems
 	OwnedWorkitems Category Dependencies Customer IsLoginDisabled CheckCopy CanUpdate IsDeletable CheckQuickSignup Value Source ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith Members Ideas AssetType ID DetailEstimate Number
 	Custom_Anywhere Custom_Cost Custom_Due Custom_Met Custom_Motto Custom_Share Custom_Origin Custom_Stories Custom_Reviewers Custom_Letter`)
 
-// attr returns a random attribute of a type, often a liked one.
+// attr returns a random attribute of a type, often one of liked.
 func (q *questioner) attr(t *meta.Type) *meta.Attr {
 	if q.chance(60) {
 		name := liked[q.IntN(len(liked))]
@@ -72,8 +72,8 @@ func (q *questioner) attr(t *meta.Type) *meta.Attr {
 	return all[q.IntN(len(all))]
 }
 
-// walk returns a random token: sometimes a subtype as prefix, then relations, then an attribute
-// or relation at the end, and sometimes an aggregate.
+// walk returns a random token: sometimes a subtype as prefix, then relations, then an attribute or a
+// relation at the end, and sometimes an aggregate.
 func (q *questioner) walk(t *meta.Type, depth int, want shape) string {
 	var b strings.Builder
 	aggregates := want != plain && want != relation
@@ -106,7 +106,8 @@ func (q *questioner) walk(t *meta.Type, depth int, want shape) string {
 	}
 }
 
-// narrow returns a random text to write after a relation, and the type at its end.
+// narrow returns a random text that may follow a relation in a token: "#", a subtype or a filter in
+// brackets. It also returns the type of the assets then.
 func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
 	t := a.Related
 	if a.Place.Kind == meta.Calc {
@@ -131,7 +132,7 @@ func (q *questioner) narrow(a *meta.Attr) (string, *meta.Type) {
 	return s, t
 }
 
-// aggregate returns a random aggregate that fits a kind.
+// aggregate returns a random aggregate that is allowed for a kind.
 func (q *questioner) aggregate(k meta.Kind) string {
 	fit := []string{"Count", "DistinctCount"}
 	switch k {

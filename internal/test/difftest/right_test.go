@@ -6,13 +6,13 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// mayChange reports whether the member may change some attribute of an asset.
+// mayChange reports whether the member may change at least some attribute of an asset.
 func (e *evaluator) mayChange(n node) bool {
 	return n.typ.Name == "Member" && n.id == e.who.Member || e.may(n, meta.ToChange, "")
 }
 
-// mayOperate reports whether the member may run an operation, and may create the asset that the
-// operation creates.
+// mayOperate reports whether the member has the right to run an operation on an asset. If the operation
+// creates an asset, the member must also have the right to create that asset.
 func (e *evaluator) mayOperate(n node, name string) bool {
 	if name == "Delete" || name == "Undelete" {
 		return e.may(n, meta.ToDelete, name)
@@ -32,7 +32,7 @@ func (e *evaluator) mayOperate(n node, name string) bool {
 	return e.who.Admin || e.roleAmong(n.projects(), create)
 }
 
-// may reports whether the member has a right to an asset, by the rules of rights.yaml.
+// may reports whether the member has a right on an asset, by the rules of rights.yaml.
 func (e *evaluator) may(n node, verb meta.Verb, name string) bool {
 	k := n.typ.KindOf(name)
 	switch {
@@ -58,7 +58,7 @@ func (e *evaluator) may(n node, verb meta.Verb, name string) bool {
 	return !k.Own || e.owns(n) || e.roleAmong(projects, k.Roles(meta.ToModerate, ""))
 }
 
-// stands reports whether a member currently has a role above Member Admin.
+// stands reports whether the member n currently has a role that is higher than Member Admin.
 func (e *evaluator) stands(n node) bool {
 	held := e.w.grants[n.id]
 	role, _ := e.w.m.Type("Role")
@@ -86,12 +86,13 @@ func (n node) projects() []int64 {
 	return all
 }
 
-// roleAmong reports whether the member has a role of set in one of the projects.
+// roleAmong reports whether the member has one of the roles in set in one of the projects.
 func (e *evaluator) roleAmong(projects []int64, set meta.RoleSet) bool {
 	return slices.ContainsFunc(projects, func(id int64) bool { return set.Has(e.who.RoleIn(id)) })
 }
 
-// owns reports whether an asset belongs to the member itself, by its author or creator.
+// owns reports whether an asset belongs to the member: the member is its author, or for some types its
+// creator.
 func (e *evaluator) owns(n node) bool {
 	own := n.typ.Rights.Own
 	if own == nil {

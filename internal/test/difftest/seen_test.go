@@ -6,14 +6,14 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// noAccess and inheritor are the roles that read nothing, by the number in their Oid.
+// noAccess and inheritor are the numbers, as in an Oid, of the roles that may not read anything.
 const noAccess, inheritor = 0, 10
 
-// seeMembers lists the roles in any project that see all members.
+// seeMembers are the roles that see all members if the actor has the role in any project.
 var seeMembers = meta.RolesOf(meta.SystemAdmin, meta.ProjectAdmin)
 
-// sharing returns the projects whose members the actor sees: the projects that it reads, and all
-// above them.
+// sharing returns the projects whose members the actor sees: the projects that the actor reads, and all
+// projects above them.
 func (e *evaluator) sharing() map[int64]bool {
 	if e.shared != nil {
 		return e.shared
@@ -30,8 +30,8 @@ func (e *evaluator) sharing() map[int64]bool {
 	return e.shared
 }
 
-// seesMember reports whether the actor sees a member: itself, or a member who currently has a
-// reading role in a project that the actor reads, or above it. Some roles see all members.
+// seesMember reports whether the actor sees a member. The actor sees itself, and members who currently have
+// a role that may read, in a project that sharing returns. Actors with certain roles see all members.
 func (e *evaluator) seesMember(n node) bool {
 	if e.who.Held&seeMembers != 0 || e.who.System == meta.MemberAdmin || n.id == e.who.Member {
 		return true
@@ -58,8 +58,8 @@ func (e *evaluator) members() []int64 {
 // sees reports whether the actor may see an asset.
 func (e *evaluator) sees(n node) bool { return e.who.All || e.seesFrom(n, "") }
 
-// seesFrom is sees for an asset that was reached from an asset of type from. An asset never makes
-// another asset of its type visible.
+// seesFrom is like sees, for an asset that was reached through the visibility rule of an asset of the type
+// from. An asset of that same type does not make the first asset visible.
 func (e *evaluator) seesFrom(n node, from string) bool {
 	rule := &n.typ.Seen
 	if rule.Shared {
@@ -90,7 +90,7 @@ func (e *evaluator) isAmong(members []node) bool {
 	return slices.ContainsFunc(members, func(m node) bool { return m.id == e.who.Member })
 }
 
-// leads returns the assets at the end of the paths, whether the actor sees them or not.
+// leads returns the assets at the end of paths from n. They need not be visible to the actor.
 func leads(n node, paths []meta.Walk) []node {
 	var all []node
 	for _, w := range paths {

@@ -17,11 +17,11 @@ import (
 	"github.com/alds-dev/alds/internal/write/seed"
 )
 
-// server is one database with its engines.
+// server is one database with the engines that use it.
 type server struct {
 	name   string
 	d      *db.DB
-	assets *asset.Engine // with the model of the program, without custom attributes
+	assets *asset.Engine // uses the model without custom attributes
 	bulk   *bulk.Engine
 	finder *find.Finder
 }
@@ -36,7 +36,7 @@ func serve(t *testing.T, d *db.DB, m *meta.Model) *server {
 	return s
 }
 
-// use switches the server to model m.
+// use makes the engines of the server use the model m.
 func (s *server) use(t *testing.T, m *meta.Model) {
 	t.Helper()
 	generation, err := catalog.Generation(t.Context(), s.d)
@@ -61,8 +61,8 @@ func (s *server) rows(who auth.Actor, body string) (string, error) {
 	return string(b), err
 }
 
-// smallerPayload removes commands from a failing payload as long as it still fails. A failed
-// request changes nothing, so it can be repeated.
+// smallerPayload returns a smaller payload that also fails. It removes one command after another while the
+// rest still fails. A failed request changes nothing, so it can be repeated.
 func smallerPayload(s *server, body []byte) []byte {
 	var commands []json.RawMessage
 	must(json.Unmarshal(body, &commands))

@@ -7,8 +7,8 @@ import (
 	"github.com/alds-dev/alds/internal/query/token"
 )
 
-// shrink returns a smaller ask that still differs. It removes one part after the other as long as
-// differs is true.
+// shrink returns a smaller query for which differs is still true. It removes one part after another while
+// differs stays true.
 func shrink(a *ask, differs func(*ask) bool) *ask {
 	for again := true; again; {
 		again = false
@@ -22,7 +22,7 @@ func shrink(a *ask, differs func(*ask) bool) *ask {
 	return a
 }
 
-// smallerAsks returns copies of an ask, each without one part.
+// smallerAsks returns copies of a query. In each copy one part is missing.
 func smallerAsks(a *ask) []*ask {
 	var all []*ask
 	try := func(change func(*ask)) {
@@ -86,7 +86,7 @@ func with[T any](list []T, i int, v T) []T {
 	return list
 }
 
-// smallerFilters returns copies of a filter, each without one part.
+// smallerFilters returns copies of a filter. In each copy one part is missing.
 func smallerFilters(f token.Filter) []token.Filter {
 	var all []token.Filter
 	all = append(all, f.Kids...)
@@ -125,7 +125,7 @@ func smallerPaths(s string) []string {
 	return all
 }
 
-// smallerTokens returns copies of a token, each with smaller or no brackets at one hop.
+// smallerTokens returns copies of a token. In each copy one filter in brackets is smaller or missing.
 func smallerTokens(p token.Path) []token.Path {
 	var all []token.Path
 	change := func(i int, f *token.Filter) {

@@ -15,10 +15,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/collation"
 )
 
-// The values of the evaluator are nil, string, float64 (Numeric), int64 (Rank, LongInt, State,
-// Opaque, and Date as UTC microseconds), bool, *meta.Type and node.
+// The values of the evaluator are nil, string, float64 (Numeric), int64 (Rank, LongInt, State and Opaque;
+// Date in microseconds UTC), bool, *meta.Type and node.
 
-// typed parses a text from a row or a query as a value of a kind.
+// typed converts a text from a row or a query to a value of a kind.
 func typed(k meta.Kind, s string) any {
 	switch k {
 	case meta.Numeric:
@@ -61,8 +61,8 @@ func instant(s string) int64 {
 	return when(s).UnixMicro()
 }
 
-// onCalendar returns the instant that a date-only attribute is compared with: the time as
-// written, without its zone.
+// onCalendar returns the time with which a date-only attribute is compared, in microseconds. It is the
+// written date and time, without the written time zone.
 func onCalendar(s string) int64 {
 	t := when(s)
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC).UnixMicro()
@@ -79,7 +79,7 @@ func when(s string) time.Time {
 
 var stateNames = map[int64]string{0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted"}
 
-// order compares two values of one kind. null is first.
+// order compares two values of the same kind, as cmp.Compare does. null is lower than everything else.
 func order(a, b any) int {
 	switch {
 	case a == nil && b == nil:
@@ -113,7 +113,7 @@ func number(b bool) int {
 	return 0
 }
 
-// missing reports whether a value counts as no value: null, no asset, or an empty text.
+// missing reports whether v is null, no asset, or an empty text.
 func missing(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -126,8 +126,8 @@ func missing(v any) bool {
 	return false
 }
 
-// alike reports whether two values of one kind are equal. Texts are equal if their NFC forms
-// differ only in case. Texts of equal sort order can be unequal.
+// alike reports whether two values of the same kind are equal. Texts are equal if their NFC forms differ
+// only in case. Texts that sort equally need not be equal.
 func alike(a, b any) bool {
 	x, isText := a.(string)
 	if !isText {
@@ -137,8 +137,8 @@ func alike(a, b any) bool {
 	return isText && strings.EqualFold(norm.NFC.String(x), norm.NFC.String(y))
 }
 
-// caseless returns the NFC form of a text. Each character is replaced by the lowest character
-// that differs from it only in case.
+// caseless returns the NFC form of a text in which each character is replaced: by the lowest of the
+// characters that differ from it only in case.
 func caseless(s string) string {
 	return strings.Map(func(r rune) rune {
 		first := r
@@ -149,8 +149,9 @@ func caseless(s string) string {
 	}, norm.NFC.String(s))
 }
 
-// contains is the test of ~= and find. In a pattern, "%" and "*" match any text, and the pattern
-// must match the whole text. Without them, s must contain what anywhere.
+// contains reports whether the text s passes ~= or find with the text what. If pattern is true and what
+// contains "%" or "*", these match any text, and what must match the whole of s. Otherwise s must contain
+// what.
 func contains(s, what string, pattern bool) bool {
 	s, what = caseless(s), caseless(what)
 	if !pattern || !strings.ContainsAny(what, "%*") {
@@ -172,7 +173,7 @@ func contains(s, what string, pattern bool) bool {
 	return strings.HasSuffix(s, parts[last])
 }
 
-// shown returns the Oid of an asset, with or without its moment.
+// shown returns the Oid of an asset. If moment is true, the Oid includes the moment.
 func (n node) shown(moment bool) string {
 	if n.none() {
 		return oid.Null

@@ -7,10 +7,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// current is the moment of the view of the current state.
+// current is the moment with which at returns the current state.
 const current = db.Forever - 1
 
-// view is a world at one moment.
+// view is a world as it was at one moment.
 type view struct {
 	w      *world
 	moment int64
@@ -18,13 +18,13 @@ type view struct {
 	order  []*version // by id
 }
 
-// node is one version of an asset in a view. The zero node is no asset.
+// node is one version of an asset, in a view. The zero node stands for no asset.
 type node struct {
 	*version
 	in *view
 }
 
-// at returns the view of a moment.
+// at returns the world as it was at a moment.
 func (w *world) at(moment int64) *view {
 	if v, ok := w.views[moment]; ok {
 		return v
@@ -43,8 +43,8 @@ func (w *world) at(moment int64) *view {
 	return v
 }
 
-// ofItself returns a version in the view of its own moment, or of the horizon if it began
-// earlier. It returns nothing for a version that ended at or before the horizon.
+// ofItself returns a version as of its own moment, or as of the horizon if the version began earlier. It
+// returns nil if the version ended at or before the horizon.
 func (w *world) ofItself(x *version) []node {
 	if x.until <= w.horizon {
 		return nil
@@ -73,7 +73,7 @@ func (v *view) nodes() []node {
 
 func (n node) none() bool { return n.version == nil }
 
-// some returns the assets with a value in a column, sorted by id.
+// some returns the assets that have a value in a column, sorted by id. slot is the index of the column.
 func (v *view) some(slot int, value int64) []node {
 	var all []node
 	for _, x := range v.order {
@@ -84,8 +84,8 @@ func (v *view) some(slot int, value int64) []node {
 	return all
 }
 
-// related follows a stored relation by one level, and returns the assets sorted by id. It hides
-// nothing.
+// related returns the assets that a stored relation of n refers to directly, sorted by id. It does not hide
+// any of them.
 func (n node) related(a *meta.Attr) []node {
 	v := n.in
 	var all []node
@@ -125,7 +125,7 @@ func (n node) related(a *meta.Attr) []node {
 	return all
 }
 
-// closure walks a hierarchy, by one level or by all.
+// closure returns the assets above or below n in a hierarchy: those of one level, or those of all levels.
 func (n node) closure(c meta.ClosureOf) []node {
 	seen := map[int64]bool{n.id: true}
 	var all []node
@@ -151,7 +151,7 @@ func (n node) closure(c meta.ClosureOf) []node {
 	return all
 }
 
-// step goes one level up or down a hierarchy.
+// step returns the assets one level above or below n in a hierarchy.
 func (n node) step(c meta.ClosureOf) []node {
 	if !c.Down {
 		return n.related(c.Up)
@@ -159,7 +159,7 @@ func (n node) step(c meta.ClosureOf) []node {
 	return n.related(c.Up.Back)
 }
 
-// system follows a computed relation.
+// system returns the assets of a relation that the service computes.
 func (n node) system(name string) []node {
 	one := func(x node) []node {
 		if x.none() {
@@ -198,7 +198,7 @@ func (n node) system(name string) []node {
 	return nil
 }
 
-// next returns the following version, or nil for the current version.
+// next returns the version that follows n, or nil if n is the current version.
 func (n node) next() *version {
 	for _, x := range n.in.w.versions[n.id] {
 		if x.moment == n.until {
@@ -219,7 +219,7 @@ func (n node) prior() node {
 	return node{}
 }
 
-// closing returns the version that closed the asset, or nil if it is open.
+// closing returns the version in which the asset was closed, or nil if the asset is open.
 func (n node) closing() *version {
 	var since *version
 	for _, x := range n.in.w.versions[n.id] {

@@ -15,17 +15,17 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// seenTypes lists types that together have all rules of visibility.
+// seenTypes are types that together use all rules of visibility.
 var seenTypes = []string{"Workitem", "Scope", "BaseAsset", "Note", "Link", "Expression", "Conversation", "Actual", "MessageReceipt", "Role"}
 
-// someRoles lists numbers of roles. Roles of administrators are rare.
+// someRoles are the numbers of roles from which assignments chooses. Roles of administrators are rare.
 var someRoles = []int{0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 8, 9, 10, 11, 12}
 
-// ruledBirths lists types whose assets are visible through the assets that they name.
+// ruledBirths are types whose assets are visible to members who see certain related assets.
 var ruledBirths = []string{"Expression", "Conversation", "Note", "Link", "Message", "ChangeSet", "BuildRun", "BuildProject", "Attachment", "MessageReceipt"}
 
-// TestViewersSee compares Viewers with what members read, for every asset and every member of a
-// small world. A member must be a viewer exactly if it can read the asset.
+// TestViewersSee compares the attribute Viewers with what members can read, for every asset and every
+// member of a small world. A member must be among the viewers exactly if the member can read the asset.
 func TestViewersSee(t *testing.T) {
 	seed := testseed.New(t)
 	testdb.Each(t, func(t *testing.T, d *db.DB) {
@@ -62,7 +62,7 @@ func (r *run) send(s *server, body []byte) {
 	r.grow.learn(made.AssetsCreated.OidTokens)
 }
 
-// births returns a payload of n new assets of some types.
+// births returns a payload that creates n assets of random types among types.
 func (r *run) births(n int, types ...string) []byte {
 	commands := []map[string]any{}
 	for range n {
@@ -75,14 +75,14 @@ func (r *run) births(n int, types ...string) []byte {
 	return b
 }
 
-// assignments returns a payload that gives random roles in projects.
+// assignments returns a payload that gives random members random roles in projects.
 func (r *run) assignments(n int) []byte {
 	var commands []map[string]any
 	for range n {
 		args := map[string]any{"Member": r.grow.asset("Member"), "Role": fmt.Sprintf("Role:%d", someRoles[r.IntN(len(someRoles))]), "IsOwner": false}
 		scope := r.grow.asset("Scope")
 		if scope == "Scope:0" && r.IntN(8) > 0 {
-			continue // a member who reads everything tests little
+			continue // a member who can read everything does not test much
 		}
 		commands = append(commands, map[string]any{"from": scope, "execute": map[string]any{"op": "AssignMemberWithRole", "args": args}})
 	}
@@ -125,8 +125,8 @@ func (r *run) compareViewers(s *server) {
 	r.Logf("%d of %d pairs of an asset and a member are hidden", hidden, pairs)
 }
 
-// listed returns the assets of a type that a query finds, under the empty key. If list is not
-// empty, it returns the viewers of each asset.
+// listed queries the assets of a type. If list is empty, it returns their Oids under the key "". Otherwise
+// it returns the viewers of each asset, by the Oid of the asset.
 func (r *run) listed(s *server, who auth.Actor, of, list string) map[string][]string {
 	r.Helper()
 	answer, err := s.rows(who, `{"from": "`+of+`", "select": [`+list+`]}`)

@@ -16,16 +16,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// world is all data about assets in a database.
+// world has everything that a database stores about assets.
 type world struct {
 	m        *meta.Model
 	versions map[int64][]*version // by id of the asset, oldest first
 	links    []pair
-	held     []held // current roles
+	held     []held // current roles of members in projects
 	values   []pair
-	grants   map[int64][]meta.Role // current roles in projects, by member
-	comments map[int64]any         // by id of the audit
-	stamps   [][2]int64            // rows of moment_stamp: the last moment, and its instant
+	grants   map[int64][]meta.Role // current roles in projects, by id of the member
+	comments map[int64]any         // by id of the audit row
+	stamps   [][2]int64            // rows of moment_stamp: last moment, and its time in microseconds
 	views    map[int64]*view       // by moment
 	horizon  int64                 // versions that ended at or before this moment were removed
 }
@@ -64,7 +64,7 @@ var fixedColumns = []string{
 	"created_moment", "created_at", "created_by", "changed_at", "changed_by", "attrs",
 }
 
-// load reads a world by simple SQL.
+// load reads a world with simple SQL statements.
 func load(t testing.TB, d *db.DB, m *meta.Model) *world {
 	t.Helper()
 	w := &world{m: m, versions: map[int64][]*version{}, comments: map[int64]any{}, views: map[int64]*view{}, grants: map[int64][]meta.Role{}}
@@ -160,7 +160,7 @@ func whole(v any) int64 {
 
 func text(v any) string { return v.(string) }
 
-// cell returns the value of a typed column.
+// cell converts a value from a typed column to a value of the evaluator.
 func cell(kind meta.ColumnKind, v any) any {
 	switch {
 	case v == nil:
@@ -181,8 +181,8 @@ func cell(kind meta.ColumnKind, v any) any {
 	return whole(v)
 }
 
-// spelled writes a fraction in one form. MySQL stores JSON as values and writes 1e+06 as
-// 1000000.0. The other databases keep the text.
+// spelled converts a number with a fraction or an exponent to one form. MySQL stores the values of JSON and
+// returns 1e+06 as 1000000.0. Other databases store the text.
 func spelled(x any) any {
 	n, isNumber := x.(json.Number)
 	if _, err := n.Int64(); !isNumber || err == nil {
@@ -193,7 +193,7 @@ func spelled(x any) any {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-// dump prints a world for comparison with another.
+// dump prints a world as text, so that two worlds can be compared.
 func (w *world) dump() string {
 	var b strings.Builder
 	ids := make([]int64, 0, len(w.versions))
@@ -218,7 +218,7 @@ func (w *world) dump() string {
 	return b.String()
 }
 
-// last returns the highest moment.
+// last returns the latest moment.
 func (w *world) last() int64 {
 	if len(w.stamps) == 0 {
 		return 0
@@ -226,7 +226,7 @@ func (w *world) last() int64 {
 	return w.stamps[len(w.stamps)-1][0]
 }
 
-// momentOf returns the moment of an instant: the highest moment that was stamped at or before it.
+// momentOf returns the latest moment whose time is not after the time at.
 func (w *world) momentOf(at int64) int64 {
 	var m int64
 	for _, s := range w.stamps {
@@ -237,8 +237,8 @@ func (w *world) momentOf(at int64) int64 {
 	return m
 }
 
-// closureDiff compares scope_closure, which the service updates, with the tree of projects at
-// every moment.
+// closureDiff compares the table scope_closure, which the service updates, with the tree of projects at
+// every moment. It returns a description of the first difference, or "" if there is none.
 func closureDiff(t testing.TB, d *db.DB, w *world) string {
 	t.Helper()
 	up, _ := w.m.Type("Scope")

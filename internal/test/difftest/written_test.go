@@ -18,8 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// writtenAttrs lists an attribute of every kind that can be written and compared, and the other
-// attributes that its asset needs.
+// writtenAttrs has one attribute of every kind that can be written and compared. rest has the values of the
+// other attributes that an asset of the type needs.
 var writtenAttrs = []struct{ typ, attr, rest string }{
 	{"Member", "IsLoginDisabled", `"Name":"m","Nickname":"m","DefaultRole":"Role:4",`},
 	{"Epic", "Swag", `"Name":"e","Scope":"Scope:0",`},
@@ -38,10 +38,9 @@ var writtenAttrs = []struct{ typ, attr, rest string }{
 	{"Story", "Custom_Motto", `"Name":"s","Scope":"Scope:0",`},
 }
 
-// TestWrittenIsFound writes values in all forms, and some invalid texts. A filter with the same
-// text must find the value, or refuse the text if the write refused it. The exception is a number
-// beyond the bound of writes: a filter accepts it, because stored older numbers can be beyond this
-// bound.
+// TestWrittenIsFound writes values in all forms, and some invalid texts. A filter with the same text must
+// find the value, or refuse the text if the write refused it. There is one exception: a filter accepts a
+// number that is too large or too small for a write, because older stored numbers can be so.
 func TestWrittenIsFound(t *testing.T) {
 	seed := testseed.New(t)
 	m := grown()
@@ -69,7 +68,7 @@ func TestWrittenIsFound(t *testing.T) {
 	}
 }
 
-// create carries out one command and returns what it created, or its failure.
+// create executes one command. It returns the Oid of the created asset, or the message of the failure.
 func create(t *testing.T, s *server, command string) (created, failure string) {
 	t.Helper()
 	b, err := s.bulk.Run(t.Context(), auth.System, bulk.Request{Body: []byte(command)})
@@ -89,8 +88,8 @@ func create(t *testing.T, s *server, command string) (created, failure string) {
 	return answer.AssetsCreated.OIDTokens[0], ""
 }
 
-// written writes one value, queries it and reports whether the write succeeded. A date-only value
-// is found only by a text at midnight, although a write drops the time.
+// written writes one value and queries it. It reports whether the write succeeded. A date-only value is
+// found only by a text whose time is midnight, although a write accepts any time and drops it.
 func written(t *testing.T, s *server, a *meta.Attr, typ, rest, text string) bool {
 	t.Helper()
 	attr, spelled := a.Name, string(quoted(nil, text))
@@ -116,7 +115,7 @@ func written(t *testing.T, s *server, a *meta.Attr, typ, rest, text string) bool
 	return failure == ""
 }
 
-// spelling returns a random value for the attribute, in one of its written forms.
+// spelling returns a random value for an attribute, in one of the forms in which a client may write it.
 func spelling(r *rand.Rand, a *meta.Attr) string {
 	switch a.Kind {
 	case meta.Boolean:
@@ -147,8 +146,8 @@ func dateSpelling(r *rand.Rand) string {
 		"1/2/2006", "01/02/2006", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04 PM", "1/2/2006 3:04:05 PM"))
 }
 
-// spoiled returns the text with one character more or another ending, or an unusual text. Many
-// results are invalid.
+// spoiled returns the text with one more character or with another ending, or returns an unusual text. Many
+// of the results are invalid.
 func spoiled(r *rand.Rand, s string) string {
 	runes := []rune(s)
 	i := r.IntN(len(runes))

@@ -9,7 +9,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// TestDeploy follows docs/deploy.md, except for the files that deploytest runs.
+// TestDeploy runs the commands of docs/deploy.md, except for those of the files that deploytest runs.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	const heroku, systemctl = "there is no platform here", "there is no systemd that runs here; deploytest runs the units' commands"

@@ -10,25 +10,26 @@ import (
 	"testing"
 )
 
-// kind is the language of a command.
+// kind is the kind of a command: what it is written in.
 type kind int
 
 const (
 	ofShell   kind = iota
-	statement      // SQL statement, run as the administrator of the database
-	request        // request to the service as the administrator, such as GET api/system
+	statement      // SQL statement; the administrator of the database runs it
+	request        // request to the service, such as GET api/system; the administrator sends it
 	promQL
 )
 
-// command is a block of commands, or a command in the text, of a document. line is one-based.
+// command is a command of a document: a whole block, or a command in the text. line is its line, counted
+// from 1.
 type command struct {
 	kind kind
 	text string
 	line int
 }
 
-// inText matches a command between backquotes in a line of text, with one group for each kind. A program,
-// statement or path without arguments is only a name and does not match, except for make.
+// inText matches a command between backquotes in a line of text. It has one group for each kind. A program,
+// statement or path without arguments does not match, except for make.
 var inText = regexp.MustCompile("`(?:" + strings.Join([]string{
 	ofShell: `((?:go run|go test|go tool|go install|bin/\w+|make|curl|docker|docker-compose|systemctl|kubectl|heroku|mysql|mysqldump|mariadb|mariadb-dump|` +
 		"sqlite3|redis-cli|openssl|asynq|git|gunzip|promtool|df|nginx|haproxy|caddy) [^`]+|make)",
@@ -37,8 +38,8 @@ var inText = regexp.MustCompile("`(?:" + strings.Join([]string{
 	promQL:    "((?:sum|max|min|count|rate|increase)(?: by)? ?\\([^`]+|alds_\\w+[{ ][^`]+|alds_\\w+ [=<>!]+ [^`]+)",
 }, "|") + ")`")
 
-// commandsOf returns the commands of a document in their order: blocks without a language or with sh or
-// sql, and commands in the text.
+// commandsOf returns the commands of a document in their order. These are the blocks whose language is sh,
+// sql or not given, and the commands in the text.
 func commandsOf(t *testing.T, path string) (all []command) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -46,7 +47,7 @@ func commandsOf(t *testing.T, path string) (all []command) {
 		t.Fatal(err)
 	}
 	var block *command
-	isShown := false // inside a block in another language
+	isShown := false // true: the line is inside a block in another language
 	for i, line := range strings.Split(string(text), "\n") {
 		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
 		switch {
@@ -76,7 +77,8 @@ func commandsOf(t *testing.T, path string) (all []command) {
 	return all
 }
 
-// script returns a command for the shell. Commands in other languages call functions of the test.
+// script returns the text that the shell runs for a command. For commands that are not shell commands, the
+// text calls a shell function of the test.
 func (c command) script() string {
 	text := strings.TrimRight(c.text, "\n")
 	switch c.kind {
@@ -94,25 +96,25 @@ func (c command) script() string {
 type row struct {
 	begins string // first words of the command
 	not    string // why the command is not run; empty: the command is run
-	lines  []row  // replaces the following fields: a row for each line of a block
+	lines  []row  // one row for each line of a block; then the fields below are not used
 
 	before string // commands that the test runs before the command
-	types  string // input that the reader types
-	fails  bool   // the command must fail
-	beside bool   // the command runs in the background while later commands run
-	name   string // name of a shell function that runs the command again
+	types  string // text that the command reads as if the reader typed it
+	fails  bool   // true: the command must fail
+	beside bool   // true: the command runs in the background while later commands run
+	name   string // name of a shell function with this command, so that later rows can run it again
 	after  string // commands that the test runs after the command, such as a wait
-	prints string // regular expression for the output up to the next command
+	prints string // regular expression that must match the output up to the next command
 }
 
-// step is a command and its row.
+// step is a command of the document path with its row.
 type step struct {
 	path string
 	command
 	row
 }
 
-// steps combines each command of a document with its row.
+// steps returns the commands of a document, each with its row.
 func steps(t *testing.T, path string, rows []row) (all []step) {
 	t.Helper()
 	commands := commandsOf(t, path)
@@ -140,7 +142,7 @@ func stepOf(t *testing.T, path string, c command, r row) step {
 	return step{path, c, r}
 }
 
-// stepsOfLines combines each line of a block with its row. Comments have no row.
+// stepsOfLines returns the lines of a block, each with its row. Comments have no row.
 func stepsOfLines(t *testing.T, path string, c command, r row) (all []step) {
 	t.Helper()
 	rows := r.lines

@@ -13,8 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// guidePrelude are functions for the tables of the guide. SCHEMA is the database of SQL statements, ADMIN
-// the password of the administrator, FROM the source address of curl.
+// guidePrelude has shell functions that the tables of the guide use. SCHEMA is the database for SQL
+// statements, ADMIN is the password of the administrator, and FROM is the source address of curl.
 const guidePrelude = `
 ADMIN=choose-another
 curl() { command curl -k ${FROM:+--interface $FROM} "$@"; }
@@ -35,7 +35,7 @@ again() { stop; start_roles; started; }
 value() { grep -oE "\"$1\": ?\"[^\"]*\"" | head -1 | sed -E 's/.*"([^"]*)"$/\1/'; }
 `
 
-// installation is the installation that the guide creates, with its addresses and servers.
+// installation is the installation that the commands of the guide create, with its addresses and servers.
 type installation struct {
 	place
 
@@ -43,13 +43,14 @@ type installation struct {
 	mariadb, redis                                             *testdb.Own
 }
 
-// newInstallation prepares servers, a clone and addresses. The commands of the guide create everything else.
+// newInstallation prepares servers, addresses and a clone of the repository. The commands of the guide
+// create everything else.
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	i := &installation{
 		api: testproc.FreeAddr(t), apiAdmin: testproc.FreeAddr(t), worker: testproc.FreeAddr(t), scheduler: testproc.FreeAddr(t),
 		prometheus: testproc.FreeAddr(t), proxy: testproc.FreeAddr(t), plain: testproc.FreeAddr(t),
-		// Backups need --log-bin. capacity.md requires this number of connections.
+		// Backups need --log-bin. docs/capacity.md requires this number of connections.
 		mariadb: testdb.OwnMySQL(t, "--log-bin", "--max-connections=400"), redis: testdb.OwnRedis(t),
 	}
 	i.folder, i.prelude = clone(t), guidePrelude
@@ -71,7 +72,7 @@ func newInstallation(t *testing.T) *installation {
 	return i
 }
 
-// file writes a file next to the clone. Commands refer to it as ../name.
+// file writes a file into the folder that contains the clone. Commands refer to the file as ../name.
 func (i *installation) file(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(filepath.Dir(i.folder), name), []byte(text), 0o600); err != nil {
@@ -94,7 +95,7 @@ func (i *installation) nginx(t *testing.T) {
 		" client_body_temp_path "+beside+"; proxy_temp_path "+beside+"; fastcgi_temp_path "+beside+"; uwsgi_temp_path "+beside+"; scgi_temp_path "+beside+";\n"+server+"}\n")
 }
 
-// clone copies the files that git tracks or would add into a new repository, without build results.
+// clone creates a new repository with the files that git tracks or would add. It has no build results.
 func clone(t *testing.T) (folder string) {
 	t.Helper()
 	testdb.Runs(t, "git", "-C", root, "rev-parse")
@@ -111,8 +112,9 @@ func clone(t *testing.T) (folder string) {
 	return folder
 }
 
-// TestGuide follows the path of a new operator: the guide, its lists, and the pages about troubleshooting
-// and webhooks, on one installation. The first part of the guide creates the installation in a fresh clone.
+// TestGuide runs the commands that a new operator runs: those of the guide, of the lists in the guide, and
+// of the pages about troubleshooting and webhooks, on one installation. The first part of the guide creates
+// the installation in a fresh clone.
 func TestGuide(t *testing.T) {
 	var all []step
 	for _, d := range []struct {

@@ -8,10 +8,11 @@ const (
 	platform = "it needs a platform that is not here; deploytest runs the files for those"
 )
 
-// subscription creates a subscription and sets $id to its id.
+// subscription creates a webhook subscription and sets the shell variable id to its id.
 const subscription = `id=$(echo '{"webhookId": "done-stories", "url": "https://example.org/hooks/alds", "enabled": false, "eventTypes": [{"type": "AssetChanged", "from": "Story"}]}' | ask POST api/webhook | value id)`
 
-// operationsRows create the installation. The other documents use it.
+// operationsRows has the rows of the commands that create the installation. The other documents then use
+// this installation.
 var operationsRows = []row{
 	{begins: "bin/api migrate", not: "a row of a table: what is run once per release"},
 	{begins: "docker compose up", not: platform},
@@ -67,7 +68,7 @@ var operationsRows = []row{
 	}},
 }
 
-// securityRows use a client address that differs from the proxy's.
+// securityRows has rows in which the client and the proxy have different addresses.
 var securityRows = []row{
 	{begins: "go test", not: suite},
 	{
@@ -119,7 +120,7 @@ var troubleshootingRows = []row{
 	{begins: "bin/api check", prints: `the database agrees with itself`},
 }
 
-// withPrometheus starts Prometheus and waits until it scrapes the three processes.
+// withPrometheus starts Prometheus and waits until Prometheus scrapes all three processes.
 const withPrometheus = `prometheus --config.file=../prometheus.yml --storage.tsdb.path=../prometheus --web.listen-address=$PROMETHEUS --log.level=error &
 until_ok has '=> 3' promtool query instant http://$PROMETHEUS 'sum(up)'`
 

@@ -23,28 +23,28 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 // root is the repository, relative to this package.
 const root = "../../.."
 
-// prelude are functions for the tables.
+// prelude has shell functions that the tables use.
 const prelude = `set -e -o pipefail
 until_ok() { for _ in $(seq 600); do if "$@" >/dev/null 2>&1; then return; fi; sleep 0.1; done; echo "no success: $*"; "$@"; return 1; }
 until_prints() { for _ in $(seq 600); do if grep -qE "$2" "$1" 2>/dev/null; then return; fi; sleep 0.1; done; echo "$1 lacks: $2"; cat "$1"; return 1; }
 `
 
-// place is the environment of a reader's shell.
+// place is the environment in which a shell runs the commands.
 type place struct {
 	folder  string   // the repository, or a fresh clone
-	env     []string // added to the environment
+	env     []string // variables added to the environment
 	replace []string // pairs of a text in a document and its replacement in the test
-	prelude string   // more functions
+	prelude string   // more shell functions
 }
 
-// follow runs the commands of a document in one shell at the root of the repository, and compares the
-// output of each.
+// follow runs the commands of a document in one shell at the root of the repository. It compares the output
+// of each command with its row.
 func follow(t *testing.T, path string, rows []row, env []string, replace ...string) {
 	t.Helper()
 	run(t, place{folder: root, env: env, replace: replace}, steps(t, path, rows))
 }
 
-// run runs steps in one shell and compares the output of each.
+// run runs steps in one shell, and compares the output of each step with its row.
 func run(t *testing.T, p place, steps []step) {
 	t.Helper()
 	testdb.Runs(t, "bash", "--version")
@@ -81,7 +81,7 @@ func run(t *testing.T, p place, steps []step) {
 	}
 }
 
-// inShell returns the shell commands of a step, according to its row.
+// inShell returns the shell script that runs a step as its row says.
 func (s step) inShell(i int, replaced *strings.Replacer) string {
 	text := replaced.Replace(s.script())
 	if s.name != "" {
@@ -99,7 +99,8 @@ func (s step) inShell(i int, replaced *strings.Replacer) string {
 	return text
 }
 
-// mark precedes the number of a command in the output of the shell.
+// mark begins a line in the output of the shell. The line ends with the number of a command, and the output
+// of this command follows.
 const mark = "==== command "
 
 func ranAny(outputs map[string]string, from, to int) bool {
@@ -111,8 +112,8 @@ func ranAny(outputs map[string]string, from, to int) bool {
 	return false
 }
 
-// shell runs a script for at most ten minutes, stops all processes that it has started, and returns its
-// output.
+// shell runs a script for at most ten minutes and returns its output. Then it stops all processes that the
+// script has started.
 func shell(t *testing.T, p place, script string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -125,7 +126,7 @@ func shell(t *testing.T, p place, script string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir, cmd.Env = p.folder, append(append(os.Environ(), "OUT="+t.TempDir()), p.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Stdout, cmd.Stderr = out, out // with a file, Wait does not wait for background processes
+	cmd.Stdout, cmd.Stderr = out, out // because out is a file, Wait does not wait for background processes
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}

@@ -14,7 +14,8 @@ import (
 
 // TestProcessesWaitForTheirDatabase starts every role while MariaDB is down. The processes must keep
 // running, log that they wait, and answer /healthz. A process that gets SIGTERM must stop at once. The
-// others must become ready after MariaDB starts, and not ready after it is killed again.
+// other processes must become ready when MariaDB starts, and must no longer be ready when MariaDB is killed
+// again.
 func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	together(t)
 	addr := quietAddr(t)
@@ -67,8 +68,8 @@ func TestProcessesWaitForTheirDatabase(t *testing.T) {
 	s.mariadb.Start()
 }
 
-// quietAddr returns a free address outside the usual range of client ports. So no connection of a client
-// gets this address while the api does not listen yet.
+// quietAddr returns a free address whose port is outside the usual range of client ports. So no client
+// connection can use this port before the api listens on it.
 func quietAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {

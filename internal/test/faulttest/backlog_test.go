@@ -12,8 +12,8 @@ import (
 )
 
 // TestDeliveriesDoNotWaitForABacklog writes while no worker runs and Redis is stopped. The metrics of the
-// api must count the waiting writes. A worker that starts must send due deliveries while most writes still
-// wait for their fan-out.
+// api must count the writes that wait for a worker. Then a worker starts. It must send deliveries that are
+// due while most of these writes are still waiting.
 func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
 	together(t)
 	requests, each := depth(20, 50), depth(500, 1_000)
@@ -56,14 +56,14 @@ func TestDeliveriesDoNotWaitForABacklog(t *testing.T) {
 	s.sound()
 }
 
-// backlog is the number of writes that wait for their fan-out.
+// backlog returns the number of writes for which no worker has created deliveries yet (the fan-out).
 func (s *site) backlog() int {
 	s.t.Helper()
 	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0")
 }
 
-// dueDelivery creates a due delivery of a separate subscription. When it arrives, the channel gets the
-// number of writes that still wait.
+// dueDelivery creates a delivery that is due at once, for a subscription of its own. When the delivery
+// arrives, the channel gets the result of backlog.
 func (s *site) dueDelivery() (left <-chan int) {
 	s.t.Helper()
 	came, once := make(chan int, 1), sync.Once{}
@@ -79,7 +79,7 @@ func (s *site) dueDelivery() (left <-chan int) {
 	return came
 }
 
-// awaitMetric waits until ok accepts the value of a metric.
+// awaitMetric waits until ok returns true for the value of a metric.
 func (s *site) awaitMetric(admin, name string, ok func(float64) bool) {
 	s.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

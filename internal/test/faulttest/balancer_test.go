@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// probeEvery is the interval between two readiness checks of a balancer.
+// probeEvery is the interval between two readiness checks of an api by the balancer.
 const probeEvery = 25 * time.Millisecond
 
-// balancer is a load balancer. It forwards requests in turn to the apis that are ready. If an api refuses
-// the connection, the next one gets the request. A request that was sent is never sent again.
+// balancer is a load balancer. It forwards requests to the ready apis in turn. If an api refuses the
+// connection, the next api gets the request. A request that an api has received is never sent to another
+// api.
 type balancer struct {
 	url string
 
@@ -31,7 +32,7 @@ type balancer struct {
 type target struct {
 	addr   string
 	ready  gates.Bool
-	misses gates.Int32 // times that it stopped being ready
+	misses gates.Int32 // how often the api stopped being ready
 	ended  chan struct{}
 }
 
@@ -44,7 +45,7 @@ func newBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// add starts to probe an api at its address admin.
+// add adds an api and starts to check its readiness at the address admin.
 func (b *balancer) add(t *testing.T, addr, admin string) *target {
 	t.Helper()
 	x := &target{addr: addr, ended: make(chan struct{})}
@@ -63,7 +64,7 @@ func (b *balancer) add(t *testing.T, addr, admin string) *target {
 	return x
 }
 
-// remove stops the probing of an api.
+// remove removes an api and stops the readiness checks.
 func (b *balancer) remove(x *target) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +94,7 @@ func (x *target) probe(url string) {
 	}
 }
 
-// inTurn returns the apis that are ready. Each time it starts with another one.
+// inTurn returns the ready apis. Each call starts with the next api.
 func (b *balancer) inTurn() (all []*target) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +110,7 @@ func (b *balancer) inTurn() (all []*target) {
 // oneByOne opens a new connection for each request.
 var oneByOne = &http.Transport{DisableKeepAlives: true}
 
-// ServeHTTP forwards a request to an api. It answers 502 if there is none.
+// ServeHTTP forwards a request to an api. It answers 502 if no api accepts the request.
 func (b *balancer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// changes are moments by asset.
+// changes has the moments of changes, by the Oid of the asset.
 type changes map[string]map[int64]bool
 
-// book is a receiver that counts the events of each asset.
+// book is a webhook receiver that counts how often each event has arrived.
 type book struct {
 	url string
 
 	mu    sync.Mutex
-	times map[string]map[int64]int // by asset, then sequenceId: number of arrivals
+	times map[string]map[int64]int // by asset, then by sequenceId: how often the event arrived
 	first map[string]map[int64]time.Time
-	last  time.Time     // arrival of the last event that had not arrived before
+	last  time.Time     // when an event last arrived for the first time
 	came  int           // number of different events
-	late  int           // number of events that first arrived after a newer event of their asset
-	held  chan struct{} // if not nil, requests are answered only after it is closed
+	late  int           // number of events that first arrived after a newer event of the same asset
+	held  chan struct{} // if not nil, no request is answered until this channel is closed
 	begun chan struct{} // gets a value for every request
 }
 
@@ -36,7 +36,7 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// hold delays the answers to requests until the returned function is called.
+// hold delays the answers to all requests until release is called.
 func (b *book) hold() (release func()) {
 	held := make(chan struct{})
 	b.mu.Lock()
@@ -106,14 +106,14 @@ func (b *book) note(asset string, moment int64) {
 	}
 }
 
-// distinct is the number of different events so far.
+// distinct returns the number of different events that have arrived.
 func (b *book) distinct() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.came
 }
 
-// await waits until n different events have arrived, and reports whether that happened.
+// await waits until n different events have arrived. It returns false if that takes longer than within.
 func (b *book) await(n int, within time.Duration) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -125,22 +125,22 @@ func (b *book) await(n int, within time.Duration) bool {
 	return true
 }
 
-// lastNew is the time of the last event that had not arrived before.
+// lastNew returns the time at which an event last arrived for the first time.
 func (b *book) lastNew() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last
 }
 
-// cameAt is the time of the first event of a change; zero: there was none.
+// cameAt returns when the event of a change first arrived, or the zero time if it has not arrived.
 func (b *book) cameAt(asset string, moment int64) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.first[asset][moment]
 }
 
-// compare compares the events with the wanted changes. It returns the number of missing events, of events
-// that match no wanted change, and of repeated events.
+// compare compares the events that have arrived with the wanted changes. It returns how many events are
+// missing, how many match no wanted change, and how many arrived again.
 func (b *book) compare(wanted changes) (missing, surplus, again int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

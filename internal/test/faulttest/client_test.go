@@ -24,7 +24,8 @@ type bulk struct {
 // headers are additional headers of a request.
 type headers map[string]string
 
-// send posts a body and returns the status and text of the answer. An error means that there was no answer.
+// send posts a body and returns the status and the text of the answer. It returns an error if there is no
+// answer.
 func (s *site) send(ctx context.Context, path string, with headers, body any) (status int, text []byte, err error) {
 	status, _, text, err = s.do(ctx, path, with, body)
 	return status, text, err
@@ -54,13 +55,13 @@ func (s *site) do(ctx context.Context, path string, with headers, body any) (sta
 	return res.StatusCode, res.Header, text, err
 }
 
-// post sends a request and decodes the answer. A status other than 200 is an error; for 503 it is
-// Transient.
+// post sends a request and decodes the answer. It returns an error if the status is not 200. For 503 the
+// kind of the error is Transient.
 func (s *site) post(ctx context.Context, path string, body, into any) error {
 	return s.postWith(ctx, path, nil, body, into)
 }
 
-// postWith is post with additional headers.
+// postWith is like post, with additional headers.
 func (s *site) postWith(ctx context.Context, path string, with headers, body, into any) error {
 	status, text, err := s.send(ctx, path, with, body)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *site) postWith(ctx context.Context, path string, with headers, body, in
 	return json.Unmarshal(text, into)
 }
 
-// mustPost is post for requests that must succeed. It repeats a request that is answered 503.
+// mustPost is like post, but fails the test on an error. It repeats a request that is answered 503.
 func (s *site) mustPost(path string, body, into any) {
 	s.t.Helper()
 	s.patiently(path, func() error { return s.post(s.t.Context(), path, body, into) })
@@ -92,7 +93,7 @@ func (s *site) project(name string) string {
 	return b.AssetsCreated.OIDTokens[0]
 }
 
-// subscribe creates a subscription.
+// subscribe creates a webhook subscription. maxBatch is the most events in one delivery.
 func (s *site) subscribe(url string, maxBatch int, definitions ...map[string]any) {
 	s.t.Helper()
 	s.mustPost("/api/webhook", map[string]any{"url": url, "enabled": true, "maxBatch": maxBatch, "eventTypes": definitions}, &struct{}{})

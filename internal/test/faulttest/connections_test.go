@@ -16,7 +16,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// The connections of a process according to docs/capacity.md.
+// Numbers of connections of a process, as docs/capacity.md states them.
 const (
 	dbConns         = 20 // ALDS_DB_CONNS
 	besideDBConns   = 7
@@ -24,9 +24,9 @@ const (
 	redisMost       = 10*redisProcessors + 10 + 2
 )
 
-// TestConnectionsAtFullLoad sends more requests than can run, and lets all of them wait for the database.
-// No process may have more connections to MariaDB and Redis than docs/capacity.md states, counted by the
-// servers. An api must use all connections for requests.
+// TestConnectionsAtFullLoad sends more requests than can run at a time, and makes all of them wait for the
+// database. No process may have more connections to MariaDB and Redis than docs/capacity.md states. The
+// test reads the numbers from the servers. An api must use all its connections for requests.
 func TestConnectionsAtFullLoad(t *testing.T) {
 	together(t)
 	testdb.Runs(t, "redis-cli", "--version")
@@ -40,7 +40,7 @@ func TestConnectionsAtFullLoad(t *testing.T) {
 		members = append(members, name)
 	}
 	s.mustAsk("admin", "/api/asset", `{"AssetType": "Story", "Scope": "Scope:0", "Name": "wanted by all"}`)
-	for _, m := range members { // and log in, which reads assets
+	for _, m := range members { // this request logs the member in, which reads assets
 		s.mustAsk(m, "/query.v1", `{"from": "Scope", "select": ["Name"]}`)
 	}
 	var load sync.WaitGroup
@@ -73,8 +73,8 @@ func TestConnectionsAtFullLoad(t *testing.T) {
 	t.Logf("most connections: MariaDB %v, Redis %v", most.mariadb, most.redis)
 }
 
-// startAs starts a role with separate users in MariaDB and Redis, so that the servers can count its
-// connections.
+// startAs starts a role with its own user in MariaDB and in Redis, so that the servers can count the
+// connections of the process.
 func (s *site) startAs(role string) {
 	s.t.Helper()
 	d := s.administer()
@@ -114,7 +114,7 @@ func (s *site) redisCLI(args ...string) string {
 	return string(out)
 }
 
-// lockAssets makes all reads and writes of assets wait until unlock.
+// lockAssets makes all reads and writes of assets wait until unlock is called.
 func (s *site) lockAssets() (unlock func()) {
 	s.t.Helper()
 	d, held, end, ended := s.administer(), make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -145,12 +145,13 @@ func (s *site) lockAssets() (unlock func()) {
 	return unlock
 }
 
-// connections are numbers of connections by role.
+// connections has numbers of connections to the two servers. The key is the role.
 type connections struct{ mariadb, redis map[string]int }
 
 // watchConnections returns the highest numbers of connections of each role under load. It locks the assets
-// up to twelve times, until an api has enough connections to MariaDB. One lock may not be enough: a login
-// reads assets, too, so a request that starts more than half a second after the lock waits in its login.
+// until an api has as many connections to MariaDB as enough says, up to twelve times. One lock may not
+// suffice. A login reads assets, too, so a request may wait in its login. That happens if the request
+// starts more than half a second after the lock.
 func (s *site) watchConnections(enough int) connections {
 	s.t.Helper()
 	most := connections{map[string]int{}, map[string]int{}}
@@ -163,14 +164,14 @@ func (s *site) watchConnections(enough int) connections {
 		if reached {
 			return most
 		}
-		time.Sleep(time.Second) // time for the load to continue
+		time.Sleep(time.Second) // until the requests run again
 	}
 	s.t.Fatalf("an api has %v connections, want %d at full load", most.mariadb, enough)
 	return most
 }
 
-// countConnections counts connections for up to two minutes until an api has enough to MariaDB, and then
-// for another second.
+// countConnections raises most to the current numbers of connections, again and again. It ends one second
+// after an api has enough connections to MariaDB. It returns false if that takes two minutes.
 func (s *site) countConnections(d *db.DB, most connections, enough int) (reached bool) {
 	s.t.Helper()
 	more := 20
@@ -192,7 +193,7 @@ func (s *site) countConnections(d *db.DB, most connections, enough int) (reached
 	return true
 }
 
-// ask sends a request of a member and returns its status; 0: there was no answer.
+// ask sends a request as a member and returns the status, or 0 if there is no answer.
 func (s *site) ask(ctx context.Context, member, path, body string) (status int) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, strings.NewReader(body))
 	if err != nil {

@@ -22,7 +22,7 @@ var (
 	faultSeed = flag.Uint64("faultseed", 0, "seed of the random faults; 0: another one every time")
 )
 
-// chance returns the source of a test's random choices, and its seed. It logs the seed.
+// chance returns the source of a test's random choices, and the seed. It also logs the seed.
 func chance(t *testing.T) (*rand.Rand, uint64) {
 	t.Helper()
 	seed := *faultSeed
@@ -33,8 +33,8 @@ func chance(t *testing.T) (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 3)), seed
 }
 
-// together runs a short test in parallel with others, because it mostly waits. A long test runs alone,
-// because it fails if something takes too long.
+// together lets a test run in parallel with others, but only with -short, when tests mostly wait. Without
+// -short the test runs alone, because it fails if something takes too long.
 func together(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -42,7 +42,7 @@ func together(t *testing.T) {
 	}
 }
 
-// depth returns short in the short form, and long otherwise.
+// depth returns short with -short, and long otherwise.
 func depth(short, long int) int {
 	if testing.Short() {
 		return short
@@ -50,8 +50,8 @@ func depth(short, long int) int {
 	return long
 }
 
-// late reports that a kill came too late to test anything. That depends on the machine, so only the long
-// form fails.
+// late says that a kill came too late, so that the test tested nothing. That depends on the machine. With
+// -short late only logs this, otherwise it fails the test.
 func late(t *testing.T, what string) {
 	t.Helper()
 	if testing.Short() {
@@ -61,21 +61,23 @@ func late(t *testing.T, what string) {
 	t.Error(what)
 }
 
-// manyFaults is the number of random faults in a test.
+// manyFaults returns how many random faults happen in a test.
 func manyFaults() int { return cmp.Or(*faults, depth(5, 12)) }
 
-// breakage is one way to break something.
+// breakage is one kind of fault. weight says how often it happens, compared with other kinds. strike causes
+// it.
 type breakage struct {
 	name   string
 	weight int
 	strike func()
 }
 
-// often is the weight of a fault that should happen in every run.
+// often is the weight of a fault that should happen at least once in every run.
 const often = 3
 
-// strikeAll strikes n times, in random order and at random times. Each fault happens about as often as its
-// weight says, and at least once if n is large enough. Otherwise faults with a high weight come first.
+// strikeAll causes n faults, in random order and at random times. Each kind of fault happens about as often
+// as its weight says. If n is large enough, each kind happens at least once; if not, kinds with a high
+// weight are preferred.
 func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[string]int {
 	var deck []breakage
 	for len(deck) < n {
@@ -102,7 +104,7 @@ func strikeAll(g *rand.Rand, n int, pause time.Duration, all []breakage) map[str
 	return struck
 }
 
-// databaseFaults make the database unavailable in all ways except deadlocks.
+// databaseFaults returns the faults that make the database unavailable. Deadlocks are not among them.
 func (s *site) databaseFaults() []breakage {
 	return []breakage{
 		{"connections killed", 2, s.cut},
@@ -122,7 +124,7 @@ func (s *site) cut() {
 		return err
 	}, database)
 	for _, id := range ids {
-		_, _ = s.db.Exec(s.t.Context(), fmt.Sprintf("KILL %d", id)) // it may have ended
+		_, _ = s.db.Exec(s.t.Context(), fmt.Sprintf("KILL %d", id)) // the connection may have ended already
 	}
 }
 
@@ -140,16 +142,16 @@ func (s *site) emptyRedis() {
 	}
 }
 
-// crossing is a transaction that deadlocks with another transaction.
+// crossing makes two transactions run into a deadlock: one of its own and another one.
 type crossing struct {
 	s           *site
-	first, last int64  // ids of the rows that both lock
-	other       func() // starts the other transaction, which locks the first row first
+	first, last int64  // ids of two rows that both transactions lock
+	other       func() // starts the other transaction, which locks the row first before the row last
 }
 
-// deadlock locks the last row, and waits until the other transaction, which holds the first row, waits for
-// it. Then it locks the first row. The server rolls back the transaction that has written less, so this
-// transaction writes a lot before that.
+// deadlock locks the row last and starts the other transaction, which locks the row first and then waits
+// for the row last. Then deadlock locks the row first. Of the two transactions, the server rolls back the
+// one that has written less. So deadlock writes many rows before.
 func (c crossing) deadlock(ctx context.Context) error {
 	tries := 0
 	err := c.s.db.Write(ctx, func(tx *db.Tx) error {
@@ -179,11 +181,11 @@ func (c crossing) deadlock(ctx context.Context) error {
 
 const lockRow = "SELECT id FROM asset WHERE id = ? FOR UPDATE"
 
-// errDone rolls back the transaction, so that its rows do not stay.
+// errDone makes the transaction roll back, so that its rows are not stored.
 var errDone = errors.New("done")
 
-// awaited waits until another transaction waits for this one. It polls slowly, because the server renews
-// this information only if nobody has read it for 100 ms.
+// awaited waits until another transaction waits for a row that tx has locked. It polls slowly: the server
+// updates this information only after nobody has read it for 100 ms.
 func (c crossing) awaited(ctx context.Context, tx *db.Tx) error {
 	for until := time.Now().Add(testproc.AnswersIn); time.Now().Before(until); time.Sleep(150 * time.Millisecond) {
 		var n int

@@ -23,7 +23,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// feeding has writers and readers of the feed, on processes that are killed.
+// feeding is a test in which clients write, and other clients read the change feed, while processes are
+// killed.
 type feeding struct {
 	*site    // the site of the first process
 	bases    []string
@@ -31,13 +32,13 @@ type feeding struct {
 	project  string
 	written  counter.Int64
 	writing  sync.WaitGroup
-	ended    counter.Bool // no writer sends requests any more
+	ended    counter.Bool // true: the writers send no more requests
 	answered counter.Int64
 }
 
-// TestTheFeedHasEveryChangeOnce runs concurrent writers on processes that are killed. Each reader must get
-// every committed change exactly once, and the changes of an asset in order, even if the reader loses
-// answers.
+// TestTheFeedHasEveryChangeOnce lets several clients write at a time while processes are killed. Each
+// reader of the feed must get every committed change exactly once, and the changes of an asset in their
+// order. That must be so even if a reader loses answers.
 func TestTheFeedHasEveryChangeOnce(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) {
 		t.Parallel()
@@ -65,7 +66,7 @@ func newFeeding(t *testing.T, processes int, settings ...string) *feeding {
 	return f
 }
 
-// begin starts the process of a base URL and waits until it answers.
+// begin starts the process that serves a base URL, and waits until it answers.
 func (f *feeding) begin(command, base string) *testproc.Process {
 	f.t.Helper()
 	addr := strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/alds")
@@ -77,8 +78,8 @@ func (f *feeding) begin(command, base string) *testproc.Process {
 	return p
 }
 
-// run writes and reads for some seconds and kills processes meanwhile. Then it compares what the readers
-// got with the database.
+// run writes and reads for some seconds, and kills processes in this time. Then it compares the events that
+// the readers got with the database.
 func (f *feeding) run(command, url string) {
 	f.t.Helper()
 	var processes []*testproc.Process
@@ -117,15 +118,15 @@ func (f *feeding) run(command, url string) {
 	f.judge(url, readers)
 }
 
-// goesOn waits until more writes have been answered.
+// goesOn waits until some more writes have been answered.
 func (f *feeding) goesOn() {
 	f.t.Helper()
 	to := f.answered.Load() + int64(depth(40, 150))
 	f.until("writes are answered", func() bool { return f.answered.Load() >= to })
 }
 
-// write sends random writes to shared and new assets. Some writes are long, so that they are committed
-// late.
+// write sends random writes to shared and new assets until ended. Some writes take long, so that they are
+// committed after later writes.
 func (f *feeding) write(random *rand.Rand) {
 	for ; !f.ended.Load(); time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) {
 		var commands []any
@@ -147,7 +148,7 @@ func (f *feeding) write(random *rand.Rand) {
 	}
 }
 
-// exchange posts commands to a path. Without commands it sends a GET.
+// exchange posts commands to a path and returns the answer. If commands is nil, it sends a GET request.
 func (f *feeding) exchange(path string, commands any) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -173,17 +174,17 @@ func (f *feeding) exchange(path string, commands any) (int, []byte, error) {
 	return res.StatusCode, text, err
 }
 
-// feedReader reads the feed from its beginning.
+// feedReader reads the feed from its beginning to its end.
 type feedReader struct {
 	f          *feeding
 	random     *rand.Rand
 	page, wait int
-	live       bool // it reads live streams and leaves them after a while
-	lossy      bool // it loses some answers
+	live       bool // true: it reads live streams, each for a while
+	lossy      bool // true: it loses some answers
 
 	after string
 	got   []feedEvent
-	parts int // number of pages or streams
+	parts int // number of pages or streams that were read
 }
 
 type feedEvent struct {
@@ -193,10 +194,10 @@ type feedEvent struct {
 	} `json:"targetAsset"`
 }
 
-// asset returns the Oid of the asset without the moment.
+// asset returns the Oid of the changed asset, without the moment.
 func (e feedEvent) asset() string { return e.Target.OID[:strings.LastIndexByte(e.Target.OID, ':')] }
 
-// read reads until the end of the feed.
+// read reads the feed until all writes have ended and there is no further event.
 func (r *feedReader) read() {
 	for until := time.Now().Add(5 * time.Minute); time.Now().Before(until); {
 		over := r.f.ended.Load()
@@ -214,7 +215,7 @@ func (r *feedReader) read() {
 	r.f.t.Errorf("a reader does not come to the end: %+v", r.after)
 }
 
-// turn reads one page. It reports whether that was the end of the feed.
+// turn reads one page. It returns true if that was the end of the feed.
 func (r *feedReader) turn() bool {
 	base := r.f.bases[r.random.IntN(len(r.f.bases))]
 	status, text, err := r.f.exchange(fmt.Sprintf("%s/api/changes?after=%s&page=%d&wait=%d", base, r.after, cmp.Or(r.page, 100), r.wait), nil)

@@ -28,12 +28,13 @@ var (
 	stopRoles = flag.String("stoproles", "worker api scheduler", "the roles that are stopped")
 )
 
-// slowest is the longest time that an event may take while a process is stopped. Only the long form
-// compares it.
+// slowest is the longest time from a write to its event while a process is frozen. It is not compared with
+// -short.
 const slowest = 10 * time.Second
 
-// frail is a process that the test freezes while others of its role keep running. It has separate
-// connections to the database and Redis, and a separate database user that identifies its transactions.
+// frail is a process that the test freezes while other processes of the same role run. It has its own
+// connections to the database and Redis, which the test can interrupt. It also has its own database user,
+// by which the test finds its transactions.
 type frail struct {
 	*testproc.Process
 	role, user      string
@@ -41,7 +42,7 @@ type frail struct {
 	database, redis *testdb.Line
 }
 
-// startFrail starts a frail process of a role in addition to the existing process.
+// startFrail starts a frail process of a role, in addition to the other process of that role.
 func (s *site) startFrail(role string) *frail {
 	s.t.Helper()
 	f := &frail{role: role, user: "frail_" + role}
@@ -66,8 +67,8 @@ func (s *site) startFrail(role string) *frail {
 	return f
 }
 
-// through opens a Line to the server of an address, and returns the address with the Line in place of the
-// server. If user is not empty, it replaces the user of the address.
+// through opens a Line to a server: a proxy that the test can interrupt. It returns address with the
+// address of the Line instead of that of the server. If user is not empty, it also replaces the user.
 func (s *site) through(address, user string) (string, *testdb.Line) {
 	s.t.Helper()
 	u, err := url.Parse(address)
@@ -81,7 +82,7 @@ func (s *site) through(address, user string) (string, *testdb.Line) {
 	return u.String(), line
 }
 
-// A freeze is a way to make a process unreachable.
+// freeze is a way to make a process unreachable: stop begins it, and end ends it.
 type freeze struct {
 	name      string
 	stop, end func(*frail)
@@ -96,8 +97,8 @@ var freezes = []freeze{
 	},
 }
 
-// holdsRows reports whether a frozen process has an open transaction that has written. It waits first,
-// because the server renews this information only if nobody has read it for 100 ms.
+// holdsRows reports whether a frozen process has an open transaction that has written rows. It waits first,
+// because the server updates this information only after nobody has read it for 100 ms.
 func (s *site) holdsRows(f *frail) bool {
 	s.t.Helper()
 	time.Sleep(150 * time.Millisecond)
@@ -105,8 +106,8 @@ func (s *site) holdsRows(f *frail) bool {
 		WHERE p.user = ? AND p.command = 'Sleep' AND t.trx_rows_modified > 0`, f.user) > 0
 }
 
-// freezeHolding freezes a process while it holds row locks. After many tries it freezes the process anyway
-// and returns false.
+// freezeHolding freezes a process at a moment when the process holds row locks, and returns true. If many
+// tries do not find such a moment, it freezes the process anyway and returns false.
 func (s *site) freezeHolding(f *frail, how freeze) bool {
 	s.t.Helper()
 	for range 60 {
@@ -121,13 +122,13 @@ func (s *site) freezeHolding(f *frail, how freeze) bool {
 	return false
 }
 
-// TestAFrozenProcessStopsNobodyElse freezes a worker, an api and a scheduler while they hold row locks:
-// each is stopped, and then cut off from database and Redis while its connections stay open. Other
+// TestAFrozenProcessStopsNobodyElse freezes a worker, an api and a scheduler while they hold row locks. Each
+// is first stopped. Later it is cut off from database and Redis while its connections stay open. Other
 // processes must deliver each event while the process is still frozen. The process must do no harm when it
 // continues.
 //
-// The long form also measures how long events take. This command stops each role ten times for 20 s, at 100
-// writes a second:
+// Without -short the test also measures how long events take. This command stops each role ten times for
+// 20 s, at 100 writes a second:
 //
 //	go test ./internal/test/faulttest -run AFrozenProcess -v -timeout 1h -stops 10 -stopped 20s -stoprate 100
 func TestAFrozenProcessStopsNobodyElse(t *testing.T) {
@@ -190,8 +191,8 @@ func newSiteForStops(t *testing.T) *site {
 	return s
 }
 
-// freezeOften freezes a process several times. Each time it waits until the events of everything written so
-// far have arrived.
+// freezeOften freezes a process several times. While the process is frozen, it waits until the events of
+// all earlier writes have arrived.
 func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	s.t.Helper()
 	n := *stops
@@ -202,13 +203,13 @@ func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	var each []string
 	held := 0
 	for range n {
-		if f.role == "scheduler" { // it rarely holds row locks
+		if f.role == "scheduler" { // a scheduler rarely holds row locks
 			how.stop(f)
 		} else if s.freezeHolding(f, how) {
 			held++
 		}
 		at := time.Now()
-		time.Sleep(max(*stopFor, time.Second)) // time for some writes
+		time.Sleep(max(*stopFor, time.Second)) // so that some writes happen
 		overdue := s.awaitWritten(books)
 		how.end(f)
 		if overdue > 0 {
@@ -229,8 +230,8 @@ func (s *site) freezeOften(f *frail, how freeze, books []wish) {
 	}
 }
 
-// awaitWritten waits until the events of everything written so far have arrived, but not longer than goneIn.
-// It returns the number of events that are still missing.
+// awaitWritten waits until the events of all writes so far have arrived, but at most for goneIn. It returns
+// how many events are still missing.
 func (s *site) awaitWritten(books []wish) (missing int) {
 	s.t.Helper()
 	var wanted []changes
@@ -249,8 +250,8 @@ func (s *site) awaitWritten(books []wish) (missing int) {
 	}
 }
 
-// slowestEvent returns the longest time from a write to its first event. It looks at the writes after since
-// whose events have arrived; n is the number of these writes.
+// slowestEvent returns the longest time from a write to its first event, and the number of writes that it
+// compared. These are the writes after since whose events have arrived.
 func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration, n int) {
 	s.t.Helper()
 	type written struct {
@@ -267,7 +268,7 @@ func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration,
 		return err
 	}, since.UnixMicro())
 	for _, w := range all {
-		for _, b := range books[:2] { // the third subscription does not match each change
+		for _, b := range books[:2] { // the third subscription matches only some of the changes
 			if came := b.cameAt(w.asset, w.moment); !came.IsZero() {
 				worst = max(worst, came.Sub(w.at))
 			}
@@ -276,7 +277,8 @@ func (s *site) slowestEvent(books []wish, since time.Time) (worst time.Duration,
 	return worst, len(all)
 }
 
-// writeAt creates and changes stories at a rate, in writes a second, at each api in turn.
+// writeAt creates and changes stories until ended is closed. It sends rate writes a second, to the apis in
+// turn. failed counts writes that were not executed.
 func (s *site) writeAt(ended chan struct{}, rate int, project string, bases []string, failed *counters.Int64) {
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
@@ -294,7 +296,7 @@ func (s *site) writeAt(ended chan struct{}, rate int, project string, bases []st
 		select {
 		case running <- struct{}{}:
 		default:
-			failed.Add(1) // all allowed requests wait for a frozen api
+			failed.Add(1) // 64 requests are waiting for a frozen api, and no more are allowed
 			continue
 		}
 		mu.Lock()

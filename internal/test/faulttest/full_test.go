@@ -12,10 +12,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// filling is the most requests that are sent before the disk is full.
+// filling is how many requests may be sent until the disk must be full.
 const filling = 400
 
-// TestAFullTablespace limits the tablespace of MariaDB, so that a write fails in the middle of a request.
+// TestAFullTablespace gives MariaDB a tablespace of limited size, so that a write fails in the middle of a
+// request.
 func TestAFullTablespace(t *testing.T) {
 	together(t)
 	s := newSite(t)
@@ -23,7 +24,7 @@ func TestAFullTablespace(t *testing.T) {
 	if _, err := s.db.Exec(t.Context(), "DROP DATABASE "+database); err != nil {
 		t.Fatal(err)
 	}
-	s.createDatabase(s.mariadb.URL) // its tables are now in the limited tablespace
+	s.createDatabase(s.mariadb.URL) // now the tables are created in the limited tablespace
 	s.start("api", "migrate").Wait()
 	s.startAPI()
 	s.startBeside("worker")
@@ -40,7 +41,7 @@ func (s *site) bound(most string) {
 	s.mariadb.Start()
 }
 
-// TestAFullDisk stores the data of standalone on a file system of a few MiB.
+// TestAFullDisk stores the data of standalone on a file system of 12 MiB.
 func TestAFullDisk(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -71,8 +72,8 @@ func TestAFullDisk(t *testing.T) {
 	})
 }
 
-// fill writes until there is no room. The refused request must be answered 503 and not stored. When there
-// is room again, the same requests must be executed once.
+// fill writes until there is no more room. The request that does not fit must be answered 503 and not
+// stored. After giveRoom, the same requests are sent again, and each must be executed exactly once in all.
 func (s *site) fill(giveRoom func()) {
 	s.t.Helper()
 	project, answered, refused := s.project("full"), 0, -1
@@ -96,7 +97,7 @@ func (s *site) fill(giveRoom func()) {
 	for again := range 3 {
 		switch status, _, body := s.large(project, refused); status {
 		case http.StatusServiceUnavailable:
-		case http.StatusOK: // the rollback has freed some room
+		case http.StatusOK: // the rollback before has freed some room
 			answered, refused = answered+1, refused+1
 		default:
 			s.t.Errorf("without room, time %d: %d %s", again, status, body)
@@ -117,7 +118,7 @@ func (s *site) fill(giveRoom func()) {
 	s.start(name, "check").Wait()
 }
 
-// inLarge is the number of stories that a large request creates, each of 50 KB.
+// inLarge is how many stories a large request creates. Each story has 50 KB.
 const inLarge = 10
 
 func large(project string, n int) []any {
@@ -140,7 +141,8 @@ func (s *site) large(project string, n int) (status int, header http.Header, bod
 	return status, header, string(text)
 }
 
-// holds checks that the database has exactly the stories and stored answers of the executed requests.
+// holds checks that the database has exactly the stories and the stored answers of the executed requests.
+// requests is the number of these requests.
 func (s *site) holds(requests int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM asset WHERE name LIKE 'full % %'"); n != requests*inLarge {

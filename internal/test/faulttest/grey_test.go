@@ -12,14 +12,14 @@ import (
 
 var greyMost = flag.Duration("grey", 0, "the longest grey failure; 0: 2 s with -short, else 60 s")
 
-// The clock of the database as the processes see it. Their statements pass through a Line that replaces
-// clockOfServer with clockOfTest.
+// In these tests the processes use a clock that the test can change. Their SQL statements pass through a
+// Line, which replaces clockOfServer with clockOfTest.
 const (
 	clockOfServer = "NOW(6)"
 	clockOfTest   = "tst(6)"
 )
 
-// ownClock makes the processes that start from now on use the clock of setClock.
+// ownClock lets processes that start later use a clock that setClock can change.
 func (s *site) ownClock() {
 	s.t.Helper()
 	for _, query := range []string{
@@ -37,7 +37,7 @@ func (s *site) ownClock() {
 	s.clock = true
 }
 
-// setClock sets how far the clock of the database is ahead of the server's clock.
+// setClock sets how far the clock of the processes is ahead of the clock of the server.
 func (s *site) setClock(ahead time.Duration) {
 	s.t.Helper()
 	s.patiently("set the clock", func() error {
@@ -46,10 +46,10 @@ func (s *site) setClock(ahead time.Duration) {
 	})
 }
 
-// TestGreyFailures writes steadily during partial failures. Processes are stopped or cut off for a while.
-// The database runs only a tenth of the time, its disk is slow, and its clock is set forward and back.
-// Afterwards every change that matches a subscription must have been delivered, nothing may wait in a
-// queue, and check must find no fault in the database.
+// TestGreyFailures writes all the time while parts of the installation work badly. Processes are stopped or
+// cut off for a while. The database runs only a tenth of the time, its disk is slow, and its clock is set
+// forward and back. Afterwards every change that matches a subscription must have been delivered, no queue
+// may have an entry left, and the command check must find no fault.
 func TestGreyFailures(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
@@ -114,8 +114,8 @@ func TestGreyFailures(t *testing.T) {
 	s.sound()
 }
 
-// allCame fails the test if a subscription lacks an event or got an event that does not match it. It also
-// fails if a change or delivery still waits. last is the time of the last fault.
+// allCame fails the test if a subscription lacks an event or got an event that it does not match. It also
+// fails the test if a change or a delivery still waits. last is the time of the last fault.
 func (s *site) allCame(books []wish, last time.Time) {
 	s.t.Helper()
 	for _, b := range books {

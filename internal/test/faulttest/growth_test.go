@@ -22,19 +22,19 @@ var (
 	growKills = flag.Int("growkills", 0, "how often the api is killed while it adds attributes; 0: twice with -short, else 8 times")
 )
 
-// knownIn is how long an attribute may be unknown to another process after its definition was answered. It
-// is long in the short form, which runs in parallel with other tests.
+// knownIn is how soon after the answer to a definition every process must use the new attribute. It is long
+// with -short, because other tests run in parallel.
 func knownIn() time.Duration { return time.Duration(depth(30, 2)) * time.Second }
 
 func growing() time.Duration { return cmp.Or(*growFor, time.Duration(depth(0, 3))*time.Second) }
 
 func growthKills() int { return cmp.Or(*growKills, depth(2, 8)) }
 
-// mostGrown is the most attributes that are added under load. A model may have 1000 lists and attributes,
-// and the kills add more.
+// mostGrown is how many attributes the test adds under load at most. A model may have 1000 lists and
+// attributes, and the part of the test that kills the api adds more.
 const mostGrown = 400
 
-// growth is a test of a model that grows while all processes work with it.
+// growth is a test that adds attributes to the model while all processes use the model.
 type growth struct {
 	t       *testing.T
 	apis    [2]*site
@@ -52,25 +52,25 @@ type growth struct {
 	slowest map[string]time.Duration
 }
 
-// custom is an attribute that is added to Story.
+// custom is a custom attribute that the test adds to Story.
 type custom struct {
 	name  string
-	def   map[string]any // attributes of its definition
-	value any            // value in a write
-	row   string         // value in a query result, as JSON
-	event string         // value in an event, as JSON
-	quote string         // value in a filter
+	def   map[string]any // command that creates the definition
+	value any            // value that is written
+	row   string         // the same value in a query result, as JSON
+	event string         // the same value in an event, as JSON
+	quote string         // the same value in a filter
 
-	defined time.Time // time of the answer to the definition; zero: not answered yet
+	defined time.Time // when the definition was answered; zero: not yet
 }
 
-// wrote is a story that was created with a value of an attribute.
+// wrote is a story that was created with a value of the attribute attr.
 type wrote struct {
 	asset string
 	attr  *custom
 }
 
-// customs are the kinds of attributes that are added, in turn.
+// customs are the kinds of attributes that the test adds, one after another.
 var customs = []custom{
 	{def: map[string]any{"AttributeType": "Numeric"}, value: 4.5, row: `"4.5"`, quote: "4.5"},
 	{def: map[string]any{"AttributeType": "Text"}, value: "some", row: `"some"`, quote: "some"},
@@ -95,9 +95,9 @@ func newCustom(n int) *custom {
 }
 
 // TestTheModelGrows adds attributes at two apis in turn. Writers use each attribute before, during and
-// after its definition. Each use must be refused or executed, and no value may be missing from a version, a
-// row or an event. Both apis and the worker must know an attribute within two seconds. Then an api is
-// killed several times while it adds attributes.
+// after its definition. The service must refuse or execute each such write, and no written value may be
+// missing from a version, a row or an event. Both apis and the worker must use an attribute within two
+// seconds. Then an api is killed several times while it adds attributes.
 // Spec: interface 2.1.4.
 func TestTheModelGrows(t *testing.T) {
 	together(t)
@@ -134,7 +134,7 @@ func TestTheModelGrows(t *testing.T) {
 	s.sound()
 }
 
-// answered is the answer to a bulk request.
+// answered is the decoded answer to a bulk request.
 type answered struct {
 	AssetsCreated   struct{ OIDTokens []string }
 	CommandFailures struct {
@@ -146,7 +146,7 @@ type answered struct {
 	}
 }
 
-// refusal returns the message of the first failed command; empty: no command failed.
+// refusal returns the message of the first failed command, or "" if no command failed.
 func (a *answered) refusal() string {
 	if a.CommandFailures.Count == 0 {
 		return ""
@@ -175,7 +175,7 @@ func (x *growth) fault(format string, args ...any) {
 	}
 }
 
-// took records how long something took, and fails the test if that is longer than knownIn.
+// took notes how long something took since a time. It fails the test if that is longer than knownIn.
 func (x *growth) took(what string, since time.Time) {
 	d := time.Since(since).Round(time.Millisecond)
 	x.mu.Lock()
@@ -186,14 +186,14 @@ func (x *growth) took(what string, since time.Time) {
 	}
 }
 
-// story returns a command that creates a story with a value of an attribute.
+// story returns a command that creates a story with the value of the attribute c.
 func (x *growth) story(name string, c *custom) map[string]any {
 	command := story(x.project, name)
 	command[c.name] = c.value
 	return command
 }
 
-// keep records the created stories of an answer.
+// keep notes the stories that a request has created with the attribute c.
 func (x *growth) keep(a *answered, c *custom) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -202,7 +202,8 @@ func (x *growth) keep(a *answered, c *custom) {
 	}
 }
 
-// add adds an attribute at one api and uses it there, at the other api, and in a subscription.
+// add adds an attribute at one api. Then it uses the attribute at this api, at the other api, and in a
+// subscription.
 func (x *growth) add(n int) {
 	here, there, c := n%2, 1-n%2, newCustom(n)
 	x.mu.Lock()
@@ -237,8 +238,9 @@ func (x *growth) add(n int) {
 	x.hook(here, there, c)
 }
 
-// unknown checks that a command was refused because the attribute is unknown, and that the attribute may
-// still be unknown after the time since its definition. If not, it fails the test and returns true.
+// unknown is called when a command was refused. It returns false if the reason is that the attribute is
+// unknown and not more than knownIn has passed since its definition. Otherwise it fails the test and
+// returns true.
 func (x *growth) unknown(message string, c *custom, defined time.Time) bool {
 	named := strings.Contains(message, "Unknown AttributeDefinition") || strings.Contains(message, "Invalid QueryFilter2 token")
 	if !named || !strings.Contains(message, c.name) {
@@ -252,8 +254,8 @@ func (x *growth) unknown(message string, c *custom, defined time.Time) bool {
 	return false
 }
 
-// hook creates a subscription at one api whose filter uses the attribute, and writes a matching story at
-// the other.
+// hook creates a subscription whose filter uses the attribute, and writes a matching story at another api.
+// The event of that story must arrive, and no other.
 func (x *growth) hook(here, there int, c *custom) {
 	receiver := newNotes(x.t)
 	var made struct{ ID string }
@@ -284,7 +286,7 @@ func (x *growth) hook(here, there int, c *custom) {
 	}
 }
 
-// write uses attributes at both apis until ended is closed, mostly attributes that are being added.
+// write uses attributes at both apis until ended is closed, mostly those that are being added.
 func (x *growth) write(ended chan struct{}, g *rand.Rand) {
 	<-x.begun
 	for n := 0; ; n++ {
@@ -316,7 +318,7 @@ func (x *growth) write(ended chan struct{}, g *rand.Rand) {
 	}
 }
 
-// read queries a value by name and by a filter.
+// read queries an asset by the attribute: it selects the attribute and filters by it.
 func (x *growth) read(api int, asset string, c *custom, defined time.Time) {
 	status, text, err := x.apis[api].send(x.t.Context(), "/query.v1", nil, map[string]any{
 		"from": asset, "select": []string{c.name}, "filter": []string{c.name + "='" + c.quote + "'"},

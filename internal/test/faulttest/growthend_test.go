@@ -15,7 +15,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// notes is a receiver that stores all events by asset.
+// notes is a webhook receiver that stores all events, by the Oid of the asset.
 type notes struct {
 	url string
 
@@ -25,7 +25,7 @@ type notes struct {
 
 // told is the content of an event.
 type told struct {
-	changes  map[string]string // new values by attribute name
+	changes  map[string]string // new values, by the name of the attribute
 	snapshot map[string]json.RawMessage
 }
 
@@ -71,7 +71,7 @@ func (n *notes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// distinct is the number of assets with events.
+// distinct returns the number of assets with at least one event.
 func (n *notes) distinct() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,7 +84,7 @@ func (n *notes) of(asset string) []told {
 	return n.events[asset]
 }
 
-// await waits for the first event of an asset.
+// await waits for the first event of an asset. It returns false if no event arrives in time.
 func (n *notes) await(asset string) (told, bool) {
 	for end := time.Now().Add(2 * knownIn()); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if all := n.of(asset); len(all) > 0 {
@@ -94,8 +94,8 @@ func (n *notes) await(asset string) (told, bool) {
 	return told{}, false
 }
 
-// settle waits until the queue is empty. Then it compares everything written with the versions that each
-// api returns, and with the events.
+// settle waits until no change waits for delivery. Then it compares everything that was written with the
+// versions that each api returns, and with the events.
 func (x *growth) settle() {
 	x.t.Helper()
 	for end := time.Now().Add(quietIn); x.apis[0].waiting() != 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -117,7 +117,7 @@ func (x *growth) settle() {
 	x.t.Logf("%d versions have their values", versions/2)
 }
 
-// eventHas fails the test if no event has the value that was written to the story.
+// eventHas fails the test if no event has the value that the story w was created with.
 func (x *growth) eventHas(w wrote) {
 	for _, e := range x.all.of(w.asset) {
 		if e.changes[w.attr.name] == w.attr.event {
@@ -127,8 +127,8 @@ func (x *growth) eventHas(w wrote) {
 	x.fault("%s: no event has %s: %v", w.asset, w.attr.name, x.all.of(w.asset))
 }
 
-// versionsHave compares the versions of all stories with what was written. It returns the number of
-// versions with the value.
+// versionsHave compares the versions of all stories with what was written. It returns how many versions
+// have the value of the attribute c. with has the stories that were created with it.
 func (x *growth) versionsHave(api int, c *custom, with map[string]bool) (n int) {
 	var sets [][]map[string]json.RawMessage
 	x.apis[api].mustPost("/query.v1", map[string]any{"from": "Story", "asof": "All", "select": []string{c.name}, "where": map[string]any{"Scope": x.project}}, &sets)
@@ -154,9 +154,9 @@ func (x *growth) versionsHave(api int, c *custom, with map[string]bool) (n int) 
 	return n
 }
 
-// killed kills the first api while it adds a list and two attributes in one request. Afterwards all or none
-// of them must exist, and both apis must agree. If none exist, it must be possible to add them. If every
-// kill came after the commit, up to three times as many kills follow.
+// killed kills the first api while the api adds a list and two attributes in one request. Afterwards all
+// three or none must exist, and both apis must return the same. If none exists, the same request must then
+// succeed. If every kill comes after the commit, the test repeats this up to three times as often.
 func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	x.t.Helper()
 	s, usual := x.apis[0], time.Duration(0)
@@ -174,7 +174,7 @@ func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 			err := s.post(x.t.Context(), "/api/asset", request, &a)
 			done <- err == nil && a.refusal() == ""
 		}()
-		if usual == 0 { // the first request is not disturbed; its duration limits the times of the kills
+		if usual == 0 { // the first request is not killed; its duration limits the times of later kills
 			done <- <-done
 			usual = time.Since(began)
 		}
@@ -207,11 +207,11 @@ func (x *growth) killed(g *rand.Rand, api *testproc.Process) {
 	}
 }
 
-// allDefined is the result of defined if everything exists.
+// allDefined is the result of defined if the list and both attributes exist.
 const allDefined = 9
 
-// defined counts the definitions that an api returns: one for each row, and three for each attribute in the
-// metadata.
+// defined counts what an api returns of a list and two attributes: one for each row, and three for each
+// attribute in the metadata.
 func (x *growth) defined(api int, name func(string) string) int {
 	var sets [][]json.RawMessage
 	x.apis[api].mustPost("/query.v1", []any{
@@ -228,7 +228,7 @@ func (x *growth) defined(api int, name func(string) string) int {
 	return n
 }
 
-// agrees waits until an api returns as many definitions as wanted.
+// agrees waits until defined returns want for an api, but at most for knownIn. It returns the last result.
 func (x *growth) agrees(api int, name func(string) string, want int) (n int) {
 	for since := time.Now(); time.Since(since) < knownIn(); time.Sleep(10 * time.Millisecond) {
 		if n = x.defined(api, name); n == want {
@@ -238,7 +238,7 @@ func (x *growth) agrees(api int, name func(string) string, want int) (n int) {
 	return n
 }
 
-// works uses the new list and attributes at both apis, within the time of knownIn.
+// works writes values of the new list and attributes at both apis. That must succeed within knownIn.
 func (x *growth) works(name func(string) string) {
 	for api := range x.apis {
 		value := fmt.Sprintf("value of api %d", api)

@@ -9,7 +9,8 @@ import (
 )
 
 // TestSchedulersKilledWhileTheyPrune kills two schedulers while they remove old versions. A third scheduler
-// finishes. The result must be the same as with one scheduler, and check must find no fault.
+// then finishes the work. The result must be the same as that of a single scheduler, and the command check
+// must find no fault.
 func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	together(t)
 	s := newSite(t, "ALDS_VERSION_KEEP=24h")
@@ -38,7 +39,7 @@ func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	if s.count(left) == stories {
 		late(t, "all was done before they were killed")
 	}
-	if testing.Short() { // a killed task blocks the next task of the same second for a minute
+	if testing.Short() { // a task of a killed scheduler would block another task of the same second for a minute
 		s.emptyRedis()
 	}
 	s.startBeside("scheduler")
@@ -56,8 +57,9 @@ func TestSchedulersKilledWhileTheyPrune(t *testing.T) {
 	s.sound()
 }
 
-// until polls the database until reached returns true. It waits for minutes, because a task of a killed
-// scheduler blocks other tasks of the same second until the next period.
+// until polls until reached returns true. It waits up to five minutes: a task of a killed scheduler blocks
+// other tasks of the same second until the next period. what completes the sentence "it does not come to
+// pass that".
 func (s *site) until(what string, reached func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !reached(); time.Sleep(time.Millisecond) {
@@ -67,7 +69,7 @@ func (s *site) until(what string, reached func() bool) {
 	}
 }
 
-// must executes commands and fails the test if one fails.
+// must executes commands as the administrator. It fails the test if a command fails.
 func (s *site) must(commands any) {
 	s.t.Helper()
 	var answer bulk
@@ -76,7 +78,7 @@ func (s *site) must(commands any) {
 	}
 }
 
-// exec executes a statement directly in the database.
+// exec executes an SQL statement in the database.
 func (s *site) exec(query string, args ...any) {
 	s.t.Helper()
 	testdb.Exec(s.t, s.db, query, args...)

@@ -11,11 +11,11 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// left is what a request left in the database.
+// left is what a request has stored: the number of its audit rows and of its versions of assets.
 type left struct{ audits, versions int }
 
-// judge finds out which requests were executed, and compares the result with their answers and with what a
-// client reads.
+// judge finds out from the database which requests were executed. It compares that with their answers, and
+// with what a client reads.
 func judge(t *testing.T, s *site, authors []*author) {
 	t.Helper()
 	var of map[string]left
@@ -57,8 +57,8 @@ func judge(t *testing.T, s *site, authors []*author) {
 	t.Logf("%5d of them were sent more than once under one key, %d carried out by the worker", again, later)
 }
 
-// weigh decides whether a request was executed. It fails the test if the request was executed in part or
-// more than once, or if its answer says otherwise.
+// weigh sets whole: whether the request was executed. It fails the test if the request was executed in part
+// or more than once, or if its answer does not match. l is what the request has stored.
 func (r *request) weigh(t *testing.T, l left) {
 	t.Helper()
 	want := map[string]int{create: 3 * perBlock, update: perBlock, remove: 3 * perBlock, atomic: 4 * perBlock}[r.kind]
@@ -80,8 +80,8 @@ type seen struct {
 	Owners, Children    []struct{}
 }
 
-// compare reads the stories of an author as a client does. It fails the test if they differ from the result
-// of the executed requests.
+// compare reads the stories of an author as a client does. It fails the test if they are not the result of
+// the executed requests.
 func (a *author) compare(t *testing.T) {
 	t.Helper()
 	var sets [][]seen
@@ -100,7 +100,8 @@ func (a *author) compare(t *testing.T) {
 	}
 }
 
-// expect compares the stories of the block with its executed requests, and removes them from of.
+// expect compares the stories of the block with its executed requests. It removes these stories from of,
+// whose key is the mark.
 func (b *block) expect(t *testing.T, of map[string][]seen) {
 	t.Helper()
 	stories, value := 0, 0

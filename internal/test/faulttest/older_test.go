@@ -24,9 +24,9 @@ import (
 var olderCommit = flag.String("faults.older", "", "a commit whose build is to work with what this one stores, in place of those that say so")
 
 // TestAnOlderBuildReadsWhatThisOneWrites compares this build with each older build that the migrations
-// declare as compatible. Both must give the same answers, whichever of the two has written the data. The
-// older builds are the tags from the oldest declared release on. The first commit with the number of this
-// release is one of them, because it counts as the same release as all later builds.
+// declare as compatible. Both must give the same answers, no matter which of them has written the data. The
+// older builds are the tags from the oldest declared release on, and the first commit with the release
+// number of this build. That commit counts as the same release as all later builds with this number.
 func TestAnOlderBuildReadsWhatThisOneWrites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: builds older releases, and compares their answers")
@@ -51,8 +51,8 @@ func TestAnOlderBuildReadsWhatThisOneWrites(t *testing.T) {
 	}
 }
 
-// git runs a git command in this repository and returns the words that it prints. Without the history of
-// the repository the test is skipped, or fails with REQUIRE_SERVICES=1.
+// git runs a git command in this repository and returns the words of its output. If the repository has no
+// history, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func git(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", testdb.Root(t)}, args...)...) //nolint:gosec // arguments of the test
@@ -66,7 +66,7 @@ func git(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// olderCommits returns the commits with which the current migrations must be compatible.
+// olderCommits returns the commits whose builds must work with the current migrations.
 func olderCommits(t *testing.T) []string {
 	t.Helper()
 	steps, err := schema.Migrations("mysql")
@@ -90,10 +90,11 @@ func olderCommits(t *testing.T) []string {
 	return append(commits, ofNumber[len(ofNumber)-1])
 }
 
-// pair is an installation with an api of an older build and an api of this build, in this order in bases.
+// pair is an installation with two apis: bases[0] is an api of an older build, and bases[1] is an api of
+// this build.
 type pair struct {
 	*rolled
-	older  string // folder of the older build's commands
+	older  string // folder with the commands of the older build
 	bases  []string
 	oids   []string // Oids of the assets that the test has written
 	writes int
@@ -118,7 +119,7 @@ func newPair(t *testing.T, commit string) *pair {
 	return p
 }
 
-// serve starts an api of the build in a folder; "": this build.
+// serve starts an api of the build whose commands are in dir. If dir is empty, that is this build.
 func (p *pair) serve(dir string) {
 	p.t.Helper()
 	addr, admin := testproc.FreeAddr(p.t), testproc.FreeAddr(p.t)
@@ -127,7 +128,8 @@ func (p *pair) serve(dir string) {
 	p.bases = append(p.bases, "http://"+addr+"/alds")
 }
 
-// upgrade migrates with this build. The check before must report that the older build still works.
+// upgrade migrates the database with this build. migrate --check must first report that the older build
+// will still work.
 func (p *pair) upgrade() {
 	p.t.Helper()
 	status, text := p.said("", "migrate", "--check")
@@ -140,7 +142,7 @@ func (p *pair) upgrade() {
 	p.serve("")
 }
 
-// ask sends a request to one of the two apis. of is 0 for the older one.
+// ask sends a request to one of the two apis. of is the index in bases: 0 is the older api.
 func (p *pair) ask(of int, method, path string, body any) (status int, text string) {
 	p.t.Helper()
 	var b []byte
@@ -177,8 +179,9 @@ func (p *pair) must(of int, commands ...any) bulk {
 	return b
 }
 
-// write creates assets and changes the existing assets at one of the two apis. The values are stored in all
-// ways: in columns, in JSON, as separate texts, in case-folded form, and as links, tags and contents.
+// write creates assets and changes the existing assets, at one of the two apis. The values are stored in
+// all possible ways: in columns, in JSON, as separate texts, in case-folded form, and as links, tags and
+// contents.
 func (p *pair) write(of int) {
 	p.t.Helper()
 	p.writes++
@@ -208,7 +211,8 @@ func (p *pair) write(of int) {
 	}
 }
 
-// compare sends the same queries about current and past values to both apis.
+// compare sends the same queries to both apis, about current and past values. Both must give the same
+// answers.
 func (p *pair) compare() {
 	p.t.Helper()
 	selected := map[string]string{"Story": "Name,Description,Reference,Estimate,Owners.Name,TaggedWith,Scope.Name,Children.Description,AssetState", "Task": "Name,Description,Parent.Description", "Scope": "Name,Description,Workitems.Name", "Image": "ContentType,Content"}
@@ -239,8 +243,8 @@ func (p *pair) compare() {
 	}
 }
 
-// same compares the answers of both apis to a request. For api/changes it tries again for a while, because
-// the feed may lag behind.
+// same sends a request to both apis and fails the test if the answers differ. For api/changes it repeats
+// the requests for a while, because new changes may appear in the feed later.
 func (p *pair) same(method, path string, body any) {
 	p.t.Helper()
 	var answers [2]string

@@ -11,16 +11,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// quietIn is how long after the last fault everything must have arrived.
+// quietIn is how long after the last fault the last event may arrive.
 const quietIn = 90 * time.Second
 
-// fleet is the processes of an installation.
+// fleet has the processes of an installation.
 type fleet struct {
 	s    *site
 	runs map[string]*testproc.Process
 }
 
-// commands are the processes of a fleet: the command by name.
+// commands maps the name of each process of a fleet to its command.
 var commands = map[string]string{"api": "api", "worker": "worker", "second worker": "worker", "scheduler": "scheduler"}
 
 func (s *site) startAll() *fleet {
@@ -41,7 +41,7 @@ func (f *fleet) start(name string) {
 	f.runs[name] = f.s.startBeside(commands[name])
 }
 
-// again ends a process and starts it again.
+// again ends a process by calling end, and starts it again.
 func (f *fleet) again(name string, end func(*testproc.Process)) {
 	f.s.t.Helper()
 	f.runs[name].MustRun()
@@ -49,9 +49,10 @@ func (f *fleet) again(name string, end func(*testproc.Process)) {
 	f.start(name)
 }
 
-// TestRandomFaults writes steadily while faults happen at random times: processes are killed or stopped,
-// Redis is emptied, killed and started later, MariaDB is killed and restarted, and connections are cut.
-// Afterwards every change that matches a subscription must have been delivered, and nothing may wait.
+// TestRandomFaults writes all the time while faults happen at random times. Processes are killed or
+// stopped, Redis is emptied, restarted, or killed and started later, MariaDB is killed and restarted, and
+// connections are cut. Afterwards every change that matches a subscription must have been delivered, and no
+// change or delivery may wait.
 func TestRandomFaults(t *testing.T) {
 	together(t)
 	g, _ := chance(t)
@@ -66,7 +67,7 @@ func TestRandomFaults(t *testing.T) {
 	for i := range sent {
 		writing.Go(func() { sent[i], failed[i] = s.writeUntil(ended, project, i) })
 	}
-	away := false // whether Redis is stopped
+	away := false // true: Redis is stopped
 	back := func() {
 		if away {
 			s.redis.Start()
@@ -112,15 +113,15 @@ func TestRandomFaults(t *testing.T) {
 	s.sound()
 }
 
-// wish is a book and the changes that match its subscription.
+// wish is the receiver of a subscription, and the changes that must arrive there.
 type wish struct {
 	*book
 	name   string
 	wanted func() changes
 }
 
-// subscribeAll subscribes to every change one by one, to every change in batches, and to changes of
-// Estimate.
+// subscribeAll creates three subscriptions: to every change, each delivered alone; to every change,
+// delivered in batches; and to changes of Estimate.
 func (s *site) subscribeAll(project string) []wish {
 	s.t.Helper()
 	filter := []string{"Scope='" + project + "'"}
@@ -140,8 +141,8 @@ func (s *site) subscribeAll(project string) []wish {
 	return wishes
 }
 
-// writeUntil creates and changes stories until ended is closed. The database later shows whether an
-// unanswered request was executed.
+// writeUntil creates and changes stories until ended is closed. It ignores requests without an answer,
+// because the database later shows whether they were executed.
 func (s *site) writeUntil(ended chan struct{}, project string, writer int) (sent, failed int) {
 	own := ""
 	g := rand.New(rand.NewPCG(uint64(writer), 5))
@@ -170,7 +171,8 @@ func (s *site) writeUntil(ended chan struct{}, project string, writer int) (sent
 	}
 }
 
-// versions returns the changes of stories: all changes, or only those of Estimate.
+// versions returns the changes of stories from the database. If estimate is true, it returns only changes
+// of Estimate.
 func (s *site) versions(estimate bool) changes {
 	s.t.Helper()
 	var all changes
@@ -196,13 +198,13 @@ func (s *site) versions(estimate bool) changes {
 	return all
 }
 
-// waiting is the number of changes and deliveries in the queue.
+// waiting returns the number of changes and deliveries that wait for a worker.
 func (s *site) waiting() int {
 	s.t.Helper()
 	return s.count("SELECT COUNT(*) FROM audit WHERE fan_state = 0") + s.count("SELECT COUNT(*) FROM webhook_delivery WHERE state = 0")
 }
 
-// awaitQuiet waits until the queue is empty and all events have arrived.
+// awaitQuiet waits until nothing waits for a worker and all events have arrived, but at most for quietIn.
 func (s *site) awaitQuiet(wishes []wish) {
 	s.t.Helper()
 	for end := time.Now().Add(quietIn); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {

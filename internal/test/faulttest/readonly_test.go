@@ -10,14 +10,14 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestAServerThatBecomesReadOnly makes MariaDB read-only, as the primary is during a failover. Processes
-// must not be ready, writes must be answered 503 and not stored, and reads must go on. When the server
-// accepts writes again, so must the processes, without a restart.
+// TestAServerThatBecomesReadOnly makes MariaDB read-only, as a primary is during a failover. Processes must
+// not be ready, writes must be answered 503 and not stored, and reads must still work. When MariaDB accepts
+// writes again, the processes must become ready and accept writes without a restart.
 func TestAServerThatBecomesReadOnly(t *testing.T) {
 	together(t)
 	s := newSite(t)
 	s.root("CREATE USER clerk@'%'")
-	s.root("GRANT ALL ON " + database + ".* TO clerk@'%'") // root may write on a read-only server
+	s.root("GRANT ALL ON " + database + ".* TO clerk@'%'") // root could write on a read-only server
 	s.env = append(s.env, "DATABASE_URL="+strings.Replace(s.mysql, "root@", "clerk@", 1))
 	admin := testproc.FreeAddr(t)
 	ready := "http://" + admin + "/readyz"
@@ -49,7 +49,7 @@ func TestAServerThatBecomesReadOnly(t *testing.T) {
 	s.wantWrite(http.StatusOK)
 	s.until("the sign-in is in the audit trail", func() bool {
 		return s.count("SELECT COUNT(*) FROM audit_trail WHERE kind = 'SignIn'") > 0
-	}) // otherwise the api would still have an event to write when it is stopped, and would log an error
+	}) // a stopped api that still has an event to write would log an error
 
 	s.root("SET GLOBAL read_only = 1")
 	api.Stop()
@@ -97,7 +97,8 @@ func (s *site) request(method, path, body string) (status int, answer string) {
 	return res.StatusCode, string(b)
 }
 
-// wantWrite creates a story and checks the status. The story must exist exactly if the status is 200.
+// wantWrite tries to create a story, and checks the status of the answer. The story must be stored exactly
+// if the status is 200.
 func (s *site) wantWrite(status int) {
 	s.t.Helper()
 	const stories = "SELECT COUNT(*) FROM asset WHERE name = 'S'"
@@ -111,7 +112,7 @@ func (s *site) wantWrite(status int) {
 	}
 }
 
-// checks returns the checks in the answer of /readyz.
+// checks returns the results of the checks in an answer of /readyz, by the name of the check.
 func (s *site) checks(url string) map[string]string {
 	s.t.Helper()
 	res, err := http.Get(url) //nolint:gosec,noctx // a service of the test

@@ -12,12 +12,12 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// goneIn is a generous time limit for the delay that a fault causes. The tests log the measured time and the
-// time to aim for.
+// goneIn is a long time limit for the delay after a fault. The tests also log the measured delay and the
+// delay that is aimed for.
 const goneIn = time.Minute
 
-// TestAKilledWorkersDeliveriesAreTakenOver kills a worker during its deliveries. Another worker must send
-// them.
+// TestAKilledWorkersDeliveriesAreTakenOver kills a worker while it delivers. Another worker must send the
+// deliveries.
 func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 	together(t)
 	const stories = 40
@@ -48,8 +48,8 @@ func TestAKilledWorkersDeliveriesAreTakenOver(t *testing.T) {
 	s.sound()
 }
 
-// TestRedisComesBack writes while Redis is stopped and after Redis was emptied. All events must arrive, and
-// hints must be used again after the restart of Redis.
+// TestRedisComesBack writes while Redis is stopped, and after Redis was emptied. All events must arrive.
+// When Redis runs again, processes must send hints through it again.
 func TestRedisComesBack(t *testing.T) {
 	together(t)
 	const stories = 20
@@ -100,7 +100,7 @@ func TestRedisComesBack(t *testing.T) {
 	s.sound()
 }
 
-// make creates n stories with one request.
+// make creates n stories with one request. The stories have names that begin with name.
 func (s *site) make(project, name string, n int) {
 	s.t.Helper()
 	all := make([]any, n)
@@ -114,7 +114,8 @@ func (s *site) make(project, name string, n int) {
 	}
 }
 
-// metric returns the value of one metric; 0 while the process does not serve it.
+// metric returns the value of a metric of the process whose health address is admin. It returns 0 while the
+// process does not answer.
 func (s *site) metric(admin, name string) float64 {
 	s.t.Helper()
 	res, err := http.Get("http://" + admin + "/metrics")

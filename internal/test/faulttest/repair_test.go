@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestARepairThatIsKilled kills a repair several times and then runs it to its end. All values must be as
-// they were before the damage, and the audit must count each repaired finding once.
+// TestARepairThatIsKilled kills a repair several times and then lets it end. All values must be as they
+// were before the damage, and the audit must have each repaired finding once.
 func TestARepairThatIsKilled(t *testing.T) {
 	together(t)
 	s := newSite(t)
@@ -53,7 +53,7 @@ func TestARepairThatIsKilled(t *testing.T) {
 	s.sound()
 }
 
-// text returns the text that a query selects.
+// text returns the text that an SQL query selects.
 func (s *site) text(query string) (text string) {
 	s.t.Helper()
 	s.patiently(query, func() error { return s.db.QueryRow(s.t.Context(), query).Scan(&text) })

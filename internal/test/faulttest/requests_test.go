@@ -28,7 +28,7 @@ const (
 	atomicFails = "atomic, one command fails"
 )
 
-// outcome is what the answer to a request means.
+// outcome is what an answer says about the execution of a request.
 type outcome string
 
 const (
@@ -38,27 +38,27 @@ const (
 	refused outcome = "given up by the workers"
 )
 
-// request is one bulk request and its known result.
+// request is a bulk request and what is known about its execution.
 type request struct {
 	kind    string
-	mark    string // comment of the request, and Reference of the stories that it creates
+	mark    string // comment of the request; also the Reference of the stories that it creates
 	with    headers
-	block   *block // block that it creates or changes
-	value   int    // value of Estimate that it sets
+	block   *block // block that the request creates or changes
+	value   int    // value of Estimate that the request sets
 	sent    int
 	outcome outcome
-	whole   bool // whether it was executed; known at the end
+	whole   bool // true: the request was executed; judge sets it at the end
 }
 
-// block is the stories of one request, with all requests about them.
+// block is the stories that one request has created, with all requests about these stories.
 type block struct {
 	project  string
 	mark     string
-	requests []*request // in order; the first created the block
-	lost     bool       // the result of a request about it is not known
+	requests []*request // in order; the first request created the block
+	lost     bool       // true: it is not known whether a request about the block was executed
 }
 
-// author sends requests about separate blocks, one after the other.
+// author is a client that sends one request after another, about its own blocks.
 type author struct {
 	s        *site
 	g        *rand.Rand
@@ -66,14 +66,14 @@ type author struct {
 	project  string
 	blocks   []*block
 	requests []*request
-	bad      []string // wrong answers
+	bad      []string // descriptions of wrong answers
 }
 
-// TestRequestsAreWholeOrAbsent disturbs large requests at random times: it kills the api, makes their
-// transactions run into deadlocks, cuts their connections and restarts MariaDB. For asynchronous requests
-// it also kills the worker. Every request must be executed completely or not at all, as its answer says. A
-// request without an answer may be either. A request that is sent again with its Idempotency-Key must be
-// executed only once.
+// TestRequestsAreWholeOrAbsent disturbs large requests at random times. It kills the api, makes
+// transactions run into deadlocks, cuts connections and restarts MariaDB. For asynchronous requests it also
+// kills the worker. Every request must be executed completely or not at all, as its answer says. Without an
+// answer, both are allowed. A request that is sent again with its Idempotency-Key must be executed only
+// once.
 func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	together(t)
 	g, seed := chance(t)
@@ -87,7 +87,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 		name := fmt.Sprintf("author-%d", i)
 		authors[i] = &author{s: s, g: rand.New(rand.NewPCG(seed, uint64(i))), name: name, project: s.project(name)}
 	}
-	crossed := authors[writers] // writes only to run into deadlocks
+	crossed := authors[writers] // sends only the requests that run into deadlocks
 	crossed.do(t.Context(), crossed.making())
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -117,7 +117,7 @@ func TestRequestsAreWholeOrAbsent(t *testing.T) {
 	s.sound()
 }
 
-// next chooses a request: one that creates a block, or one about an existing block.
+// next returns the next request: one that creates a block, or one about an existing block.
 func (a *author) next() *request {
 	var known []*block
 	for _, b := range a.blocks {
@@ -153,7 +153,7 @@ func (a *author) about(b *block, kind string) *request {
 	return r
 }
 
-// body returns the commands of the request.
+// body returns the commands of a request.
 func (r *request) body() any {
 	mine := map[string]any{"Scope": r.block.project, "Reference": r.block.mark}
 	change := map[string]any{"from": "Story", "where": mine, "update": map[string]any{"Estimate": r.value}}
@@ -167,7 +167,7 @@ func (r *request) body() any {
 	}
 	all := append([]any{map[string]any{"config": "atomic"}, change}, r.stories()...)
 	if r.kind == atomicFails {
-		all = append(all, map[string]any{"AssetType": "Story", "Scope": r.block.project}) // the required name is missing
+		all = append(all, map[string]any{"AssetType": "Story", "Scope": r.block.project}) // this command fails, because the required name is missing
 	}
 	return all
 }
@@ -185,8 +185,8 @@ func (r *request) stories() []any {
 	return all
 }
 
-// do sends a request. With an Idempotency-Key it sends the request again until there is an answer. Without
-// one it sends the request only once.
+// do sends a request. If the request has an Idempotency-Key, do repeats it until its outcome is clear.
+// Otherwise it sends the request only once.
 func (a *author) do(ctx context.Context, r *request) {
 	for until := time.Now().Add(2 * testproc.AnswersIn); ctx.Err() == nil && time.Now().Before(until); {
 		r.sent++
@@ -200,7 +200,7 @@ func (a *author) do(ctx context.Context, r *request) {
 	r.block.lost = r.block.lost || r.outcome == unknown || r.kind == create && r.outcome != done
 }
 
-// read returns the meaning of an answer.
+// read returns what an answer says about the execution of a request.
 func (a *author) read(r *request, status int, text []byte, err error) outcome {
 	switch {
 	case err != nil:
@@ -210,10 +210,10 @@ func (a *author) read(r *request, status int, text []byte, err error) outcome {
 		return unknown
 	case status == http.StatusServiceUnavailable:
 		return nothing
-	case status == http.StatusConflict && r.sent > 1, status == http.StatusAccepted: // another process is executing it
+	case status == http.StatusConflict && r.sent > 1, status == http.StatusAccepted: // another process executes it
 		return unknown
 	case status == http.StatusBadRequest && bytes.Contains(text, []byte("never ended")):
-		return refused // the workers gave up after five tries
+		return refused // the workers tried five times
 	}
 	var b bulk
 	failures := 0
@@ -226,7 +226,7 @@ func (a *author) read(r *request, status int, text []byte, err error) outcome {
 	return done
 }
 
-// cross makes a request run into a deadlock.
+// cross makes a request of the author run into a deadlock.
 func (a *author) cross() {
 	a.s.t.Helper()
 	b := a.blocks[0]
@@ -239,7 +239,7 @@ func (a *author) cross() {
 	ended := make(chan struct{})
 	before := a.s.count(deadlocks)
 	r := a.about(b, update)
-	r.with = headers{"Idempotency-Key": r.mark} // so that it is sent until it is done
+	r.with = headers{"Idempotency-Key": r.mark} // with the key, do repeats the request until it is done
 	c.other = func() {
 		go func() {
 			a.do(a.s.t.Context(), r)

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // tests mostly wait
+	if testing.Short() { // most of the time the tests wait, so more of them can run at a time
 		_ = flag.Set("test.parallel", "4")
 	}
 	testproc.Main(m)
@@ -35,15 +35,15 @@ type site struct {
 	env     []string
 	mariadb *testdb.Own
 	redis   *testdb.Own
-	mysql   string // DATABASE_URL
+	mysql   string // value of DATABASE_URL
 	name    string // name of the database
-	clock   bool   // the processes use the clock of setClock
+	clock   bool   // true: the processes use the clock that setClock changes
 	base    string // http://host:port/instance
 	logs    *testproc.Log
-	db      *db.DB // direct connection of the test
+	db      *db.DB // connection of the test itself to the database
 }
 
-// newSite makes an empty installation with the current schema on a new MariaDB.
+// newSite returns an empty installation with the current schema. Its MariaDB and Redis are new.
 func newSite(t *testing.T, settings ...string) *site {
 	t.Helper()
 	own := testdb.OwnMySQL(t)
@@ -52,7 +52,7 @@ func newSite(t *testing.T, settings ...string) *site {
 	return s
 }
 
-// newSiteOn is newSite on a server that exists and that the test cannot restart.
+// newSiteOn is like newSite, but uses a database server that exists and that the test cannot restart.
 func newSiteOn(t *testing.T, server, name string, settings ...string) *site {
 	t.Helper()
 	addr := testproc.FreeAddr(t)
@@ -86,7 +86,7 @@ func (s *site) createDatabase(server string) {
 	}
 }
 
-// start starts a command. It runs until it ends, is killed, or the test ends.
+// start starts a command. At the end of the test it stops the process if it still runs.
 func (s *site) start(name string, args ...string) *testproc.Process {
 	s.t.Helper()
 	return testproc.Start(s.t, testproc.Options{Env: s.env, Log: s.logs}, name, args...)
@@ -102,8 +102,8 @@ func (s *site) startAPI() *testproc.Process {
 	return p
 }
 
-// startBeside starts a process and waits until it is ready. A process waits for the database if the
-// database is down at its start.
+// startBeside starts a process and waits until it is ready. If the database is down, the process first
+// waits for the database.
 func (s *site) startBeside(name string) *testproc.Process {
 	s.t.Helper()
 	admin := testproc.FreeAddr(s.t)
@@ -123,14 +123,15 @@ func (s *site) startAt(admin, name string) *testproc.Process {
 	return s.start(name)
 }
 
-// sound runs api check, which reads the whole database and fails if it finds a fault.
+// sound runs the command check, which reads the whole database. The test fails if the command finds a
+// fault.
 func (s *site) sound() {
 	s.t.Helper()
 	s.start("api", "check").Wait()
 }
 
-// patiently repeats try while it returns a Transient error, for example because a server has just
-// restarted.
+// patiently repeats try while try returns an error of the kind Transient, for example because a server has
+// just restarted.
 func (s *site) patiently(what string, try func() error) {
 	s.t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); ; time.Sleep(50 * time.Millisecond) {
@@ -144,15 +145,15 @@ func (s *site) patiently(what string, try func() error) {
 	}
 }
 
-// count returns the number that a query selects.
+// count returns the number that an SQL query selects.
 func (s *site) count(query string, args ...any) (n int) {
 	s.t.Helper()
 	s.patiently(query, func() error { return s.db.QueryRow(s.t.Context(), query, args...).Scan(&n) })
 	return n
 }
 
-// each calls scan for the rows of a query. It calls begin before each try, so that scan can drop earlier
-// rows.
+// each calls scan for every row of an SQL query. If the query fails, it is repeated. So each calls begin
+// before each try, and begin must discard the rows of earlier tries.
 func (s *site) each(query string, begin func(), scan func(rows *db.Rows) error, args ...any) {
 	s.t.Helper()
 	s.patiently(query, func() error {

@@ -19,10 +19,11 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// later returns the number of the release that is n minor versions after this one.
+// later returns the release number that is n minor versions higher than that of this release.
 func later(n int64) string { return release.Of(release.Rank(release.Number) + n*release.Rank("0.1.0")) }
 
-// edit returns a source file with one text replaced. The text must occur exactly once.
+// edit returns the text of a source file in which the string text is replaced by the string by. The file
+// must contain text exactly once.
 func edit(t *testing.T, file, text, by string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../../..", file))
@@ -35,10 +36,10 @@ func edit(t *testing.T, file, text, by string) string {
 	return strings.Replace(string(b), text, by, 1)
 }
 
-// newRelease builds a release that follows this one and returns the folder of its commands. It has one
-// migration for each element of oldest, which adds a column to audit. The element is the oldest release
-// that works with the migration. The release also has an attribute and a list value that this one does not
-// know.
+// newRelease builds a later release and returns the folder of its commands. The release has one migration
+// for each element of oldest, which adds a column to the table audit. The element is the number of the
+// oldest release that works with the migration. The later release also has an attribute and a list value
+// that this release does not have.
 func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	t.Helper()
 	named := "var oldest = map[int]string{"
@@ -58,12 +59,12 @@ func newRelease(t *testing.T, number string, oldest ...string) (dir string) {
 	return testproc.BuildWith(t, files, "api", "worker", "scheduler")
 }
 
-// rolled is an installation behind a load balancer. Its processes are of one release or of two.
+// rolled is an installation behind a load balancer. Its processes may be of two releases.
 type rolled struct {
 	*site
 	balancer *balancer
 	apis     [2]*rolledAPI
-	beside   map[string]*testproc.Process // worker and scheduler
+	beside   map[string]*testproc.Process // the worker and the scheduler
 }
 
 type rolledAPI struct {
@@ -72,13 +73,13 @@ type rolledAPI struct {
 	admin string
 }
 
-// run starts a command of the release in a folder; "": this release.
+// run starts a command of the release whose commands are in dir. If dir is empty, that is this release.
 func (s *rolled) run(dir string, log io.Writer, env []string, name string, args ...string) *testproc.Process {
 	s.t.Helper()
 	return testproc.Start(s.t, testproc.Options{Dir: dir, Env: slices.Concat(s.env, env), Log: log}, name, args...)
 }
 
-// startAPI starts one of the apis and waits until it is ready.
+// startAPI starts the api with the index n and waits until it is ready.
 func (s *rolled) startAPI(n int, dir string) {
 	s.t.Helper()
 	addr, admin := testproc.FreeAddr(s.t), testproc.FreeAddr(s.t)
@@ -86,7 +87,7 @@ func (s *rolled) startAPI(n int, dir string) {
 	s.mustBe(admin, http.StatusOK, "api")
 	s.apis[n] = &rolledAPI{p, s.balancer.add(s.t, addr, admin), admin}
 	for !s.apis[n].ready.Load() {
-		time.Sleep(time.Millisecond) // until the balancer has probed it
+		time.Sleep(time.Millisecond) // until the balancer has checked its readiness
 	}
 }
 
@@ -97,7 +98,7 @@ func (s *rolled) mustBe(admin string, status int, name string) {
 	}
 }
 
-// replaceAPI stops an api with SIGTERM and starts an api of another release in its place.
+// replaceAPI stops the api with the index n by SIGTERM, and then starts an api of another release instead.
 func (s *rolled) replaceAPI(n int, dir string) {
 	s.t.Helper()
 	s.apis[n].Stop()
@@ -105,7 +106,7 @@ func (s *rolled) replaceAPI(n int, dir string) {
 	s.startAPI(n, dir)
 }
 
-// replaceBeside replaces the worker or scheduler. If it does not run yet, it is only started.
+// replaceBeside replaces the worker or the scheduler. If no such process runs yet, it starts one.
 func (s *rolled) replaceBeside(name, dir string) {
 	s.t.Helper()
 	if p := s.beside[name]; p != nil {
@@ -116,7 +117,7 @@ func (s *rolled) replaceBeside(name, dir string) {
 	s.mustBe(admin, http.StatusOK, name)
 }
 
-// rollAPIs replaces the apis with those of a release, one after another.
+// rollAPIs replaces the apis by those of a release, one after another. dir is the folder of its commands.
 func (s *rolled) rollAPIs(dir string, l *load) {
 	s.t.Helper()
 	for n := range s.apis {
@@ -125,7 +126,8 @@ func (s *rolled) rollAPIs(dir string, l *load) {
 	}
 }
 
-// rollBeside replaces the worker and the scheduler with those of a release.
+// rollBeside replaces the worker and the scheduler by those of a release. dir is the folder of its
+// commands.
 func (s *rolled) rollBeside(dir string, l *load) {
 	s.t.Helper()
 	for _, name := range []string{"worker", "scheduler"} {
@@ -134,7 +136,7 @@ func (s *rolled) rollBeside(dir string, l *load) {
 	}
 }
 
-// said runs an api command until it ends, and returns its status and output.
+// said runs a command of api until it ends. It returns the exit status and the output.
 func (s *rolled) said(dir string, args ...string) (status int, text string) {
 	s.t.Helper()
 	log := &testproc.Log{}
@@ -143,7 +145,8 @@ func (s *rolled) said(dir string, args ...string) (status int, text string) {
 	return status, p.Out.String() + log.String()
 }
 
-// migrate runs the migrations of a release. The running apis must stay ready.
+// migrate runs the migrations of a release. migrate --check must print want. The running apis must stay
+// ready.
 func (s *rolled) migrate(dir, want string) {
 	s.t.Helper()
 	for i, args := range [][]string{{"migrate", "--check"}, {"migrate"}} {
@@ -186,12 +189,12 @@ func newRolled(t *testing.T) *rolled {
 	return s
 }
 
-// load is the requests of clients during the test: they create, change and read stories.
+// load has the requests that clients send during the test. They create, change and read stories.
 type load struct {
 	mu      sync.Mutex
 	sent    int
 	failed  []string
-	created map[string]bool // Oids of stories in answers
+	created map[string]bool // Oids of the stories in answers
 }
 
 func (s *rolled) load(ctx context.Context, project string) (l *load, wait func()) {
@@ -264,9 +267,9 @@ func (l *load) await(t *testing.T, n int) {
 	}
 }
 
-// TestUpgradeAndRollback upgrades an installation to the next release and back while clients work. No
-// request may fail, acknowledged stories must exist, and every change must be delivered. Then it installs a
-// release that does not work with this one.
+// TestUpgradeAndRollback upgrades an installation to the next release and back while clients send requests.
+// No request may fail, every story that was answered must exist, and every change must be delivered. Then
+// it installs a release that does not work with this release.
 func TestUpgradeAndRollback(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long tier only: builds two other releases, and rolls an installation to one of them and back under load")
@@ -303,9 +306,9 @@ func TestUpgradeAndRollback(t *testing.T) {
 	s.refusesWhatBreaks(breaking)
 }
 
-// keepsWhatItDoesNotKnow creates a story with an attribute that only the next release has. The returned
-// function changes another attribute with this release. Afterwards both values and the rows of the next
-// release must exist.
+// keepsWhatItDoesNotKnow creates a story with a value of an attribute that only the next release has. The
+// returned function changes another attribute of the story with this release. Afterwards both values must
+// exist, and also the attribute and the list value of the next release.
 func (s *rolled) keepsWhatItDoesNotKnow(project string) func() {
 	s.t.Helper()
 	var made bulk
@@ -328,8 +331,8 @@ func (s *rolled) keepsWhatItDoesNotKnow(project string) func() {
 	}
 }
 
-// nothingIsLost compares answers and deliveries with the database. Then the newest release checks the
-// database, because only it knows all attributes.
+// nothingIsLost compares answers and deliveries with the database. Then it runs the command check of the
+// newest release, because only this release has all attributes.
 func (s *rolled) nothingIsLost(l *load, b *book, newest string) {
 	s.t.Helper()
 	wanted := s.versions(false)
@@ -351,9 +354,9 @@ func (s *rolled) nothingIsLost(l *load, b *book, newest string) {
 	}
 }
 
-// refusesWhatBreaks migrates to a release that does not work with this one. migrate --check must report
-// that before the migration. Afterwards running processes must not be ready, and new processes must not
-// start.
+// refusesWhatBreaks migrates to a release that does not work with this release. migrate --check must report
+// that before the migration. Afterwards, running processes of this release must stop being ready, and new
+// processes must not start.
 func (s *rolled) refusesWhatBreaks(breaking string) {
 	s.t.Helper()
 	refusal := "the oldest release that works with it is " + later(2) + " (schema migration 9002_next); this is " + release.Number

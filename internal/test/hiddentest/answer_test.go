@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// These values are made up by the service, and differ between any two runs.
+// These patterns match values that the service generates and that differ between any two runs.
 var (
 	uuids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	instants  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+`)
@@ -19,11 +19,11 @@ var (
 	durations = regexp.MustCompile(`"duration":"00:00:\d\d\.\d{7}","durationSeconds":[0-9.e-]+`)
 )
 
-// begun is an instant before everything that a run writes.
+// begun is a time before the first write of this run.
 var begun = time.Now().UTC().Add(-time.Minute)
 
-// blank removes from a reply what the service makes up: UUIDs of requests and aliases, the
-// duration of a request, whether a worker has begun it, and instants of this run. Other instants
+// blank replaces in a reply the values that the service generates: UUIDs of requests and aliases, the
+// duration of a request, whether a worker has begun the request, and times within this run. Other times
 // stay, among them the CreateDate of hidden assets.
 func blank(text string) string {
 	text = uuids.ReplaceAllString(text, "<uuid>")
@@ -37,11 +37,11 @@ func blank(text string) string {
 	})
 }
 
-// unasked lists headers that depend on no asset: the date, the id of the request, and the length
-// of the body before blank.
+// unasked are headers that do not depend on assets: the date, the id of the request, and the length of the
+// body before blank has changed it.
 var unasked = []string{"Date", "X-Request-Id", "Content-Length"}
 
-// String returns the reply in the form in which replies are compared.
+// String returns the text in which replies are compared.
 func (r reply) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", r.status)
@@ -53,7 +53,7 @@ func (r reply) String() string {
 	return blank(b.String() + "\n" + r.body)
 }
 
-// note stores what later requests use: the next cursor, and the id of an asynchronous request.
+// note stores what later requests use: the cursor of the next page, and the id of an asynchronous request.
 func (s *service) note(r reply) {
 	var pages []struct{ Next *string }
 	var answer struct {
@@ -73,7 +73,7 @@ func (s *service) note(r reply) {
 	}
 }
 
-// created returns the Oids of the assets that a reply lists as created.
+// created returns the Oids of the assets that the request has created, according to the reply.
 func (r reply) created() []string {
 	var answer struct {
 		AssetsCreated struct{ OidTokens []string }

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// changer changes hidden assets between the requests. The changes are different in the two
-// services.
+// changer changes hidden assets between the requests, differently in the two services.
 type changer struct {
 	p      *pair
 	hiders [2]*hider
@@ -33,8 +32,8 @@ func newChanger(p *pair) *changer {
 	return c
 }
 
-// change creates a hidden asset in both services, or makes any change in each. Then it sets the
-// sequences of both services to the same values.
+// change either creates a hidden asset in both services, or makes a different random change in each. Then
+// it sets the sequences of both services to the same values.
 func (c *changer) change() {
 	c.p.t.Helper()
 	c.n++
@@ -52,12 +51,12 @@ func (c *changer) change() {
 		if err == nil && (r.status != http.StatusOK || creates && len(r.created()) == 0) {
 			err = fmt.Errorf("%s: %s", text(script.commands), r.body)
 		}
-		return err // failed commands are no error: a caller may have deleted the asset
+		return err // commands may fail, because a caller may have deleted the asset
 	})
 	c.level()
 }
 
-// level sets each sequence of both services to the higher of the two values.
+// level sets each sequence in both services to the higher of its two values.
 func (c *changer) level() {
 	c.p.t.Helper()
 	one, two := c.p.services[0].sequences(c.p.t), c.p.services[1].sequences(c.p.t)
@@ -84,7 +83,7 @@ func (c *changer) fresh(p *script, h *hider, typ string) attrs {
 	return h.workitem(p, typ)
 }
 
-// alter makes a random change to a hidden asset.
+// alter adds a command to the script that changes a hidden asset at random.
 func (c *changer) alter(p *script, h *hider) {
 	some := func(typ string) string { return h.must(p, typ).(string) }
 	switch h.IntN(10) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// hider creates one variant of the hidden assets.
+// hider creates the hidden assets of one of the two services.
 type hider struct {
 	*rand.Rand
-	byType map[string][]string // labels by type
-	told   []string            // words used so far
+	byType map[string][]string // labels of hidden assets, by type
+	told   []string            // words that were used
 	n      int
 }
 
@@ -18,7 +18,7 @@ func newHider(variant int) *hider {
 	return &hider{Rand: rand.New(rand.NewPCG(uint64(variant), 77)), byType: map[string][]string{}}
 }
 
-// word returns a new random word of this variant.
+// word returns a new random word, which only this service uses.
 func (h *hider) word() string {
 	var b strings.Builder
 	for range 2 + h.IntN(3) {
@@ -30,13 +30,13 @@ func (h *hider) word() string {
 	return w
 }
 
-// oneOf returns a random word of a text.
+// oneOf returns a random word of the text.
 func (h *hider) oneOf(text string) string {
 	all := strings.Fields(text)
 	return all[h.IntN(len(all))]
 }
 
-// some returns a hidden asset of a type, or nil. create leaves out nil values.
+// some returns a random hidden asset of a type, or nil. Method create leaves out attributes that are nil.
 func (h *hider) some(p *script, typ string) any {
 	all := h.byType[typ]
 	if len(all) == 0 || h.IntN(3) == 0 {
@@ -45,7 +45,8 @@ func (h *hider) some(p *script, typ string) any {
 	return p.of(all[h.IntN(len(all))])
 }
 
-// make creates a hidden asset. Its CreateDate is before 2021, so that blank does not remove it.
+// make creates a hidden asset. Its CreateDate is before 2021. So blank does not replace it, and the
+// comparison would find it in a reply.
 func (h *hider) make(p *script, typ string, values attrs) string {
 	label := fmt.Sprintf("hidden%s%d", typ, len(h.byType[typ]))
 	at := fmt.Sprintf("%d-%02d-%02dT01:02:03.%03d", 2001+h.IntN(20), 1+h.IntN(12), 1+h.IntN(28), h.IntN(1000))
@@ -54,10 +55,9 @@ func (h *hider) make(p *script, typ string, values attrs) string {
 	return p.create(label, typ, values)
 }
 
-// around creates the hidden assets that are older than all visible assets: projects, members of
-// no other project, and all kinds of assets. The two variants get different numbers of these
-// assets. It creates no conversation, because everybody sees a conversation until it mentions
-// something.
+// around creates the hidden assets that are older than all visible assets: projects, members who are in no
+// other project, and assets of all kinds. The two services get different numbers of these assets. It does
+// not create conversations, because everybody sees a conversation that mentions nothing.
 func around(p *script, h *hider) {
 	p.create("vault", "Scope", attrs{"Name": h.word(), "Parent": "Scope:0", "BeginDate": "2026-01-01"})
 	h.byType["Scope"] = []string{"vault"}
@@ -87,13 +87,13 @@ func around(p *script, h *hider) {
 	}
 }
 
-// must returns a hidden asset of a type.
+// must returns a random hidden asset of a type. At least one must exist.
 func (h *hider) must(p *script, typ string) any {
 	all := h.byType[typ]
 	return p.of(all[h.IntN(len(all))])
 }
 
-// workitem returns the attributes of an asset in a hidden project.
+// workitem returns random attributes for a new asset in a hidden project.
 func (h *hider) workitem(p *script, typ string) attrs {
 	values := attrs{"Name": h.word(), "Scope": h.must(p, "Scope"), "Description": h.word(), "TaggedWith": []any{h.word()}}
 	t, _ := model.Type(typ)
@@ -109,8 +109,8 @@ func (h *hider) workitem(p *script, typ string) attrs {
 	return values
 }
 
-// onTop creates hidden assets that refer to visible assets: a project below the callers' project
-// without access for them, assets with links to visible assets, and personal notes of others.
+// onTop creates hidden assets that refer to visible assets: a project below the callers' project to which
+// they have no access, assets with links to visible assets, and personal notes of other members.
 func onTop(p *script, h *hider) {
 	caps(p, h, 9)
 	deep := h.make(p, "Scope", attrs{"Name": h.word(), "Parent": p.of("mine"), "BeginDate": "2026-01-01"})
@@ -128,7 +128,7 @@ func onTop(p *script, h *hider) {
 		h.make(p, "ChangeSet", attrs{"Name": h.word(), "PrimaryWorkitems": []any{h.must(p, "Story")}})
 		h.make(p, "BuildRun", attrs{"Name": h.word(), "BuildProject": h.must(p, "BuildProject"), "ChangeSets": []any{p.of("change")}})
 	}
-	for i := range 3 { // notes move to other projects with their stories
+	for i := range 3 { // the notes move to other projects together with their stories
 		h.make(p, "Note", attrs{"Name": h.word(), "Content": h.word(), "Asset": p.of(fmt.Sprintf("story%d", i)), "Personal": true})
 	}
 }

@@ -16,13 +16,13 @@ var (
 	seedFlag = flag.Uint64("hidden.seed", 0, "repeat the requests of this seed; 0 takes a new one")
 )
 
-// With -short, requests are sent for the time brief, but at least the number least.
+// With -short, the test sends requests for the duration brief, but at least as many as least says.
 const (
 	brief = 2 * time.Second
 	least = 150
 )
 
-// seedOf returns the seed of the flag, or a new one. A failed test prints it.
+// seedOf returns the seed from the flag, or a new one. A failed test prints the seed.
 func seedOf(t *testing.T) uint64 {
 	t.Helper()
 	seed := *seedFlag
@@ -37,7 +37,7 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// pair is the two services, with the sources of requests and of changes.
+// pair has the two services, the source of random requests, and the source of changes to hidden assets.
 type pair struct {
 	t        *testing.T
 	services [2]*service
@@ -57,7 +57,7 @@ func startPair(t *testing.T, dialect, leak string, seed uint64) *pair {
 	return p
 }
 
-// both runs a function for both services at the same time.
+// both calls do for both services at the same time, and waits for both. An error fails the test.
 func (p *pair) both(do func(i int, s *service) error) {
 	p.t.Helper()
 	var all sync.WaitGroup
@@ -96,8 +96,8 @@ func (p *pair) differs(r *request) (replies [2]reply, differ bool) {
 	return replies, replies[0].String() != replies[1].String()
 }
 
-// once sends a request. If the request is asynchronous, once also reads its result. It returns
-// the request whose replies differ, or nil.
+// once sends a request to both services. If the request is asynchronous, it also requests the result. If
+// replies of the two services differ, it returns the request with these replies. Otherwise it returns nil.
 func (p *pair) once(r *request) *request {
 	p.t.Helper()
 	replies, differ := p.differs(r)
@@ -121,8 +121,8 @@ func (p *pair) once(r *request) *request {
 	return nil
 }
 
-// TestHiddenAssetsDoNotInterfere checks that the replies to callers do not depend on assets that
-// they do not see. If a seed is set, time does not limit the number of requests.
+// TestHiddenAssetsDoNotInterfere checks that the replies to callers do not depend on assets that the
+// callers do not see. If a seed is given, the number of requests does not depend on the time.
 func TestHiddenAssetsDoNotInterfere(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// mostToFind is the number of requests of one kind within which the test must find a leak.
+// mostToFind is the number of requests of one kind among which at least one must show the leak.
 const mostToFind = 400
 
-// withoutAssets is the kind whose replies depend on no asset. It cannot find a leak.
+// withoutAssets is the kind of request whose replies do not depend on assets. Such requests cannot show a
+// leak.
 const withoutAssets = "what is not for members"
 
-// TestEveryKindFindsALeak gives the callers a role with which they can read a hidden project. The
-// two services then differ for them, and requests of every kind must find this soon. With -short,
-// only some kinds are tried.
+// TestEveryKindFindsALeak tests the test itself. It gives the callers a role with which they can read a
+// hidden project. The services then look different to them. Requests of every kind must soon show a
+// difference. With -short, it tries only some kinds.
 func TestEveryKindFindsALeak(t *testing.T) {
 	seed := seedOf(t)
 	some := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.name == withoutAssets })
@@ -34,13 +35,13 @@ func TestEveryKindFindsALeak(t *testing.T) {
 		case found == nil:
 			t.Errorf("%s: %d requests found no leak", k.name, mostToFind)
 		case p.services[0].sequences(t)["moment"] != p.services[1].sequences(t)["moment"]:
-			p = nil // the services have written different data
+			p = nil // a new pair is needed, because the services have written different data
 		}
 	}
 }
 
-// findLeak sends requests of a kind until the replies differ. It returns that request, or nil if
-// there is none.
+// findLeak sends requests of a kind until the replies of the services differ. It returns the request with
+// different replies, or nil if it finds none.
 func (p *pair) findLeak(k kind) *request {
 	p.t.Helper()
 	for n := range mostToFind {
@@ -52,7 +53,7 @@ func (p *pair) findLeak(k kind) *request {
 	return nil
 }
 
-// TestBlankHidesNoLeak checks that blank removes only values that belong to no asset.
+// TestBlankHidesNoLeak checks that blank replaces only values that do not come from assets.
 func TestBlankHidesNoLeak(t *testing.T) {
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000")
 	for text, want := range map[string]string{

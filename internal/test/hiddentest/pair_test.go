@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// await polls until an asynchronous request is done in both services.
+// await polls until an asynchronous request has ended in both services.
 func (p *pair) await(poll *request) {
 	p.t.Helper()
 	p.both(func(_ int, s *service) error {
@@ -22,7 +22,8 @@ func (p *pair) await(poll *request) {
 	})
 }
 
-// mark stores an instant between the last request and the next.
+// mark stores a time that is after the last request and before the next one. Later requests ask for the
+// state at this time.
 func (p *pair) mark() {
 	if p.g.marks == 10 {
 		return
@@ -30,7 +31,7 @@ func (p *pair) mark() {
 	for _, s := range p.services {
 		s.marks = append(s.marks, "")
 	}
-	time.Sleep(2 * time.Millisecond) // moments are stamped to the millisecond
+	time.Sleep(2 * time.Millisecond) // moments have times in milliseconds
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	time.Sleep(2 * time.Millisecond)
 	for _, s := range p.services {
@@ -39,8 +40,8 @@ func (p *pair) mark() {
 	p.g.marks++
 }
 
-// explain shows the last request and its two different replies. A request that does not write is
-// first made smaller.
+// explain describes the last request and its two different replies. If the request does not write, it first
+// looks for a smaller request whose replies also differ.
 func (p *pair) explain(r *request) string {
 	p.t.Helper()
 	replies := p.last
@@ -57,7 +58,7 @@ func (p *pair) explain(r *request) string {
 	return fmt.Sprintf("%s\n\nfirst:  %s\n\nsecond: %s", r, first, second)
 }
 
-// margin is how many bytes of a reply are shown before and after a difference.
+// margin is how many bytes of a reply are shown before and after the first difference.
 const margin = 500
 
 // nearDifference cuts two replies to the part around their first difference.
@@ -73,7 +74,7 @@ func nearDifference(a, b string) (string, string) {
 	return cut(a), cut(b)
 }
 
-// nothingHiddenIsWritten checks that no caller is recorded as the author of a change to a hidden
+// nothingHiddenIsWritten checks that the database has no caller as the author of a change to a hidden
 // asset.
 func (p *pair) nothingHiddenIsWritten() {
 	p.t.Helper()
@@ -96,8 +97,8 @@ func (p *pair) nothingHiddenIsWritten() {
 	}
 }
 
-// auditTellsNothingHidden checks that a Project Admin reads of no hidden project in the audit.
-// The ids in the audit are random, so replies cannot be compared.
+// auditTellsNothingHidden checks that the audit does not show hidden projects to a Project Admin. The ids
+// in the audit are random, so the replies of the two services cannot be compared.
 func (p *pair) auditTellsNothingHidden() {
 	p.t.Helper()
 	for i, s := range p.services {

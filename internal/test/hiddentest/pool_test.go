@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// maker creates random requests, with Oids of visible assets and of assets that are hidden in
-// either service.
+// maker makes random requests. They use Oids of visible assets, and of assets that are hidden in one of the
+// services.
 type maker struct {
 	*rand.Rand
 	seen, hidden []string // Oids
-	names        []string // names of hidden assets
+	names        []string // names of hidden assets of both services
 	made         []string // Oids of assets that requests created in both services
-	marks        int      // number of stored instants
-	n            int      // counter for new names
+	marks        int      // number of times that mark has stored
+	n            int      // number of new names so far
 	nesting      int
 }
 
@@ -43,18 +43,18 @@ func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *maker, all []T) T { return all[g.IntN(len(all))] }
 
-// oneOf returns a random word of a text.
+// oneOf returns a random word of the text.
 func (g *maker) oneOf(text string) string { return one(g, strings.Fields(text)) }
 
-// typeOf returns the type in an Oid.
+// typeOf returns the type of the asset with an Oid.
 func typeOf(token string) *meta.Type {
 	name, _, _ := strings.Cut(token, ":")
 	t, _ := model.Type(name)
 	return t
 }
 
-// oid returns the Oid of an asset of a type, or of any type if t is nil. The asset is visible, or
-// hidden in at least one service, or rarely does not exist.
+// oid returns the Oid of an asset of type t, or of any type if t is nil. The asset is visible, or hidden in
+// one of the services. Rarely it does not exist.
 func (g *maker) oid(t *meta.Type) string {
 	for range 8 {
 		from := g.seen
@@ -81,8 +81,8 @@ func (g *maker) oid(t *meta.Type) string {
 	return name + ":" + strconv.Itoa(1000+g.IntN(7*partIDs))
 }
 
-// spelled returns an Oid as clients write it, sometimes with a moment or with the parent of its
-// type.
+// spelled returns an Oid in one of the forms that clients use: sometimes with a moment, or with the parent
+// type instead of the type.
 func (g *maker) spelled(o string) string {
 	switch g.IntN(20) {
 	case 0:
@@ -96,7 +96,7 @@ func (g *maker) spelled(o string) string {
 	return o
 }
 
-// name returns a name of hidden or visible assets, or the beginning of one.
+// name returns the name of a hidden or visible asset, or the beginning of such a name.
 func (g *maker) name() string {
 	s := g.oneOf("Mine Sub lee pal Sprint Crew Rhythm common tag0 tag1 hello seen Vex Qua admin")
 	switch n := g.IntN(10); {
@@ -111,12 +111,12 @@ func (g *maker) name() string {
 	return s
 }
 
-// number returns a Number as assets have it.
+// number returns a random Number in the form that Numbers of assets have, such as S-1001.
 func (g *maker) number() string {
 	return g.oneOf("S- D- E- TK- AT- I- R- G- TH- RP-") + strconv.Itoa(1001+g.IntN(3)*partIDs+g.IntN(20))
 }
 
-// newName returns a new name for a new asset.
+// newName returns a name that no asset has yet.
 func (g *maker) newName() string {
 	g.n++
 	return "New " + strconv.Itoa(g.n)

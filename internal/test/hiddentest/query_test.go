@@ -9,10 +9,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// ask is a query, as clients write it.
+// ask is a query, in the form in which clients write it.
 type ask struct {
 	From   string         `json:"from"`
-	Select []any          `json:"select,omitempty"` // text, or *ask
+	Select []any          `json:"select,omitempty"` // each is a text or an *ask
 	Where  map[string]any `json:"where,omitempty"`
 	Filter []string       `json:"filter,omitempty"`
 	Sort   []string       `json:"sort,omitempty"`
@@ -32,7 +32,7 @@ func (a *ask) String() string {
 	return string(b)
 }
 
-// queried lists the types of queries. Frequent types are repeated.
+// queried are the types that queries are about. A type that is listed several times is chosen more often.
 var queried = strings.Fields(`Story Story Story Workitem Workitem PrimaryWorkitem Epic Defect Task Test Scope Scope Member Member Theme Goal Issue Request
 	Note Link Expression Conversation ChangeSet BuildRun BuildProject Actual BaseAsset Timebox Schedule Team RegressionSuite RegressionTest TestSet Role List`)
 
@@ -72,7 +72,7 @@ func (g *maker) query() *ask {
 	return a
 }
 
-// restrict adds conditions to a query.
+// restrict adds random conditions to a query.
 func (g *maker) restrict(a *ask, t *meta.Type) {
 	for range g.IntN(3) {
 		a.Filter = append(a.Filter, g.filter(t, 2))
@@ -89,7 +89,7 @@ func (g *maker) restrict(a *ask, t *meta.Type) {
 	}
 }
 
-// column returns a token or a nested select.
+// column returns a token or a nested select for a query about assets of type t.
 func (g *maker) column(t *meta.Type) any {
 	if g.nesting > 1 || !g.chance(15) {
 		return g.path(t, selected, 3)
@@ -102,14 +102,14 @@ func (g *maker) column(t *meta.Type) any {
 	return sub
 }
 
-// use is the purpose of a path.
+// use says for what a query uses a path.
 type use int
 
 const (
 	selected use = iota
 	filtered
-	sorted  // has only one value
-	grouped // ends in a relation
+	sorted  // the path must have a single value
+	grouped // the path must end in a relation
 )
 
 func (g *maker) path(t *meta.Type, u use, depth int) string {
@@ -117,9 +117,8 @@ func (g *maker) path(t *meta.Type, u use, depth int) string {
 	return p
 }
 
-// walk returns a random token: relations, an attribute or relation at the end, and sometimes an
-// aggregate. It also returns the kind of the value, and the target type if the token ends in a
-// relation.
+// walk returns a random token: relations, an attribute or relation at the end, and sometimes an aggregate.
+// It also returns the kind of its value. to is the target type if the token ends in a relation.
 func (g *maker) walk(t *meta.Type, u use, depth int) (path string, k meta.Kind, to *meta.Type) {
 	for {
 		p, many := "", false
@@ -142,7 +141,7 @@ func (g *maker) walk(t *meta.Type, u use, depth int) (path string, k meta.Kind, 
 		case u == grouped && k != meta.Relation, u != selected && k == meta.Blob:
 			continue
 		case u == filtered && dated, u == sorted && (dated || k == meta.Blob):
-			continue // the clocks of the services differ
+			continue // dates differ, because the services write at different times
 		case u == sorted && many, u != grouped && g.chance(20):
 			return p + g.aggregate(k), meta.Numeric, nil
 		}
@@ -150,13 +149,13 @@ func (g *maker) walk(t *meta.Type, u use, depth int) (path string, k meta.Kind, 
 	}
 }
 
-// isDate reports whether the assets of a type are sorted by a date.
+// isDate reports whether assets of a type are sorted by a date if a query does not say otherwise.
 func isDate(t *meta.Type) bool {
 	a, ok := t.Attr(t.OrderBy)
 	return ok && a.Kind == meta.Date
 }
 
-// liked lists attributes that are used more often than others.
+// liked are attributes that queries use more often than others.
 var liked = strings.Fields(`Name Number Scope Super Parent Owners Children Subs Estimate ToDo Status Order AssetState Workitems OwnedWorkitems Dependencies
 	Dependants Customer Members Scopes SecurityScope ChangedBy CreatedBy ParentMeAndUp ChildrenMeAndDown SubsMeAndDown SuperAndUp TaggedWith ID Moment
 	Mentions MentionedInExpressions ChangeSets BuildRuns Notes PersonalNotes Links Participants ContainedExpressions Description CanUpdate Viewers
@@ -177,7 +176,8 @@ func (g *maker) attr(t *meta.Type) *meta.Attr {
 	}
 }
 
-// narrow returns a random text to write after a relation, and the type at its end.
+// narrow returns a random text that may follow a relation in a token, such as a subtype. It also returns
+// the type of the assets then.
 func (g *maker) narrow(a *meta.Attr) (string, *meta.Type) {
 	t, s := a.Related, ""
 	if len(t.Children) > 0 && g.chance(30) {
@@ -204,7 +204,7 @@ func (g *maker) aggregate(k meta.Kind) string {
 	return ".@" + g.oneOf("Count DistinctCount")
 }
 
-// filter returns some random comparisons.
+// filter returns a filter with at most terms random comparisons.
 func (g *maker) filter(t *meta.Type, terms int) string {
 	var all []string
 	for range 1 + g.IntN(terms) {
@@ -230,7 +230,7 @@ func (g *maker) filter(t *meta.Type, terms int) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// literal returns a value of a kind, mostly one that an asset has.
+// literal returns a value to compare with. Mostly it is a value that an asset may have.
 func (g *maker) literal(k meta.Kind, to *meta.Type) string {
 	switch k {
 	case meta.Relation:
@@ -259,7 +259,7 @@ func (g *maker) literal(k meta.Kind, to *meta.Type) string {
 	return g.name()
 }
 
-// smaller returns copies of a query, each without one part.
+// smaller returns copies of a query. In each copy one part is missing.
 func (a *ask) smaller() []*ask {
 	var all []*ask
 	try := func(change func(*ask)) {

@@ -34,7 +34,7 @@ func (r *request) String() string {
 	return r.kind + " by " + r.who + ": " + r.method + " " + r.path + "\n" + r.text()
 }
 
-// smaller returns copies of a request, each with less in its queries.
+// smaller returns copies of a request. In each copy something is missing from its queries.
 func (r *request) smaller() []*request {
 	var all []*request
 	for i, a := range r.asks {
@@ -51,14 +51,14 @@ func (r *request) smaller() []*request {
 	return all
 }
 
-// kind is a kind of request. part is its weight among all kinds.
+// kind is a kind of request. part is how often it is chosen, relative to the other kinds.
 type kind struct {
 	name string
 	make func(g *maker) *request
 	part int
 }
 
-// kinds lists all kinds of requests.
+// kinds are all kinds of requests.
 var kinds = []kind{
 	{"queries", (*maker).queries, 20},
 	{"queries among commands", (*maker).bulkQueries, 6},
@@ -96,7 +96,7 @@ func (g *maker) request() *request {
 	return nil
 }
 
-// of returns a request of a kind.
+// of returns a random request of a kind.
 func (g *maker) of(k kind) *request {
 	r := k.make(g)
 	r.kind = k.name
@@ -112,7 +112,7 @@ func (g *maker) queries() *request {
 		asks = append(asks, g.query())
 	}
 	if p, ok := asks[0].Page.(map[string]any); ok && p["after"] != nil && g.chance(50) {
-		p["after"] = "{next}" // a cursor of another query, which is mostly refused
+		p["after"] = "{next}" // the cursor of another query, which the service mostly refuses
 	}
 	return &request{method: "POST", path: "/query.v1", asks: asks}
 }
@@ -123,7 +123,8 @@ func (g *maker) bulkQueries() *request {
 	return r
 }
 
-// parameters returns the query of a URL from names and values. Empty values are left out.
+// parameters returns the query part of a URL. pairs has names and values in turn. Names with an empty value
+// are left out.
 func parameters(pairs ...string) string {
 	v := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -134,7 +135,7 @@ func parameters(pairs ...string) string {
 	return "?" + v.Encode()
 }
 
-// selection returns the parameters of a read by path.
+// selection returns the URL parameters of a read by path.
 func (g *maker) selection(t *meta.Type) string {
 	var sel, sort []string
 	for range g.IntN(4) {
@@ -161,7 +162,7 @@ func (g *maker) collection() *request {
 	return &request{method: "GET", path: "/rest-1.v1/Data/" + t.Name + g.selection(t)}
 }
 
-// byPath returns the path of a random asset, and its type.
+// byPath returns the path of a random asset, such as Story/1001, and the type of the asset.
 func (g *maker) byPath() (path string, t *meta.Type) {
 	o := g.oid(nil)
 	return strings.ReplaceAll(o, ":", "/"), typeOf(o)
@@ -187,7 +188,7 @@ func (g *maker) versions() *request {
 	return &request{method: "GET", path: "/rest-1.v1/Hist/" + path + g.selection(t)}
 }
 
-// stream reads the activity stream of an asset, mostly only a part of it.
+// stream returns a request for the activity stream of an asset, mostly for a part of the stream.
 func (g *maker) stream() *request {
 	maxCount, verbs, anchor, after := "", "", "", ""
 	if g.chance(60) {
@@ -239,7 +240,8 @@ func (g *maker) roles() *request {
 	return &request{method: "GET", path: "/api/ProjectRoles/" + by + parameters("where", where)}
 }
 
-// forbidden returns a request that members may not send. Its replies must be equal, too.
+// forbidden returns a request that members may not send. The replies of the two services must be equal for
+// it, too.
 func (g *maker) forbidden() *request {
 	switch g.IntN(5) {
 	case 0:

@@ -27,19 +27,19 @@ var model = meta.Default()
 
 const adminPassword = "the hidden test's own password"
 
-// service is alds on a separate database, with one of the two variants of hidden assets.
+// service is a running alds with its own database. It has one of the two variants of hidden assets.
 type service struct {
 	d     *db.DB
 	base  string // http://host:port/instance
 	oids  map[string]string
 	told  []string // names of hidden assets
-	marks []string // instants; before each, both services had answered the same requests
-	next  string   // the cursor of the last reply that had one
-	later string   // the id of the last asynchronous request
+	marks []string // times; before each of them, both services had answered the same requests
+	next  string   // cursor in the last reply that had a cursor
+	later string   // id of the last asynchronous request
 	http  http.Client
 }
 
-// environment returns the settings of the service for a database.
+// environment returns the environment of a service with the database url.
 func environment(t *testing.T, url, addr string, log io.Writer) app.Environment {
 	env := map[string]string{
 		"ALDS_ADDR": addr, "ALDS_ADMIN_PASSWORD": adminPassword, "ALDS_DATA_DIR": t.TempDir(),
@@ -78,14 +78,14 @@ func start(t *testing.T, dialect string, fill func(t *testing.T, s *service)) *s
 	return s
 }
 
-// reply is the response to a request.
+// reply is the answer to a request.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send sends a request of a member.
+// send sends a request as the member who.
 func (s *service) send(who string, r *request) (reply, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -115,8 +115,8 @@ func login(who string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(who+":"+password))
 }
 
-// fill replaces placeholders by values that differ between the services but mean the same: an
-// instant, the cursor of the last reply, or the id of the last asynchronous request.
+// fill replaces placeholders in a request by values that differ between the services but mean the same: a
+// time, the cursor of the last reply, or the id of the last asynchronous request.
 func (s *service) fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text

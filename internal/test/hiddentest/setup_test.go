@@ -14,17 +14,17 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// script is a list of commands that fill a service, in order.
+// script is a list of commands that create assets in a service.
 type script struct {
 	s        *service
 	commands []any
-	labels   []string // labels of the created assets, in order
+	labels   []string // labels of the assets that the commands create, in order
 }
 
 type attrs = map[string]any
 
-// create adds a command that creates an asset. The label is its alias in the script, and later
-// the key of its Oid. Values may contain aliases.
+// create adds a command that creates an asset, and returns the alias of the asset in the script. label is
+// later the key of its Oid. Values may contain aliases.
 func (p *script) create(label, typ string, values attrs) string {
 	alias := "@" + label
 	values = clean(values)
@@ -44,7 +44,8 @@ func (p *script) update(from string, values attrs) {
 	p.commands = append(p.commands, attrs{"from": from, "update": values})
 }
 
-// of returns the Oid for a label of an earlier script, or the alias for a label of this script.
+// of returns the Oid of the asset with a label, if an earlier script has created the asset. Otherwise it
+// returns its alias in this script.
 func (p *script) of(label string) string {
 	if o, ok := p.s.oids[label]; ok {
 		return o
@@ -52,7 +53,7 @@ func (p *script) of(label string) string {
 	return "@" + label
 }
 
-// clean removes nil values, also from lists.
+// clean removes values that are nil, also from lists.
 func clean(values attrs) attrs {
 	for name, v := range values {
 		switch v := v.(type) {
@@ -65,8 +66,8 @@ func clean(values attrs) attrs {
 	return values
 }
 
-// carryOut executes a script on the database with new engines. Engines reserve ids in blocks, so an
-// engine from before a call of level would still use the ids that it reserved then.
+// carryOut executes a script in the database with a new engine. An engine reserves ids in blocks. An older
+// engine would still use ids that it reserved before the last call of level.
 func (p *script) carryOut(t *testing.T) {
 	t.Helper()
 	creds, err := auth.New(p.s.d.Lookup(), model, auth.Options{})
@@ -97,14 +98,14 @@ func (p *script) carryOut(t *testing.T) {
 	}
 }
 
-// Each part of the set-up begins with new ranges of the sequences. So later parts get
-// the same ids and ranks in both services, however many assets an earlier part has created.
+// The assets are created in parts. Each part begins with new ranges of the sequences. So later parts get
+// the same ids and ranks in both services, no matter how many assets an earlier part has created.
 const (
 	partIDs   = 2000
 	partRanks = 32 * 1000
 )
 
-// level moves all sequences to the beginning of a part of the set-up.
+// level sets all sequences to the beginning of the ranges of a part.
 func (s *service) level(t *testing.T, part int64) {
 	t.Helper()
 	to := map[string]int64{"id": 1000 + part*partIDs, "moment": 1000 + part*partIDs, "audit": part * partIDs}
@@ -124,7 +125,7 @@ func (s *service) level(t *testing.T, part int64) {
 	}
 }
 
-// sequence sets a sequence, which may not exist yet.
+// sequence sets the value of a sequence. It creates the sequence if necessary.
 func (s *service) sequence(t *testing.T, name string, value int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -137,7 +138,7 @@ func (s *service) sequence(t *testing.T, name string, value int64) {
 	}
 }
 
-// raise changes a sequence that is in use.
+// raise sets the value of a sequence while the service uses it.
 func (s *service) raise(t *testing.T, name string, value int64) {
 	t.Helper()
 	if _, err := s.d.Exec(t.Context(), `UPDATE sequence SET value = ? WHERE name = ?`, value, name); err != nil {
@@ -145,8 +146,8 @@ func (s *service) raise(t *testing.T, name string, value int64) {
 	}
 }
 
-// sequences returns the values of the sequences, except those from which a process reserves
-// blocks.
+// sequences returns the values of the sequences by name. It leaves out those from which a process reserves
+// blocks of values.
 func (s *service) sequences(t *testing.T) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
@@ -169,14 +170,14 @@ func (s *service) sequences(t *testing.T) map[string]int64 {
 	return all
 }
 
-// callers lists the members that send requests, with their roles in the project Mine. None of
-// them sees the vault or the hidden project below Mine. The Project Admin pam sees all members,
-// so pam sends only requests whose replies show no members.
+// callers maps the members who send requests to their roles in the project Mine. They do not see the
+// project vault or the hidden project below Mine. The Project Admin pam sees all members. So pam sends only
+// requests whose replies do not show members.
 var callers = map[string]string{"lee": "Role:4", "obs": "Role:8", "cus": "Role:7", "tes": "Role:6", "pam": "Role:2"}
 
-// fillService returns a function that creates a variant of the world: hidden assets, visible
-// assets, and hidden assets that refer to visible assets. If leak is set, the callers get this
-// role in the vault.
+// fillService returns a function that creates the assets of a service: hidden assets, visible assets, and
+// hidden assets that refer to visible assets. variant is the number of the service. If leak is not empty,
+// it is a role that the callers get in the project vault.
 func fillService(variant int, leak string) func(t *testing.T, s *service) {
 	return func(t *testing.T, s *service) {
 		h := newHider(variant)
@@ -201,8 +202,8 @@ func fillService(variant int, leak string) func(t *testing.T, s *service) {
 	}
 }
 
-// caps creates the same number of hidden assets of each rank space in both services, so that
-// visible assets have the same neighbours.
+// caps creates the same number of hidden assets in both services, in each group of types that share ranks.
+// So the visible assets have neighbors with the same ranks in both services.
 func caps(p *script, h *hider, part int) {
 	vault := p.of("vault")
 	for i := range 6 {
@@ -214,8 +215,8 @@ func caps(p *script, h *hider, part int) {
 	}
 }
 
-// visible creates the assets that the callers see. Their references to hidden assets differ
-// between the services.
+// visible creates the assets that the callers see. Their references to hidden assets differ between the
+// services.
 func visible(p *script, h *hider) {
 	p.create("mine", "Scope", attrs{"Name": "Mine", "Parent": "Scope:0", "BeginDate": "2026-01-01"})
 	p.create("sub", "Scope", attrs{"Name": "Sub", "Parent": "@mine", "BeginDate": "2026-01-01"})
@@ -238,12 +239,12 @@ func visible(p *script, h *hider) {
 		})
 		p.create(fmt.Sprintf("task%d", i), "Task", attrs{"Name": fmt.Sprintf("Task %d", i), "Parent": fmt.Sprintf("@story%d", i), "ToDo": i, "Owners": []string{"@lee"}})
 	}
-	p.run("@story7", "Breakdown", attrs{}) // creates an epic, which the next command hides
+	p.run("@story7", "Breakdown", attrs{}) // creates an epic, and the next command hides this epic
 	p.commands = append(p.commands, attrs{"from": "Epic", "where": attrs{"Name": "Story 7"}, "update": attrs{"Scope": p.of("vault")}})
 	nearby(p, h)
 }
 
-// nearby creates the visible assets around the backlog of the callers.
+// nearby creates further visible assets that refer to those of the backlog.
 func nearby(p *script, h *hider) {
 	for i := range 3 {
 		p.create(fmt.Sprintf("defect%d", i), "Defect", attrs{"Name": fmt.Sprintf("Defect %d", i), "Scope": "@mine", "DuplicateOf": h.some(p, "Defect"), "VerifiedBy": h.some(p, "Member")})

@@ -9,14 +9,14 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// made lists the types of new assets. Frequent types are repeated.
+// made are the types of new assets. A type that is listed several times is chosen more often.
 var made = strings.Fields(`Story Story Story Defect Epic Task Task Test Theme Goal Issue Request Note Note Link Actual Scope Conversation Expression
 	ChangeSet BuildRun Retrospective TestSet Message Member Timebox RegressionSuite RegressionTest Environment BuildProject Schedule Team StoryStatus`)
 
-// untouched lists attributes whose change would end the logins of the callers.
+// untouched are attributes that requests do not change, because callers could then no longer log in.
 var untouched = strings.Fields("Password Username IsLoginDisabled")
 
-// writable returns a random attribute for a write, rarely a read-only one.
+// writable returns a random attribute for a write. Rarely it is a read-only attribute.
 func (g *maker) writable(t *meta.Type) *meta.Attr {
 	for {
 		a := one(g, t.Attrs)
@@ -32,8 +32,8 @@ func (g *maker) writable(t *meta.Type) *meta.Attr {
 	}
 }
 
-// value returns a random value of an attribute. For a relation it is an Oid, a name, a Number, a
-// query or a new asset.
+// value returns a random value for an attribute. For a relation it is an Oid, a name, a Number, a query or
+// a new asset.
 func (g *maker) value(a *meta.Attr) any {
 	if a.Name == "TaggedWith" {
 		return g.tag()
@@ -60,7 +60,7 @@ func (g *maker) value(a *meta.Attr) any {
 // (interface 4.6), so hidden assets have other tags.
 func (g *maker) tag() string { return g.oneOf("common tag0 tag1 tag2 fresh Vex Qua") }
 
-// change returns a random change of an attribute, in one of the forms of an update.
+// change returns a random change of an attribute, in one of the forms that an update may have.
 func (g *maker) change(a *meta.Attr) any {
 	if a.Kind == meta.Rank {
 		return g.rank(a)
@@ -79,9 +79,9 @@ func (g *maker) change(a *meta.Attr) any {
 	return []any{g.value(a)}
 }
 
-// rank returns a random place for an asset: next to a rank in the range of visible assets, next
-// to an asset, or next to a name. It uses no rank of hidden assets, because the free ranks around
-// them differ between the services.
+// rank returns a random new rank: next to a rank in the range of visible assets, next to an asset, or next
+// to an asset with a given name. It never uses ranks of hidden assets, because the free ranks around them
+// differ between the services.
 func (g *maker) rank(a *meta.Attr) any {
 	switch g.IntN(3) {
 	case 0:
@@ -92,7 +92,8 @@ func (g *maker) rank(a *meta.Attr) any {
 	return attrs{g.oneOf("Before After"): g.oid(a.On)}
 }
 
-// newAsset returns a create of a type, mostly with its required attributes and some others.
+// newAsset returns a command that creates an asset of a type. Mostly it has the required attributes and
+// some others.
 func (g *maker) newAsset(name string) attrs {
 	g.nesting++
 	defer func() { g.nesting-- }()
@@ -126,7 +127,7 @@ func (g *maker) newAsset(name string) attrs {
 	return values
 }
 
-// set returns the changes of an update.
+// set returns random values for the attributes of an update.
 func (g *maker) set(t *meta.Type) attrs {
 	values := attrs{}
 	for range 1 + g.IntN(3) {
@@ -136,7 +137,7 @@ func (g *maker) set(t *meta.Type) attrs {
 	return values
 }
 
-// commands returns a request with some commands.
+// commands returns a request to api/asset with the given commands.
 func (g *maker) commands(all ...any) *request {
 	if g.chance(10) {
 		all = append([]any{attrs{"config": g.oneOf("atomic counts-only")}}, all...)
@@ -156,7 +157,7 @@ func (g *maker) creates() *request {
 	if g.chance(70) {
 		return g.commands(g.newAsset(one(g, made)))
 	}
-	// The other commands use the new asset of the first.
+	// The second and third command use the asset that the first one creates.
 	first := g.newAsset(one(g, made))
 	t, _ := model.Type(first["AssetType"].(string))
 	a := g.writable(t)
@@ -176,8 +177,7 @@ func (g *maker) updates() *request {
 	return r
 }
 
-// few returns a filter that few assets match. So one request does not use up the assets that later
-// requests need.
+// few returns a filter that only few assets match, so that later requests still have assets to change.
 func (g *maker) few(t *meta.Type) []string {
 	if g.chance(50) {
 		return []string{"ID='" + g.oid(t) + "'|ID='" + g.oid(t) + "'", g.filter(t, 1)}
@@ -190,8 +190,8 @@ func (g *maker) updatesByQuery() *request {
 	return g.commands(attrs{"from": t.Name, "filter": g.few(t), "update": g.set(t)})
 }
 
-// operation returns a random operation of a type, with its arguments. Operations that close or
-// delete an asset are less likely.
+// operation returns a random operation of a type, with its arguments. Operations that close or delete an
+// asset are chosen less often.
 func (g *maker) operation(t *meta.Type) any {
 	if len(t.Ops) == 0 {
 		return "Delete"
@@ -215,7 +215,7 @@ func (g *maker) operation(t *meta.Type) any {
 	return attrs{"op": op.Name, "args": args}
 }
 
-// operated lists types with operations. Types with many operations are repeated.
+// operated are types that have operations. A type with many operations is listed several times.
 var operated = strings.Fields("Story Story Story Story Defect TestSet TestSet Task Test Epic Epic Scope Scope Member Timebox Issue BuildProject Expression Note Message")
 
 func (g *maker) operations() *request {
@@ -239,14 +239,14 @@ func (g *maker) asynchronous() *request {
 	return r
 }
 
-// attributes returns the body of a write by path.
+// attributes returns the JSON body of a write by path.
 func (g *maker) attributes(values attrs) string {
 	for name, v := range values {
 		switch v.(type) {
 		case string, []any:
 			values[name] = attrs{"value": v}
 		default:
-			delete(values, name) // only api/asset has the other forms
+			delete(values, name) // the other forms are possible only in api/asset
 		}
 	}
 	return text(attrs{"Attributes": values})

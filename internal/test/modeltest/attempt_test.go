@@ -2,9 +2,9 @@ package modeltest
 
 import "slices"
 
-// attempt returns a random command of a member without all rights. It does one thing with assets
-// that the member sees, so that almost only the rights decide. It returns nil if the member sees
-// no suitable asset.
+// attempt returns a random command for a member who lacks some rights. The command does one thing with
+// assets that the member sees, so that mostly the rights decide whether it fails. It returns nil if the
+// member sees no suitable asset.
 func (g *generator) attempt() *command {
 	switch n := g.IntN(100); {
 	case n < 20:
@@ -21,7 +21,8 @@ func (g *generator) attempt() *command {
 	return g.attemptCreate()
 }
 
-// anySeen returns a live thing of a type that the sender sees, or nil.
+// anySeen returns a random asset of a type that is not deleted and that the sender sees, or nil if there is
+// none.
 func (g *generator) anySeen(typ string) *thing {
 	all := slices.DeleteFunc(g.sorted(typ), func(t *thing) bool { return g.gone(t) || !g.sees.visible(g.world, t) })
 	if len(all) == 0 {
@@ -33,7 +34,8 @@ func (g *generator) anySeen(typ string) *thing {
 	return one(g, all...)
 }
 
-// seenRef returns a reference to a live thing that the sender sees, or nil.
+// seenRef returns a reference to a random asset of a type that is not deleted and that the sender sees, or
+// nil if there is none. For roles and states it returns any asset of the type.
 func (g *generator) seenRef(typ string) any {
 	if typ == "Role" || typ == "State" || typ == "StoryStatus" || typ == "TaskStatus" {
 		return g.pick(typ)
@@ -44,10 +46,10 @@ func (g *generator) seenRef(typ string) any {
 	return nil
 }
 
-// tried lists the types that attempts use. A repeated type is used more often.
+// tried are the types that attempts use. A type that is listed several times is used more often.
 var tried = []string{"Scope", "Scope", "Theme", "Epic", "Story", "Story", "Story", "Task", "Member", "Member", "Note", "Note", "Schedule", "Timebox"}
 
-// attemptUpdate changes one attribute of one of the kinds.
+// attemptUpdate returns a command that changes an attribute of one of the kinds.
 func (g *generator) attemptUpdate(kinds ...string) *command {
 	for range 5 {
 		t := g.anySeen(one(g, tried...))
@@ -72,8 +74,8 @@ func (g *generator) attemptUpdate(kinds ...string) *command {
 	return nil
 }
 
-// attemptMove moves an asset to another project from either end, or sets the schedule of a
-// project.
+// attemptMove returns a command that moves an asset to another project, or sets the schedule of a project.
+// It writes the relation from one of its two ends.
 func (g *generator) attemptMove() *command {
 	scope := g.seenRef("Scope")
 	typ, name, back := one(g, "Story", "Story", "Epic", "Theme"), "Scope", "Workitems"
@@ -109,7 +111,7 @@ func (g *generator) attemptOperation() *command {
 	return &command{from: ref{t.label, t.typ}, op: one(g, all...)}
 }
 
-// attemptAppointment gives or removes a role in a project, or sets a DefaultRole.
+// attemptAppointment returns a command that gives or removes a role in a project, or sets a DefaultRole.
 func (g *generator) attemptAppointment() *command {
 	scope, member := g.seenRef("Scope"), g.seenRef("Member")
 	if scope == nil || member == nil {
@@ -127,7 +129,8 @@ func (g *generator) attemptAppointment() *command {
 		&command{from: member, update: obj{{key: "DefaultRole", val: g.role()}}})
 }
 
-// attemptCreate creates an asset whose required relations refer to things that the sender sees.
+// attemptCreate returns a command that creates an asset. The required relations of the asset refer to
+// assets that the sender sees.
 func (g *generator) attemptCreate() *command {
 	c := g.create(one(g, tried...), 0, nil)
 	for i, p := range c.attrs {

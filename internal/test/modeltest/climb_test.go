@@ -11,17 +11,17 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// steepest is how many requests one member sends.
+// steepest is how many requests a member sends.
 const steepest = 12
 
-// TestNobodyRises checks that no member can raise roles beyond its rights. The member sends
-// random requests: it creates and moves projects, gives and removes roles, and does other things.
-// After each request, nobody may have a higher role in an old project or in the whole system. The
-// exception is a role that the member could have given with one request at the start. This test
-// checks the rules in the model; the other tests compare the engine with the model.
+// TestNobodyRises checks that no member can get anybody a higher role than its rights allow. The member
+// sends random requests: it creates and moves projects, gives and removes roles, and does other things.
+// After each request, nobody may have a higher role than at the start, in an old project or in the whole
+// system. Exempt are roles that the member could have given with one request at the start. This test checks
+// the rules of the model; other tests compare the engine with the model.
 func TestNobodyRises(t *testing.T) {
 	start := beginnings(t, "sqlite")
-	maps.DeleteFunc(start[false].things, func(_ string, x *thing) bool { // rights depend on no other lists
+	maps.DeleteFunc(start[false].things, func(_ string, x *thing) bool { // rights do not depend on other lists
 		return tables[x.typ] == "" && !slices.Contains([]string{"Role", "State", "StoryStatus", "TaskStatus"}, x.typ)
 	})
 	seed, n, sent := seedOf(), 0, 0
@@ -55,8 +55,8 @@ func TestNobodyRises(t *testing.T) {
 	t.Logf("%d members sent %d requests", n, sent)
 }
 
-// risen describes a member with a higher role than before, if a sender with the rights by could not
-// have given this role. Otherwise it returns an empty text.
+// risen describes a member who has a higher role than before, although a sender with the rights by could
+// not give that role. It returns "" if there is no such member.
 func risen(before, now *world, by *rights) string {
 	manage := model.Rights.Kind("project members").Roles(meta.ToChange, "Members")
 	gives := func(own, role meta.Role) bool { return manage.Has(own) && !higher(role, own) }
@@ -82,8 +82,8 @@ func risen(before, now *world, by *rights) string {
 	return ""
 }
 
-// givenBy reports whether a role can be given to a member in a project, or in a project above it
-// whose role applies there.
+// givenBy reports whether gives is true for a project, or for a project above it from which a role of the
+// member applies in the project.
 func (w *world) givenBy(s *thing, member string, gives func(at string) bool) bool {
 	for at := s; at != nil; at = w.things[at.one["Parent"]] {
 		if gives(at.label) {
@@ -96,7 +96,7 @@ func (w *world) givenBy(s *thing, member string, gives func(at string) bool) boo
 	return false
 }
 
-// climb returns a random command that may give somebody a higher role.
+// climb returns a random command that may get somebody a higher role.
 func (g *generator) climb() *command {
 	for {
 		var c *command
@@ -131,8 +131,7 @@ func (g *generator) climb() *command {
 	}
 }
 
-// wellKnownScope reports whether a command addresses the root project, which is never moved or
-// deleted.
+// wellKnownScope reports whether a command is about the root project, which is never moved or deleted.
 func wellKnownScope(from any) bool {
 	r, ok := from.(ref)
 	return ok && r.label == "Scope:0"

@@ -14,8 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// adopt labels the assets that no response named: those of a response with counts only, and those
-// that operations created. Engine and model create them in the same order.
+// adopt gives labels to created assets whose Oids no response has contained: those of a response with
+// counts only, and those that operations have created. This is possible because engine and model create
+// them in the same order.
 func (b *database) adopt(ctx context.Context, w *world) error {
 	var made []string
 	for _, t := range slices.SortedFunc(maps.Values(w.things), func(x, y *thing) int { return x.nr - y.nr }) {
@@ -41,13 +42,13 @@ func (b *database) adopt(ctx context.Context, w *world) error {
 	return rows.Err()
 }
 
-// tokens is one list of tokens in the response.
+// tokens is one of the lists of Oids in a response. With counts only, it has only the count.
 type tokens struct {
 	OidTokens []string
 	Count     int
 }
 
-// response is the response to a bulk request.
+// response is the decoded response to a bulk request.
 type response struct {
 	Created  tokens `json:"assetsCreated"`
 	Modified tokens `json:"assetsModified"`
@@ -62,8 +63,8 @@ type response struct {
 	} `json:"queryResult"`
 }
 
-// compare compares the answer of the engine with the answer of the model, and labels the created
-// assets. It returns the first difference, or an empty text.
+// compare compares the response of the engine with the answer of the model. It also gives labels to the
+// created assets. It returns the first difference, or "" if there is none.
 func (b *database) compare(want answer, got response, r *request) string {
 	if r.counts && got.Created.OidTokens != nil {
 		return "tokens in a response with counts only"
@@ -120,7 +121,7 @@ func (b *database) tokens(labels []string) []string {
 	return all
 }
 
-// inTokens replaces labels by Oid tokens.
+// inTokens returns a copy of v in which each label is replaced by the Oid of the asset.
 func (b *database) inTokens(v any) any {
 	switch x := v.(type) {
 	case [][]map[string]any:
@@ -164,7 +165,7 @@ func plain(results [][]map[string]any) []any {
 	return all
 }
 
-// failed is one failure in the response.
+// failed is one of the failures in a response.
 type failed struct {
 	alias   string
 	command map[string]any
@@ -185,7 +186,7 @@ func readFailure(m map[string]json.RawMessage) failed {
 			SourceCommandIndex int
 		}
 		d := json.NewDecoder(bytes.NewReader(v))
-		d.DisallowUnknownFields() // no other fields, because clients compare the whole error
+		d.DisallowUnknownFields() // other fields are an error, because clients compare the whole error
 		if err := d.Decode(&e); err != nil {
 			e.Message = err.Error()
 		}
@@ -203,8 +204,9 @@ func (r response) messages() string {
 	return b.String()
 }
 
-// compareFailures compares the failures in their order. A failure that depends on another one
-// must name its alias. The indexes of a projection are different, so they are not compared.
+// compareFailures compares the failures in their order. If a command failed because another one failed, its
+// failure must name the alias of that other command. projected is true if a projection was posted. Its
+// commands have different indexes, so indexes are not compared.
 func (b *database) compareFailures(want []failure, got response, projected bool) string {
 	all := func() string {
 		var t strings.Builder
@@ -229,7 +231,7 @@ func (b *database) compareFailures(want []failure, got response, projected bool)
 		if slices.Contains(f.reasons, g.message) {
 			message = g.message
 		}
-		if f.orphan != nil && f.orphan.create == nil { // the parent is an update: the message names the updated asset
+		if f.orphan != nil && f.orphan.create == nil { // the parent is an update: the message names its asset
 			message = g.message
 			if !strings.HasPrefix(message, "Invalid OID token: ") {
 				message = "Invalid OID token: of the asset that was not updated"
@@ -250,7 +252,7 @@ func (b *database) compareFailures(want []failure, got response, projected bool)
 	return ""
 }
 
-// differ returns the differences between two worlds, or an empty text.
+// differ describes the differences between two worlds. It returns "" if there are none.
 func differ(want, got *world) string {
 	var b strings.Builder
 	for _, label := range slices.Sorted(maps.Keys(got.things)) {

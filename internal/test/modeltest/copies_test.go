@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// copying lists the operations that create things. No response names these things.
+// copying has the operations that create assets, by type. A response does not contain the Oids of these
+// assets.
 var copying = map[string]map[string]operation{
 	"Story": {
 		"Copy": {nil, -1, ""}, "DeepCopy": {nil, -1, ""}, "ShallowCopy": {nil, -1, ""},
@@ -15,7 +16,7 @@ var copying = map[string]map[string]operation{
 	"Task": {"DeepCopy": {nil, -1, ""}},
 }
 
-// copies carries out an operation of copying.
+// copies executes an operation of copying on the asset c.me.
 func (k *work) copies(c *change, op string) error {
 	src := c.me
 	if op == "Breakdown" {
@@ -46,7 +47,7 @@ func (k *work) copies(c *change, op string) error {
 	return nil
 }
 
-// breakDown creates an epic from a story.
+// breakDown creates an epic from the story c.me.
 func (k *work) breakDown(c *change) error {
 	epic := k.spawn("Epic")
 	if err := k.inherit(epic, c.me); err != nil {
@@ -59,7 +60,7 @@ func (k *work) breakDown(c *change) error {
 	return nil
 }
 
-// blank returns a new thing that the sender created. It is not in the world yet.
+// blank returns a new asset that the sender creates. The asset is not in the world yet.
 func (k *work) blank(label, typ string) *thing {
 	t := &thing{label: label, typ: typ, nr: len(k.things), state: 64, val: map[string]string{}, one: map[string]string{}}
 	if k.member != "Member:20" {
@@ -75,8 +76,8 @@ func (k *work) spawn(typ string) *thing {
 	return t
 }
 
-// inherit copies the attributes of src that t also has. It leaves out references to deleted
-// things.
+// inherit copies the attributes of src that the type of t also has. It does not copy references to deleted
+// assets.
 func (k *work) inherit(t, src *thing) error {
 	alive := func(label, typ string) bool {
 		x := k.things[label]

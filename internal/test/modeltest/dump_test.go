@@ -12,33 +12,33 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// database is a database with the labels of its assets.
+// database is a database, with the labels of the assets in it.
 type database struct {
 	d      *db.DB
 	m      *meta.Model
-	labels map[int64]string // by stored id
-	ids    map[string]int64 // by label
+	labels map[int64]string // labels, by stored id of the asset
+	ids    map[string]int64 // stored ids, by label
 	actors *auth.Service
 }
 
-// token returns the Oid token of a stored id.
+// token returns the Oid for a stored id.
 func (b *database) token(t *meta.Type, id int64) string {
 	return t.Name + ":" + strconv.FormatInt(t.Shown(id), 10)
 }
 
-// name sets the label of a stored id.
+// name remembers the label of the asset with a stored id.
 func (b *database) name(id int64, label string) { b.labels[id], b.ids[label] = label, id }
 
-// silent lists attributes that are not in the model. check.Run checks Numbers, and ranks are
-// compared by their order. SecurityScope is compared for notes only, because on other types it
-// repeats other attributes.
+// silent are attributes that the model does not have. check.Run checks Numbers, and ranks are compared by
+// their order. SecurityScope is compared only for notes, because for other types it repeats another
+// attribute.
 var silent = map[string]bool{"Number": true, "Order": true, "SecurityScope": true}
 
-// dump reads the current content of the database. Assets without a label get their token as
-// label, which nothing in the model has.
+// dump reads the current content of the database. An asset without a label gets its Oid as label. Nothing
+// in the model has such a label.
 func (b *database) dump(ctx context.Context) (*world, error) {
 	var w *world
-	err := b.d.Read(ctx, func(tx *db.Tx) error { // starts again if the connection is lost
+	err := b.d.Read(ctx, func(tx *db.Tx) error { // Read calls this function again if the connection is lost
 		w = &world{map[string]*thing{}, map[link]bool{}, map[[2]string]string{}, map[string][]string{}, map[string]string{}, map[string]int{}, 0}
 		for _, read := range []func(context.Context, *db.Tx, *world) error{b.assets, b.edges, b.values, b.members, b.logins} {
 			if err := read(ctx, tx, w); err != nil {
@@ -136,7 +136,7 @@ func (b *database) attribute(x *thing, a *meta.Attr, slots []sql.NullString, obj
 	}
 }
 
-// label returns the label of an id, also before its row was read.
+// label returns the label for a stored id, or the Oid if the asset has no label.
 func (b *database) label(id int64, t *meta.Type) string {
 	if b.labels[id] != "" {
 		return b.labels[id]

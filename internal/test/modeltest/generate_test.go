@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// sequence is a list of requests, sent one after the other to a new database.
+// sequence is a list of requests that are sent one after another to a new database.
 type sequence []*request
 
-// generate returns the sequence of a seed. It also runs the requests on the model, so that later
-// requests can name what earlier requests created.
+// generate returns the sequence for a seed. It also executes the requests on the model, so that later
+// requests can refer to assets that earlier requests created.
 func generate(seed uint64, start starts) sequence {
 	grown := seed%grownEvery == 0
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), world: start[grown].clone(), grown: grown}
@@ -30,7 +30,7 @@ func generate(seed uint64, start starts) sequence {
 	return all
 }
 
-// setting returns a request that creates things of every type and gives roles.
+// setting returns a request that creates assets of every type and gives roles to members.
 func (g *generator) setting() *request {
 	n := 0
 	thing := func(typ, name string, attrs ...pair) *create {
@@ -77,14 +77,14 @@ func (g *generator) setting() *request {
 	return r
 }
 
-// role returns a random role. Roles with many rights are more likely.
+// role returns a random role. Roles with many rights are chosen more often.
 func (g *generator) role() ref {
 	n := one(g, 0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 12)
 	return ref{fmt.Sprintf("Role:%d", n), "Role"}
 }
 
-// sender returns the member who sends a request: the administrator or another active member.
-// Members with some rights but not all are preferred.
+// sender returns the label of the member who sends a request: the administrator or another active member.
+// Members who have some rights but not all are chosen more often.
 func (g *generator) sender() string {
 	var all []string
 	for _, m := range g.sorted("Member") {
@@ -106,15 +106,15 @@ func (g *generator) sender() string {
 type generator struct {
 	*rand.Rand
 	*world
-	grown   bool   // the model has custom attributes
+	grown   bool   // true: the model has custom attributes
 	by      string // label of the member who sends the request
 	sees    *rights
 	n       int              // number of labels so far
-	ranked  bool             // the payload already ranks something
-	defined map[string][]any // aliases of the payload so far, by type
+	ranked  bool             // true: the payload already has a change of rank
+	defined map[string][]any // by type: aliases that the payload has defined so far
 }
 
-// chance returns true with a probability in percent.
+// chance returns true with the given probability in percent.
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func one[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
@@ -127,7 +127,7 @@ func (g *generator) request() *request {
 	}
 	r.imports = g.chance(15) && (g.sees.admin() || g.chance(20))
 	r.preview = r.preview && !r.config()
-	if g.chance(15) { // alone, because adopt labels the created assets by the order of their ids
+	if g.chance(15) { // without other commands, because adopt gives labels in the order of ids
 		r.commands = append(r.commands, g.copying())
 		r.preview = false
 		return r
@@ -161,8 +161,8 @@ func (g *generator) command() *command {
 	return one(g, junk...)
 }
 
-// nests reports whether an update has nested creates. In a projection they name the asset as
-// their context, so they no longer depend on the update.
+// nests reports whether an update contains nested creates. Such updates are not previewed: in a projection,
+// the nested creates name the asset as their context and no longer depend on the update.
 func (c *command) nests() bool {
 	for _, p := range c.update {
 		for _, v := range list(p.val) {
@@ -174,7 +174,7 @@ func (c *command) nests() bool {
 	return false
 }
 
-// junk lists commands that always fail, with the messages of the documents.
+// junk are commands that always fail, each with the expected message.
 var junk = []*command{
 	{junk: `{"AssetType": "Nonsense", "Name": "x"}`, want: "Unknown AssetType: Nonsense"},
 	{junk: `{"AssetType": "Workitem", "Name": "x", "Scope": "Scope:0"}`, want: "Abstract AssetType: Workitem"},
@@ -194,19 +194,20 @@ var junk = []*command{
 	{junk: `5`, want: "A command must be an object, not a number."},
 }
 
-// suggested lists the attributes that a parent suggests for a nested create.
+// suggested has the attributes that a nested create gets from its parent if it does not set them. The key
+// is "type in parent type".
 var suggested = map[string]map[string]bool{
 	"Story in Epic": {"Name": true, "Description": true}, "Epic in Epic": {"Name": true, "Description": true}, "Scope in Scope": {"BeginDate": true},
 	"Timebox in Schedule": {"Name": true, "BeginDate": true, "EndDate": true, "State": true},
 }
 
-// label returns a new label for the asset of a create.
+// label returns a new label for an asset that a command creates.
 func (g *generator) label(typ string) string {
 	g.n++
 	return fmt.Sprintf("%s#%d", typ, g.n)
 }
 
-// create returns a random create command. If it is nested, up holds the type of its parent.
+// create returns a random create command. If it is nested, up has the type of its parent.
 func (g *generator) create(typ string, depth int, up []string) *create {
 	c := &create{label: g.label(typ), typ: typ}
 	var named string
@@ -218,7 +219,7 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 		c.alias, named = string(one(g, g.defined[typ]...).(alias)), ""
 	}
 	skip := ""
-	if g.chance(2) { // leave out a required attribute
+	if g.chance(2) { // sometimes, leave out a required attribute
 		skip = one(g, "Name", "Scope", "Parent", "Schedule", "Asset", "Nickname")
 	}
 	for _, a := range g.attrs(typ) {
@@ -249,12 +250,12 @@ func (g *generator) create(typ string, depth int, up []string) *create {
 	return c
 }
 
-// wellKnown reports whether a thing is the root project or the administrator. They are never
-// deleted or renamed, because junk depends on them.
+// wellKnown reports whether an asset is the root project or the administrator. No request deletes or
+// renames them, because junk depends on them.
 func wellKnown(r ref) bool { return r.label == "Scope:0" || r.label == "Member:20" }
 
-// target returns what a command addresses, and its type. The type is empty for a well-known
-// thing.
+// target returns the from and where of a random command, and the type of its targets. typ is empty if the
+// target is the root project or the administrator.
 func (g *generator) target() (from any, where obj, typ string) {
 	typ = one(g, "Scope", "Theme", "Epic", "Epic", "Story", "Story", "Story", "Task", "Task", "Member", "Note", "Timebox")
 	switch n := g.IntN(100); {
@@ -311,8 +312,8 @@ func (g *generator) update() *command {
 	return c
 }
 
-// order returns a random change of rank. In each request, at most one change uses a rank from
-// before the request.
+// order returns a random change of rank. In each request, only the first change may use the rank that an
+// asset had before the request.
 func (g *generator) order(typ string, single bool) any {
 	if g.chance(8) {
 		return one[any](g, "+", "none-", "0+", "99999999999+", "-5-", 5.0, true, "")
@@ -353,8 +354,8 @@ func (g *generator) operation() *command {
 	return c
 }
 
-// burial returns a command that deletes or undeletes by name. Its targets belong to each other:
-// projects, stories and tasks.
+// burial returns a command that deletes or undeletes all projects, stories or tasks with a name. Some of
+// these assets belong to others of them.
 func (g *generator) burial() *command {
 	c := &command{op: one(g, "Delete", "Undelete")}
 	names := map[string][]string{"Scope": {"p", "q"}, "Story": {"a"}, "Task": {"a", "d"}, "PrimaryWorkitem": {"a"}, "Workitem": {"a", "d"}}
@@ -366,7 +367,7 @@ func (g *generator) burial() *command {
 	return c
 }
 
-// copying returns an operation that creates things, for one or several targets.
+// copying returns a command with an operation that creates assets, for one or several targets.
 func (g *generator) copying() *command {
 	c := &command{from: "Task", op: "DeepCopy", where: obj{{key: "Name", val: one(g, "a", "d")}}}
 	if g.chance(80) {

@@ -19,8 +19,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/seed"
 )
 
-// customTables lists the attributes that an administrator adds, in the form of tables: one of
-// each kind, on single types and on an abstract type, with relations from both ends.
+// customTables has the custom attributes of the test, in the format of tables. They are of every kind, on
+// single types and on an abstract type, and relations are written from both ends.
 var customTables = map[string]string{
 	"Scope":  `Custom_Budget#`,
 	"Theme":  workitems,
@@ -32,7 +32,7 @@ var customTables = map[string]string{
 
 const workitems = ` Custom_Motto Custom_Weight# Custom_Done? Custom_Hue>Custom_HueType Custom_Reviewers>>Member`
 
-// definitions adds the custom attributes. hues adds the values of their list.
+// definitions is a request that adds the custom attributes. hues adds the values of their list.
 const definitions = `[
 	{"AssetType": "AssetType", "Name": "Custom_HueType", "Base": "List"},
 	{"AssetType": "AttributeDefinition", "Name": "Custom_Motto", "Asset": "Workitem", "AttributeType": "Text"},
@@ -49,19 +49,19 @@ const definitions = `[
 
 const hues = `[{"AssetType": "Custom_HueType", "Name": "a"}, {"AssetType": "Custom_HueType", "Name": "b"}, {"AssetType": "Custom_HueType", "Name": "B"}]`
 
-// grownEvery is n if one of n sequences has custom attributes.
+// grownEvery is a number n: one of n sequences has custom attributes.
 const grownEvery = 2
 
-// starts holds the first worlds of sequences: true with custom attributes, false without.
+// starts has the worlds with which sequences begin. The key is true if there are custom attributes.
 type starts map[bool]*world
 
-// of returns a copy of the first world of a sequence.
+// of returns a copy of the world with which a sequence begins.
 func (s starts) of(all sequence) *world { return s[all.grown()].clone() }
 
-// grown reports whether a sequence has custom attributes.
+// grown reports whether the model of a sequence has custom attributes.
 func (s sequence) grown() bool { return len(s) > 0 && s[0].grown }
 
-// setUp creates a new database and its engine, with or without custom attributes.
+// setUp creates a new database and its engine. If grown is true, the model has custom attributes.
 func setUp(t *testing.T, dialect string, grown bool) (*database, *bulk.Engine) {
 	t.Helper()
 	b := &database{d: open[dialect](t), m: model, labels: map[int64]string{}, ids: map[string]int64{}}
@@ -82,7 +82,7 @@ func setUp(t *testing.T, dialect string, grown bool) (*database, *bulk.Engine) {
 	return b, e
 }
 
-// grow adds the custom attributes as an administrator does. It returns an engine with the new
+// grow adds the custom attributes by a request of the administrator. It returns an engine with the new
 // model.
 func (b *database) grow(t *testing.T, assets *asset.Engine, e *bulk.Engine) *bulk.Engine {
 	t.Helper()
@@ -98,7 +98,7 @@ func (b *database) grow(t *testing.T, assets *asset.Engine, e *bulk.Engine) *bul
 	return e
 }
 
-// send runs a request of the administrator, in which no command may fail.
+// send executes a request of the administrator. No command may fail.
 func (b *database) send(t *testing.T, e *bulk.Engine, body string) {
 	t.Helper()
 	who, err := b.actors.ActorOf(context.Background(), 20)
@@ -115,7 +115,7 @@ func (b *database) send(t *testing.T, e *bulk.Engine, body string) {
 	}
 }
 
-// withCustom appends the custom attributes to the tables.
+// withCustom adds the custom attributes to the attributes of each type, and returns all.
 func withCustom(all map[string][]attr) map[string][]attr {
 	for typ, line := range customTables {
 		for _, word := range strings.Fields(line) {
@@ -127,7 +127,8 @@ func withCustom(all map[string][]attr) map[string][]attr {
 	return all
 }
 
-// attrs returns the attributes of a type. It includes custom attributes if the sequence has them.
+// attrs returns the attributes of a type. Custom attributes are among them only if the sequence has custom
+// attributes.
 func (g *generator) attrs(typ string) []attr {
 	return slices.DeleteFunc(slices.Clone(attrs[typ]), func(a attr) bool { return a.custom && !g.grown })
 }
@@ -140,7 +141,7 @@ func (g *generator) custom(typ string, kinds ...string) []attr {
 	return slices.DeleteFunc(g.attrs(typ), func(a attr) bool { return !a.custom || !slices.Contains(kinds, a.kind) })
 }
 
-// settled returns custom attributes for the things at the start of a sequence.
+// settled returns values of custom attributes, for assets that the first request creates.
 func (g *generator) settled(typ string) (o obj) {
 	for _, a := range g.custom(typ, "text", "#", "?", "@", ">") {
 		switch {
@@ -156,7 +157,7 @@ func (g *generator) settled(typ string) (o obj) {
 	return o
 }
 
-// whereCustom returns a condition on a custom attribute, or nil.
+// whereCustom returns a random condition on a custom attribute, or nil if the type has none.
 func (g *generator) whereCustom(typ string) obj {
 	all := g.custom(typ, "text", "#", "?", "@", ">")
 	if len(all) == 0 {
@@ -179,7 +180,7 @@ func (g *generator) whereCustom(typ string) obj {
 	return obj{{key: a.name, val: one[any](g, "a", "A", "some text", "5", "true")}}
 }
 
-// selectCustom returns a custom attribute to select, or nil.
+// selectCustom returns the name of a custom attribute to select, or nil.
 func (g *generator) selectCustom(typ string) []string {
 	all := g.custom(typ, "text", "#", ">", ">>")
 	if len(all) == 0 || g.chance(40) {
@@ -188,7 +189,7 @@ func (g *generator) selectCustom(typ string) []string {
 	return []string{one(g, all...).name}
 }
 
-// orderCustom adds a filter and an order by a custom number or date to a query.
+// orderCustom adds to a query a filter on a custom number, or an order by a custom number or date.
 func (g *generator) orderCustom(c *command, typ string) {
 	all := g.custom(typ, "#", "@")
 	if len(all) == 0 {
@@ -202,8 +203,8 @@ func (g *generator) orderCustom(c *command, typ string) {
 	}
 }
 
-// inOrder returns the things that match the filter of a query, in its order. Things without a
-// value are first, or last if the order is descending.
+// inOrder returns the assets that match the filter of a query, sorted as the query says. Assets without a
+// value come first, or last if the order is descending.
 func (c *command) inOrder(all []*thing) []*thing {
 	all = slices.Clone(all)
 	if i := strings.IndexAny(c.more, "<>!="); i > 0 {
@@ -227,7 +228,7 @@ func (c *command) inOrder(all []*thing) []*thing {
 	return all
 }
 
-// number returns a custom number or date of a thing. Without a value, it returns minus infinity
+// number returns the value of a custom number or date. If the asset has no value, it returns minus infinity
 // and false.
 func number(t *thing, name string) (float64, bool) {
 	n, err := strconv.ParseFloat(t.val[name], 64)
@@ -237,7 +238,8 @@ func number(t *thing, name string) (float64, bool) {
 	return n, true
 }
 
-// customAttr returns a custom attribute by its name. The name means the same on all types.
+// customAttr returns the custom attribute with a name. An attribute of this name is the same on all types
+// that have it.
 func customAttr(name string) (attr, bool) {
 	for _, typ := range slices.Sorted(maps.Keys(customTables)) {
 		if a, ok := attrOf(typ, name); ok && a.custom {
@@ -247,7 +249,7 @@ func customAttr(name string) (attr, bool) {
 	return attr{}, false
 }
 
-// fitsCustom reports whether a thing matches a condition on a custom attribute.
+// fitsCustom reports whether an asset matches a condition on a custom attribute.
 func fitsCustom(t *thing, a attr, v any) bool {
 	if r, ok := v.(ref); ok {
 		return t.one[a.name] == r.label
@@ -260,10 +262,11 @@ func fitsCustom(t *thing, a attr, v any) bool {
 	return ok && sameText(has, text)
 }
 
-// nowhere is the Oid in a row if a custom relation has no visible target.
+// nowhere is the Oid that a row has if a custom relation refers to nothing or to an asset that the member
+// does not see.
 const nowhere = "NULL"
 
-// customCell returns the value of a custom attribute in a row.
+// customCell returns the value that a row has for a custom attribute.
 func (k *work) customCell(t *thing, a attr) any {
 	shown := func(label string) bool {
 		to := k.things[label]

@@ -15,21 +15,21 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// history holds the rows of all versions in the tables of a database.
+// history has all versions of all assets, as the tables of a database store them.
 type history struct {
 	m        *meta.Model
 	versions map[int64][]rowOf // by stored id, in order of moments
 	links    []edgeOf
 	values   []edgeOf
 	types    map[int64]*meta.Type
-	names    map[int64]string // current names, by stored id
+	names    map[int64]string // by stored id: current name
 }
 
 // rowOf is a row of asset_version.
 type rowOf struct {
 	code          int
 	moment, state int64
-	columns       []sql.NullString // in the order of the model
+	columns       []sql.NullString // values, in the order of the columns in the model
 	attrs         map[string]any
 }
 
@@ -95,7 +95,7 @@ func (b *database) slot(column string) int {
 	return slices.IndexFunc(b.m.Columns, func(c meta.Column) bool { return c.Name == column })
 }
 
-// state returns the attributes of an asset at a moment. v is the version of that moment.
+// state returns the attributes that an asset had at a moment. v is its version at that moment.
 func (x *history) state(t *meta.Type, id int64, v *rowOf, moment int64) shown {
 	s := shown{}
 	taken := map[int]bool{}
@@ -128,9 +128,8 @@ func (x *history) state(t *meta.Type, id int64, v *rowOf, moment int64) shown {
 
 var stateWords = map[int64]string{0: "Future", 64: "Active", 128: "Closed", 200: "Template", 208: "Broken Down", 255: "Deleted"}
 
-// several returns the values of a to-many relation or of a multi-value text. For the reverse of a
-// to-one relation it returns nothing, because the stream records that change at the other assets
-// only.
+// several returns the values of a to-many relation or of a multi-value text. For the reverse of a to-one
+// relation it returns "", because the activity stream records such a change only at the other asset.
 func (x *history) several(t *meta.Type, a *meta.Attr, id, moment int64) string {
 	var list []string
 	from := x.links
@@ -157,7 +156,8 @@ func (x *history) several(t *meta.Type, a *meta.Attr, id, moment int64) string {
 	return strings.Join(list, between)
 }
 
-// reference returns an asset as a value of a stream: the name of a list value, else the Oid.
+// reference returns how the activity stream shows an asset: by its name if it is a list value, otherwise by
+// its Oid.
 func (x *history) reference(id int64) string {
 	t := x.types[id]
 	if t == nil {
@@ -169,7 +169,7 @@ func (x *history) reference(id int64) string {
 	return oid.OID{Type: t.Name, ID: t.Shown(id)}.String()
 }
 
-// scalar returns a stored value in the form of a stream.
+// scalar returns a stored value in the form that it has in the activity stream.
 func (x *history) scalar(a *meta.Attr, text string) string {
 	switch a.Kind {
 	case meta.Relation:

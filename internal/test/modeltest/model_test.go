@@ -29,7 +29,7 @@ var (
 	seedFlag  = flag.Uint64("modeltest.seed", 0, "seed of the first sequence; 0 takes a new one")
 )
 
-// inTime returns how long sequences run on each database if no number is set.
+// inTime returns how long sequences run on each database if the flags do not say how many run.
 func inTime() time.Duration {
 	if testing.Short() {
 		return 2 * time.Second
@@ -37,7 +37,7 @@ func inTime() time.Duration {
 	return 10 * time.Second
 }
 
-// seedOf returns the seed of the flag, or a new one.
+// seedOf returns the seed from the flag, or a new seed.
 func seedOf() uint64 {
 	if *seedFlag != 0 {
 		return *seedFlag
@@ -45,7 +45,7 @@ func seedOf() uint64 {
 	return uint64(time.Now().UnixNano()) % 1_000_000_000
 }
 
-// repeat returns the flags that run a sequence again.
+// repeat returns a text with the flags that run a sequence again.
 func repeat(seed uint64) string {
 	return fmt.Sprintf("repeat with -modeltest.sequences 1 -modeltest.seed %d", seed)
 }
@@ -54,14 +54,14 @@ func TestMain(m *testing.M) { testdb.Main(m) }
 
 var model = meta.Default()
 
-// usernames stores user names without passwords. It has only those methods of asset.Credentials
-// that the engine calls here.
+// usernames replaces the storage of logins, without passwords. It has only the methods of asset.Credentials
+// that the engine calls in this test.
 type usernames struct{ asset.Credentials }
 
-// Seal returns no hash: passwords are not stored.
+// Seal returns an empty hash, because the test stores no passwords.
 func (usernames) Seal(context.Context, string) (string, error) { return "", nil }
 
-// HaveLogin always returns true, because the model has no passwords.
+// HaveLogin returns true for all members, because the model does not have passwords.
 func (usernames) HaveLogin(context.Context, *db.Tx, []int64) (bool, error) { return true, nil }
 
 func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *string) error {
@@ -75,10 +75,10 @@ func (usernames) Set(ctx context.Context, tx *db.Tx, member int64, name, _ *stri
 	return err
 }
 
-// sameText reports whether the NFC forms of two texts are equal when case is ignored.
+// sameText reports whether the NFC forms of two texts are equal or differ only in case.
 func sameText(a, b string) bool { return strings.EqualFold(norm.NFC.String(a), norm.NFC.String(b)) }
 
-// caseless returns the same text for all texts that sameText finds equal.
+// caseless returns the same text for all texts that are equal by sameText.
 func caseless(s string) string {
 	return strings.Map(func(r rune) rune {
 		first := r
@@ -89,11 +89,11 @@ func caseless(s string) string {
 	}, norm.NFC.String(s))
 }
 
-// open creates an empty database, by dialect.
+// open maps a dialect to a function that creates an empty database.
 var open = map[string]func(testing.TB) *db.DB{"mysql": testdb.MySQL, "sqlite": testdb.SQLite}
 
-// TestModel sends random sequences of requests to the engine and to the model. After each request
-// it compares the responses and the database.
+// TestModel sends random sequences of requests to the engine and to the model. After each request it
+// compares the responses, and the database with the model.
 func TestModel(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -110,18 +110,19 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// atOnce is how many sequences run at the same time, each on a separate database. They wait for
-// the database most of the time.
+// atOnce is how many sequences run at a time, each on its own database. Most of the time they wait for the
+// database.
 const atOnce = 4
 
-// finding is a sequence after which the engine and the model differ.
+// finding is the seed of a sequence for which engine and model differ, with the difference.
 type finding struct {
 	seed uint64
 	why  string
 }
 
-// search runs sequences until one differs, or until the number or the time for them is used up.
-// It returns how many ran, and the failed sequence with the lowest seed.
+// search runs sequences until one of them shows a difference, or until the number or the time from the
+// flags is reached. It returns how many sequences have run. first is the finding with the lowest seed, or
+// nil.
 func search(t *testing.T, dialect string, start starts, from uint64) (n int, first *finding) {
 	until := time.Now().Add(inTime())
 	var mu sync.Mutex
@@ -151,7 +152,7 @@ func search(t *testing.T, dialect string, start starts, from uint64) (n int, fir
 	return n, first
 }
 
-// beginnings returns the worlds of a new database, with and without custom attributes.
+// beginnings returns the worlds of new databases: without and with custom attributes.
 func beginnings(t *testing.T, dialect string) starts {
 	all := starts{}
 	for _, grown := range []bool{false, true} {
@@ -165,7 +166,7 @@ func beginnings(t *testing.T, dialect string) starts {
 
 func (b *database) mustDump(t *testing.T) *world {
 	t.Helper()
-	if _, err := b.dump(t.Context()); err != nil { // labels the assets
+	if _, err := b.dump(t.Context()); err != nil { // gives labels to the assets
 		t.Fatal(err)
 	}
 	w, err := b.dump(t.Context())
@@ -178,7 +179,7 @@ func (b *database) mustDump(t *testing.T) *world {
 	return w
 }
 
-// attempt runs a sequence on a new database. It returns the first difference, or an empty text.
+// attempt runs a sequence on a new database. It returns the first difference, or "" if there is none.
 func attempt(t *testing.T, dialect string, all sequence) (why string) {
 	t.Run("sequence", func(t *testing.T) {
 		b, e := setUp(t, dialect, all.grown())
@@ -194,12 +195,13 @@ func attempt(t *testing.T, dialect string, all sequence) (why string) {
 	return why
 }
 
-// step runs one request on both sides. It returns the first difference, or an empty text.
+// step executes one request with the engine and the model. It returns the first difference, or "" if there
+// is none.
 func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *request) string {
 	body := r.text(b.oid)
 	sender := w.things[r.by]
 	if sender == nil || sender.state == 255 {
-		return "" // shrink removed the request that created the sender
+		return "" // shrink has removed the request that created this member
 	}
 	who, err := b.actors.ActorOf(ctx, b.ids[r.by])
 	if err != nil {
@@ -252,8 +254,8 @@ func (b *database) step(ctx context.Context, e *bulk.Engine, w *world, r *reques
 	return ""
 }
 
-// compareAnswer compares the answer of the engine with the answer of the model, and labels the
-// created assets.
+// compareAnswer compares the response of the engine with the answer of the model. It also gives labels to
+// the created assets.
 func (b *database) compareAnswer(ctx context.Context, w *world, raw []byte, want answer, r *request) string {
 	var got response
 	if err := json.Unmarshal(raw, &got); err != nil {
@@ -268,11 +270,11 @@ func (b *database) compareAnswer(ctx context.Context, w *world, raw []byte, want
 	return ""
 }
 
-// oid returns the token of an asset in a payload.
+// oid returns the Oid of the asset that a reference in a payload stands for.
 func (b *database) oid(r ref) string {
 	id, ok := b.ids[r.label]
 	if r.typ == rankOf {
-		rank := "none" // not a rank: the request fails, as in the model
+		rank := "none" // this is no rank, so the request fails as it does in the model
 		if ok {
 			_ = b.d.QueryRow(context.Background(), `SELECT order_key FROM asset WHERE id = ?`, id).Scan(&rank)
 		}

@@ -19,10 +19,10 @@ func (k *work) operate(c *change, s *step) (skip bool, err error) {
 		return false, fmt.Errorf("Unknown Operation '%s.%s'", t.typ, s.cmd.op)
 	}
 	if !op.fits(t.state) && k.reached[t.label] == s.cmd.op {
-		return false, nil // the operation on the story already did this
+		return false, nil // the operation on the story has already changed this task
 	}
 	if opens(s.cmd.op) && op.to == t.state {
-		return false, nil // it is already in the state that the operation sets
+		return false, nil // the asset is already in the state that the operation sets
 	}
 	if !op.fits(t.state) || k.mustStay(t) && op.to >= 128 || copies && k.misses(t) {
 		return false, fmt.Errorf("Invalid Operation '%s.%s'", t.typ, s.cmd.op)
@@ -69,7 +69,8 @@ func (k *work) quickClose(t *thing) {
 	}
 }
 
-// assign gives a member a role in a project. The member joins the project if necessary.
+// assign executes an operation that gives a member a role in a project. If necessary, it first adds the
+// member to the project.
 func (k *work) assign(c *change, args obj) error {
 	var member, scope, role *thing
 	owner := ""
@@ -113,7 +114,7 @@ func (k *work) assign(c *change, args obj) error {
 	return nil
 }
 
-// opens reports whether an operation only opens or closes an asset.
+// opens reports whether an operation does nothing but open or close an asset.
 func opens(name string) bool {
 	return slices.Contains([]string{"Inactivate", "Reactivate", "Activate", "Close", "MakeFuture"}, name)
 }
@@ -125,11 +126,11 @@ func (o operation) fits(state int) bool {
 	return slices.Contains(o.from, state)
 }
 
-// mustStay reports whether a thing can never be closed or deleted.
+// mustStay reports whether an asset is one that can never be closed or deleted.
 func (k *work) mustStay(t *thing) bool { return t.label == "Scope:0" || t.label == "Member:20" }
 
-// misses reports whether a copy of a thing would have no live project, or a copied task no live
-// parent.
+// misses reports whether a copy of the asset would lack what it needs: a project that is not deleted or,
+// for a task, a parent that is not deleted.
 func (k *work) misses(t *thing) bool {
 	up := k.things[t.one["Scope"]]
 	if t.typ == "Task" {
@@ -138,7 +139,7 @@ func (k *work) misses(t *thing) bool {
 	return up == nil || k.gone(up)
 }
 
-// remove deletes a thing and, for a story, its tasks.
+// remove deletes an asset. If it is a story, it also deletes its tasks.
 func (k *work) remove(t *thing) {
 	k.deletions++
 	t.was, t.state, t.by = t.state, 255, k.deletions
@@ -150,7 +151,7 @@ func (k *work) remove(t *thing) {
 	}
 }
 
-// bringBack undeletes a thing and the tasks that were deleted with it.
+// bringBack undeletes an asset, and the tasks that were deleted together with it.
 func (k *work) bringBack(t *thing) {
 	for _, task := range k.things {
 		if task.typ == "Task" && task.one["Parent"] == t.label && task.state == 255 && task.by == t.by {

@@ -8,44 +8,45 @@ import (
 	"strings"
 )
 
-// The values of a payload are nil, bool, float64, string, []any and these types.
+// A value in a payload is nil, a bool, a float64, a string, a []any or one of these types.
 type (
-	// obj is an object. Its keys keep their order.
+	// obj is an object whose keys have an order.
 	obj []pair
-	// pair is a member of an object. If of is set, the key is the token of that asset.
+	// pair is a key and a value of an object. If of is not nil, the key is the Oid of that asset.
 	pair struct {
 		key string
 		of  *ref
 		val any
 	}
-	// ref is the Oid token of an asset that an earlier request created. If the asset does not
-	// exist, the token belongs to no asset.
+	// ref stands for the Oid of an asset that an earlier request created. If no such asset exists, it
+	// stands for an Oid that no asset has.
 	ref struct{ label, typ string }
-	// stood is the rank that an asset had before the request, followed by a plus or a minus.
+	// stood is a place in the ranking: the place directly after or before the one that an asset had before
+	// the request.
 	stood struct {
 		of    ref
 		after bool
 	}
-	// alias is the name of an asset that the same request creates, with its @.
+	// alias is an alias with its @, for an asset that the same request creates.
 	alias string
-	// create is a create command, nested or not.
+	// create is a create command. It may be nested in another command.
 	create struct {
 		label string // label of the asset in the model
-		alias string // alias in the payload; may be empty
+		alias string // alias in the payload; empty: none
 		typ   string
 		attrs obj
 	}
-	// query is a query used as a value.
+	// query is a query whose results are used as a value.
 	query struct {
 		typ   string
 		where obj
 	}
 )
 
-// rankOf, as the type of a ref, means the rank of the asset instead of its token.
+// rankOf is a special type of a ref. Such a ref stands for the rank of the asset instead of its Oid.
 const rankOf = "rank"
 
-// command is one command of a payload. Exactly one of create, update, op, sel and junk is set.
+// command is one command of a payload. Exactly one of create, update, op, sel and junk is not empty.
 type command struct {
 	alias  string
 	create *create
@@ -53,38 +54,38 @@ type command struct {
 	where  obj
 	update obj
 	op     string
-	args   []obj // arguments of the operation; more than one: a list
+	args   []obj // arguments of the operation; if there are several, the operation has a list of them
 	sel    []string
-	more   string // filter of the query: custom attribute, operator and number
-	sort   string // order of the query: a custom attribute, with a minus for descending
+	more   string // filter of the query, such as Custom_Weight>'2'
+	sort   string // custom attribute by which the query is sorted; with a leading minus: descending
 	junk   string // text of a command that always fails
-	want   string // the message of junk
+	want   string // expected message if junk is not empty
 }
 
-// request is one payload.
+// request is a bulk request, with its options.
 type request struct {
-	by       string // the member who sends it
+	by       string // label of the member who sends it
 	atomic   bool
-	counts   bool // the response contains counts only
+	counts   bool // true: the response has counts only
 	most     int  // maxAffected; 0: no limit
-	imports  bool // creates may set CreatedBy
+	imports  bool // true: creates may set CreatedBy
 	yaml     bool
-	preview  bool // its projection is posted instead
-	grown    bool // the sequence has custom attributes
+	preview  bool // true: the test posts its projection instead
+	grown    bool // true: the sequence has custom attributes
 	commands []*command
 }
 
-// config reports whether the payload starts with a config document.
+// config reports whether the payload begins with a config document.
 func (r *request) config() bool { return r.atomic || r.counts || r.most > 0 || r.imports }
 
-// nobody returns a token that belongs to no asset.
+// nobody returns an Oid that no asset has.
 func nobody(r ref) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.label))
 	return fmt.Sprintf("%s:%d", r.typ, 1<<40+int64(h.Sum32()))
 }
 
-// writer writes payloads as text.
+// writer converts payloads to text. token returns the Oid for a ref.
 type writer struct {
 	strings.Builder
 	token func(r ref) string
@@ -162,7 +163,7 @@ func (w *writer) command(c *command) {
 	}
 }
 
-// ordered writes the filter and the order of a query.
+// ordered writes the filter and the sort order of a query.
 func (w *writer) ordered(c *command) {
 	if c.more != "" {
 		fmt.Fprintf(w, `, "filter": [%q]`, c.more)
@@ -226,7 +227,7 @@ func (w *writer) object(o obj) {
 	w.WriteString("}")
 }
 
-// aliases returns all aliases that the creates of a payload define.
+// aliases returns all aliases that the payload defines.
 func (r *request) aliases() map[alias]bool {
 	all := map[alias]bool{}
 	for _, c := range r.commands {
@@ -245,7 +246,7 @@ func (c *create) define(all map[alias]bool) {
 	c.attrs.define(all)
 }
 
-// define adds the aliases of nested creates to all.
+// define adds to all the aliases that creates nested in the object define.
 func (o obj) define(all map[alias]bool) {
 	for _, p := range o {
 		for _, v := range list(p.val) {
@@ -256,7 +257,7 @@ func (o obj) define(all map[alias]bool) {
 	}
 }
 
-// list returns a list unchanged, and any other value as a list of one.
+// list returns v if it is a list, and otherwise a list with v.
 func list(v any) []any {
 	if l, ok := v.([]any); ok {
 		return l
@@ -264,7 +265,7 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// names reports whether a value refers to one of the aliases.
+// names reports whether a value contains one of the aliases.
 func names(v any, all map[alias]bool) bool {
 	switch x := v.(type) {
 	case alias:

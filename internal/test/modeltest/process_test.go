@@ -11,9 +11,10 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// processAll is the second phase for steps. A group of steps is carried out as a whole or not at
-// all. If a step fails after the creates in its relations succeeded, decideOrphans sets their
-// fate. Then the group is undone and processed again.
+// processAll is the second phase: it executes the steps. The steps of a group are executed together or not
+// at all. A group is a step and the creates in its to-one relations. If the step fails after such creates
+// have succeeded, decideOrphans decides what happens to these creates. Then processAll undoes the group and
+// executes it again.
 func (k *work) processAll(all []*step) {
 	for len(all) > 0 && !k.over {
 		n := groupOf(all)
@@ -37,8 +38,8 @@ func (k *work) processAll(all []*step) {
 	}
 }
 
-// groupOf returns how many steps at the beginning form a group: creates in to-one relations, and
-// the step that names them.
+// groupOf returns how many steps at the beginning form a group: creates in to-one relations, and the step
+// that refers to the created assets (their owner).
 func groupOf(all []*step) int {
 	end := all[0]
 	for end.owner != nil {
@@ -47,8 +48,8 @@ func groupOf(all []*step) int {
 	return slices.Index(all, end) + 1
 }
 
-// decideOrphans sets the fate of creates whose owner failed or had nothing to do. It reports
-// whether there are any.
+// decideOrphans decides for creates whose owner failed or had nothing to do: it sets their fate, the error
+// with which they must end. It reports whether there are such creates.
 func decideOrphans(all []*step) (found bool) {
 	for _, s := range slices.Backward(all) {
 		if s.owner == nil || !s.done || s.owner.done && !s.owner.skipped {
@@ -65,10 +66,10 @@ func decideOrphans(all []*step) (found bool) {
 	return found
 }
 
-// errLeftOut is the fate of a create whose owner had nothing to do.
+// errLeftOut is the fate of a create whose owner had nothing to do. Such a create is left out.
 var errLeftOut = errors.New("left out")
 
-// mark returns a copy of the state of the request, for reset.
+// mark returns a copy of the state of the request. reset can return to this state.
 func (k *work) mark() *work {
 	c := *k
 	c.world, c.rights = k.clone(), &rights{}
@@ -81,7 +82,7 @@ func (k *work) mark() *work {
 	return &c
 }
 
-// reset undoes what the request did since mark.
+// reset returns to a state that mark has copied.
 func (k *work) reset(to *work) {
 	world, rights := k.world, k.rights
 	*world, *rights = *to.world, *to.rights
@@ -89,7 +90,7 @@ func (k *work) reset(to *work) {
 	k.world, k.rights = world, rights
 }
 
-// process is the second phase for one step.
+// process executes one step.
 func (k *work) process(s *step) {
 	switch {
 	case s.fate == errLeftOut: //nolint:errorlint // never wrapped
@@ -112,12 +113,12 @@ func (k *work) process(s *step) {
 	}
 }
 
-// orphan is the error of a step that depends on another, failed step.
+// orphan is the error of a step that fails because the step parent has failed.
 type orphan struct{ parent *step }
 
 func (o orphan) Error() string { return "Invalid OID token: of the parent" }
 
-// carryOut carries out a step completely or not at all, and counts versions.
+// carryOut executes a step completely or not at all. It also counts the new versions.
 func (k *work) carryOut(s *step) {
 	before := k.clone()
 	skip := false
@@ -179,7 +180,8 @@ func (k *work) fail(s *step, err error) {
 	k.failures = append(k.failures, f)
 }
 
-// affect counts a changed thing for the maxAffected of the command. Creates are not counted.
+// affect counts an asset that a step has changed, for the limit maxAffected of its command. Creates do not
+// count.
 func (k *work) affect(s *step, t *thing) {
 	if k.most == 0 || s.create != nil {
 		return
@@ -191,9 +193,9 @@ func (k *work) affect(s *step, t *thing) {
 	k.over = k.over || len(k.affects[s.index]) > k.most
 }
 
-// value replaces a step by a reference to the asset of the step. For a failed create it returns
-// the alias, which may now mean an earlier asset. Without an alias it returns an error, which
-// fails the attribute when it is set.
+// value returns v with each step replaced by a reference to the asset of the step. A create that failed is
+// replaced by its alias, which may now stand for an earlier asset. If it has no alias, it is replaced by an
+// error. The attribute with the error then fails.
 func value(v any) any {
 	switch x := v.(type) {
 	case *step:
@@ -217,7 +219,7 @@ func value(v any) any {
 	return v
 }
 
-// make carries out a create.
+// make executes a create.
 func (k *work) make(c *change, s *step) error {
 	var context *thing
 	if s.parent != nil {
@@ -232,11 +234,11 @@ func (k *work) make(c *change, s *step) error {
 	}
 	asked := k.askAll(s.create.typ, own)
 	t := k.blank(s.create.label, s.create.typ)
-	for k.things[t.label] != nil { // an update of several things runs its nested create once for each
+	for k.things[t.label] != nil { // an update of several assets executes its nested create once for each of them
 		t.label += "'"
 	}
 	k.things[t.label] = t
-	if t.typ == "Scope" { // the creator has all rights in it from now on
+	if t.typ == "Scope" { // from now on the creator has all rights in this project
 		k.in[t.label] = meta.SystemAdmin
 	}
 	c.me, c.fresh, s.label = t, true, t.label
@@ -266,8 +268,8 @@ func (k *work) make(c *change, s *step) error {
 	return k.found(t)
 }
 
-// found checks the required attributes of a new thing. The creator of a project becomes its
-// member.
+// found checks that a new asset has its required attributes. If it is a project, its creator becomes a
+// member of the project.
 func (k *work) found(t *thing) error {
 	for _, a := range attrs[t.typ] {
 		_, one := t.one[a.name]
@@ -283,8 +285,8 @@ func (k *work) found(t *thing) error {
 	return nil
 }
 
-// fromContext sets what a nested create leaves out: the relation to its parent, its project, and
-// the texts and dates that the parent suggests.
+// fromContext sets what a nested create does not set itself: the relation to its parent, its project, and
+// texts and dates that its parent suggests. said has the attributes that the create has set.
 func (k *work) fromContext(c *change, context *thing, back string, said map[string]bool) error {
 	up := context
 	if context.typ != "Scope" {
@@ -332,8 +334,8 @@ func (k *work) fromContext(c *change, context *thing, back string, said map[stri
 
 func day(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// next suggests the name and the dates of the next timebox of a schedule: after its last timebox
-// and the gap. The parameter but is the new timebox, which does not count as the last one.
+// next returns a name and dates for the next timebox of a schedule. The timebox begins after the last one
+// and the gap. but is the new timebox, which does not count as the last one.
 func (k *work) next(but, schedule *thing, today time.Time) (name string, begin, end time.Time) {
 	n, last := 0, int64(0)
 	for _, t := range k.sorted("Timebox") {
@@ -378,8 +380,8 @@ func (k *work) defaults(t *thing, said map[string]bool) {
 	}
 }
 
-// ownState sets what follows from the attributes of a thing: the state of a timebox, and
-// PersonalTo of a note.
+// ownState sets what follows from other attributes of the asset: the state of a timebox, and PersonalTo of
+// a note.
 func (k *work) ownState(t *thing) {
 	if state, ok := stateOf[t.one["State"]]; ok && t.typ == "Timebox" && t.state < 200 {
 		t.state = state
@@ -392,8 +394,8 @@ func (k *work) ownState(t *thing) {
 	}
 }
 
-// askAll replaces the queries of a command by their results from before the command. A failed
-// query becomes an error, which fails its attribute when it is set.
+// askAll replaces the queries in the values of a command by their results. The queries run before the
+// command changes anything. A query that fails is replaced by its error, and the attribute then fails.
 func (k *work) askAll(typ string, all obj) obj {
 	asked := slices.Clone(all)
 	for i, p := range all {
@@ -451,7 +453,8 @@ func (k *work) ask(typ, name string, v any) (any, error) {
 	return v, nil
 }
 
-// reach finds the current target of a step.
+// reach sets c.me to the target of a step. skip is true if the step has nothing to do, because its target
+// was addressed by an alias and is deleted now.
 func (k *work) reach(c *change, s *step) (skip bool, err error) {
 	c.me = k.things[s.target]
 	if k.gone(c.me) && s.viaTag {
@@ -463,8 +466,8 @@ func (k *work) reach(c *change, s *step) (skip bool, err error) {
 	return false, nil
 }
 
-// tokenMark in a message is followed by a label. Both are replaced by the token of that asset
-// before messages are compared.
+// tokenMark in a message is followed by a label. Before messages are compared, both are replaced by the Oid
+// of the asset with this label.
 const tokenMark = "\x00"
 
 func (k *work) update(c *change, s *step) (skip bool, err error) {
@@ -484,7 +487,7 @@ func (k *work) update(c *change, s *step) (skip bool, err error) {
 	return false, c.period()
 }
 
-// period returns an error if the end is before the beginning and the step changed either.
+// period returns an error if the end date is before the begin date, and the step has changed one of them.
 func (c *change) period() error {
 	begin, end := c.me.val["BeginDate"], c.me.val["EndDate"]
 	if old := c.before.things[c.me.label]; old != nil && old.val["BeginDate"] == begin && old.val["EndDate"] == end {
@@ -498,7 +501,7 @@ func (c *change) period() error {
 	return nil
 }
 
-// query answers a query on the world as it is at that point of the request.
+// query executes a query. It sees the changes of earlier commands of the request.
 func (k *work) query(s *step) {
 	c := s.cmd
 	found, _, err := k.address(c)
@@ -532,7 +535,7 @@ func hasKey(o obj, key string) bool {
 	return slices.ContainsFunc(o, func(p pair) bool { return p.key == key })
 }
 
-// cell returns one value of a row, with labels instead of tokens.
+// cell returns one value of a row. It has labels instead of Oids.
 func (k *work) cell(t *thing, name string) any {
 	switch name {
 	case "Scope":

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// resolve finds the thing that a value names by an Oid token, an alias or a name. It returns nil
-// for an empty value. If the thing has the wrong type or is deleted, it returns the thing and an
-// error.
+// resolve returns the asset that a value refers to by an Oid, an alias or a name. For an empty value it
+// returns nil. If the asset has the wrong type or is deleted, it returns the asset and an error.
 func (c *change) resolve(a attr, v any) (*thing, error) {
 	var t *thing
 	switch x := v.(type) {
@@ -43,8 +42,8 @@ func (c *change) resolve(a attr, v any) (*thing, error) {
 	return t, nil
 }
 
-// byName returns the only live and visible thing with a name, or nil. An exact match is
-// preferred. Otherwise neither case nor the form of composed characters matters.
+// byName returns the only asset with a name that is visible and not deleted, or nil. If names match
+// exactly, only these count. Otherwise names may differ in case and in the form of composed characters.
 func (c *change) byName(typ, name string) *thing {
 	attrs := []string{"Name"}
 	if typ == "Member" {
@@ -89,7 +88,7 @@ func (c *change) toOne(a attr, v any) error {
 	return c.point(c.me, a, t, c.fresh)
 }
 
-// point sets the to-one relation a of who to t. If t is nil, it removes the relation.
+// point sets the to-one relation a of the asset who to t. If t is nil, it clears the relation.
 func (c *change) point(who *thing, a attr, t *thing, fresh bool) error {
 	if t == nil {
 		if a.required && !fresh {
@@ -156,11 +155,11 @@ func (c *change) toMany(a attr, v any) error {
 	return nil
 }
 
-// nothing reports whether a value is null or empty. As the whole value of a list, it changes
-// nothing.
+// nothing reports whether a value is null or empty. If the value of a multi-value attribute is null or
+// empty, the attribute does not change.
 func nothing(v any) bool { return v == nil || v == "" }
 
-// resolveOut is resolve for a thing to remove, which may be deleted.
+// resolveOut is like resolve, for an asset that is removed from a relation. That asset may be deleted.
 func (c *change) resolveOut(a attr, v any) (*thing, error) {
 	t, err := c.resolve(a, v)
 	if t != nil && isA(t.typ, a.to) {
@@ -169,7 +168,7 @@ func (c *change) resolveOut(a attr, v any) (*thing, error) {
 	return t, err
 }
 
-// swap replaces one member of a relation by another. It does nothing if the first is not in the
+// swap replaces one asset in a relation by another. It does nothing if the first asset is not in the
 // relation.
 func (c *change) swap(a attr, find, replace any) error {
 	old, err := c.resolveOut(a, find)
@@ -193,7 +192,7 @@ func (c *change) isIn(a attr, t *thing) bool {
 	return c.links[c.link(a, t)]
 }
 
-// other returns the to-one attribute of t whose reverse side is a.
+// other returns the attribute of t that is the other end of a, or an error if that is read-only.
 func (c *change) other(a attr, t *thing) (attr, error) {
 	b, ok := attrOf(t.typ, a.back)
 	if !ok || b.readOnly {
@@ -243,8 +242,8 @@ func (c *change) takeOut(a attr, t *thing) error {
 	return nil
 }
 
-// appoint sets the role of a member in a project, and replaces the role held there. An empty role
-// removes it.
+// appoint gives a member a role in a project. The role replaces the role that the member has there. If role
+// is empty, the member loses its role there.
 func (c *change) appoint(scope, member, role string) {
 	key := [2]string{scope, member}
 	if held, ok := c.roles[key]; ok && held != role {
@@ -257,8 +256,9 @@ func (c *change) appoint(scope, member, role string) {
 	}
 }
 
-// order changes the rank. A rank from before the request means the place of the asset that had this
-// rank. The generator uses such a rank only if nothing was ranked before in the same request.
+// order changes the rank of c.me. A value of type stood uses the rank that another asset had before the
+// request: c.me is placed directly before or after that asset. The generator sends such a value only if the
+// request has changed no rank before.
 func (c *change) order(v any) error {
 	a := attr{name: "Order", to: "BaseAsset", says: "BaseAsset"}
 	switch x := v.(type) {
@@ -268,17 +268,17 @@ func (c *change) order(v any) error {
 			return err
 		}
 		return c.place(a, t, x[0].key == "After")
-	case stood: // a deleted asset keeps its place
+	case stood: // a deleted asset still has its place in the order
 		return c.place(a, c.things[x.of.label], x.after)
 	}
 	return violation("Invalid", c.me.typ, a.name)
 }
 
-// roomy is how often things may be ranked in a space before two ranks may have no room between
-// them. After that, the engine may change the ranks of other things, which adds versions.
+// roomy is how many changes of rank there may be before two neighbors may have no free rank between them.
+// From then on, the engine may change the ranks of other assets, which adds versions to these assets.
 const roomy = 5
 
-// place ranks a thing directly before or after another.
+// place gives c.me the rank directly before or after t.
 func (c *change) place(a attr, t *thing, after bool) error {
 	space := rankSpace[c.me.typ]
 	if t == nil || rankSpace[t.typ] != space {
@@ -293,13 +293,13 @@ func (c *change) place(a attr, t *thing, after bool) error {
 		at++
 	}
 	order = slices.Insert(order, at, c.me.label)
-	if slices.Equal(order, c.ranks[space]) { // it has this place already
+	if slices.Equal(order, c.ranks[space]) { // the asset already has this place
 		return nil
 	}
 	c.ranks[space] = order
 	c.touched = true
 	if c.places[space]++; c.places[space] > roomy {
-		for _, l := range order { // the engine may have changed its rank to make room
+		for _, l := range order { // the engine may have changed the rank of this asset, to free a rank
 			if l != c.me.label {
 				c.things[l].versions = uncounted
 			}
@@ -308,7 +308,8 @@ func (c *change) place(a attr, t *thing, after bool) error {
 	return nil
 }
 
-// altered reports whether a thing gets a version: its values, links, rank or role changed.
+// altered reports whether an asset gets a new version, because its values, links, rank or role have
+// changed.
 func (c *change) altered(t *thing) bool {
 	old, was := c.before.things[t.label]
 	if !was || !t.equal(old) {
@@ -319,7 +320,7 @@ func (c *change) altered(t *thing) bool {
 	return t == c.me && c.touched && !same
 }
 
-// settle sets the relations that follow from others, on all things: Scope and Timebox of tasks,
+// settle sets the relations that follow from other relations, on all assets: Scope and Timebox of tasks,
 // and SecurityScope of notes.
 func (w *world) settle() {
 	follow := func(t, up *thing, mine, theirs string) {

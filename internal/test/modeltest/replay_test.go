@@ -24,9 +24,9 @@ import (
 	"github.com/alds-dev/alds/internal/write/bulk"
 )
 
-// TestReplay reads the activity stream of every asset that random sequences created. It undoes
-// the items one after the other, beginning with the current state. Each item must result in the
-// previous version in the tables.
+// TestReplay reads the activity stream of every asset that random sequences have created. Beginning with
+// the current state, it undoes the items of the stream one after another. After each item, the asset must
+// be as its previous version in the tables.
 // Spec: interface 2.8, 4.5.
 func TestReplay(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -43,7 +43,8 @@ func TestReplay(t *testing.T) {
 							all := generate(seed, start)
 							h, i, err := played(sub, dialect, all, start.of(all)).replayAll(sub.Context())
 							if err != nil {
-								// The error belongs to t, not to sub, because the flags of repeat are for t.
+								// The error must belong to t, because the flags of repeat are for t, not
+								// for sub.
 								t.Errorf("%v\n%s", err, repeat(seed))
 							}
 							histories.Add(h)
@@ -61,13 +62,13 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// played returns a database after a sequence. The model runs along, because it maps the labels of
-// the sequence to assets. If the engine answers differently, the sequence ends here; TestModel
-// reports that difference.
+// played returns a database after a sequence. The model also executes the sequence, because it has the
+// labels that requests refer to. If engine and model differ, the sequence ends there. TestModel reports
+// such differences.
 func played(t *testing.T, dialect string, all sequence, w *world) *database {
 	t.Helper()
 	b, e := setUp(t, dialect, all.grown())
-	if _, err := b.dump(t.Context()); err != nil { // labels the assets
+	if _, err := b.dump(t.Context()); err != nil { // gives labels to the assets
 		t.Fatal(err)
 	}
 	for _, r := range all {
@@ -90,14 +91,15 @@ func played(t *testing.T, dialect string, all sequence, w *world) *database {
 	return b
 }
 
-// shown is the state of an asset in the form of a stream, by attribute. Several values are sorted
-// and joined by between.
+// shown maps each attribute of an asset to its value, in the form of the activity stream. If there are
+// several values, they are sorted and joined by between.
 type shown map[string]string
 
-// firstMade is the lowest id of an asset that a request creates.
+// firstMade is the lowest id that an asset created by a request has.
 const firstMade = 1001
 
-// replayAll replays every asset that requests created.
+// replayAll replays the stream of every asset that requests have created. It returns how many assets have
+// more than one item, and how many items there are.
 func (b *database) replayAll(ctx context.Context) (histories, items int64, err error) {
 	s := activity.New(b.d, b.m, find.New(b.d, b.m))
 	tables, err := b.readTables(ctx)
@@ -125,7 +127,7 @@ func (b *database) replayAll(ctx context.Context) (histories, items int64, err e
 	return histories, items, nil
 }
 
-// body is the part of an item that a replay needs.
+// body is the part of an item of the stream that the replay needs.
 type body struct {
 	Verb     string
 	Object   struct{ ID string }
@@ -136,7 +138,8 @@ type body struct {
 	}
 }
 
-// stream reads all items about the asset itself, page by page.
+// stream reads the whole activity stream of an asset, page by page. It returns the items that are about the
+// asset itself.
 func stream(ctx context.Context, s *activity.Service, token string) (all []body, err error) {
 	r := activity.Request{OID: token, MaxCount: "7", Deleted: "true"}
 	for {
@@ -160,8 +163,8 @@ func stream(ctx context.Context, s *activity.Service, token string) (all []body,
 	}
 }
 
-// replay undoes items, beginning with the current state, and compares the result with each
-// version.
+// replay undoes the items, beginning with the current state. Before it undoes the items of a version, it
+// compares the state with that version.
 func (x *history) replay(t *meta.Type, id int64, token string, items []body) error {
 	versions := x.versions[id]
 	left := len(versions)
@@ -189,7 +192,7 @@ func (x *history) replay(t *meta.Type, id int64, token string, items []body) err
 	return nil
 }
 
-// word returns a value as text: of a reference, its Oid.
+// word returns a value as text. For a reference that is its Oid.
 func word(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -206,7 +209,7 @@ func (s shown) undo(name, verb, now, was string) error {
 	list := strings.FieldsFunc(s[name], func(r rune) bool { return r == 0 })
 	switch verb {
 	case "Set":
-		if cmp.Or(s[name], "false") != cmp.Or(now, "false") { // an empty value equals false, as in differs
+		if cmp.Or(s[name], "false") != cmp.Or(now, "false") { // an empty value counts as false, as in differs
 			return fmt.Errorf("%s is %q, and was Set to %q", name, s[name], now)
 		}
 		s[name] = was
@@ -227,7 +230,8 @@ func (s shown) undo(name, verb, now, was string) error {
 	return nil
 }
 
-// differs describes one attribute in which two states differ. An empty value equals false.
+// differs describes the first attribute in which two states differ, or returns "". An empty value counts as
+// false.
 func (s shown) differs(want shown) string {
 	for _, name := range slices.Compact(slices.Sorted(maps.Keys(merged(s, want)))) {
 		has, should := s[name], want[name]

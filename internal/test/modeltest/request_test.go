@@ -6,47 +6,47 @@ import (
 	"strings"
 )
 
-// step is one projected command.
+// step is one step of a command: in the first phase, each command becomes one or more steps.
 type step struct {
 	index  int
 	cmd    *command
-	create *create // without its nested creates, which are other steps
-	parent *step   // of a nested create: the step it is nested in
-	back   string  // of a nested create: its relation to the parent
-	owner  *step   // of a create in a to-one relation: the step that names it; if it fails, nothing is created
-	fate   error   // why the step must fail, known from an earlier try; see processAll
+	create *create // without its nested creates, which become separate steps
+	parent *step   // of a nested create: the step in which it is nested
+	back   string  // of a nested create: its attribute that refers to the parent
+	owner  *step   // of a create in a to-one relation: the step with the relation; if it fails, nothing is created
+	fate   error   // error with which the step must end, known from an earlier try; see processAll
 	alias  alias
-	target string // label of the thing of an update or operation
-	dead   bool   // the target was deleted when it was found, so a deleted target is no error
-	later  bool   // the target is looked up when the step is processed
-	viaTag bool   // addressed by an alias: nothing happens if the target is deleted
+	target string // label of the asset that an update or an operation changes
+	dead   bool   // true: the target was already deleted when it was found, so that is no error
+	later  bool   // true: the target is found only when the step is executed
+	viaTag bool   // true: the target has an alias; if it is deleted, nothing happens
 	args   obj
 	fail   string
 
 	done    bool
-	skipped bool   // there was nothing to do
-	err     error  // why it failed
-	label   string // of the created thing; for an update, the type of its target
+	skipped bool   // true: there was nothing to do
+	err     error  // why the step failed
+	label   string // label of the created asset; for an update: type of its target
 }
 
-// failure is a command that failed.
+// failure is a failed step, with the expected message.
 type failure struct {
 	step    *step
 	message string
-	orphan  *step // the message must name the alias of this step
+	orphan  *step // if not nil, the message must have the alias of this step
 	reasons denied
 }
 
-// answer is the response, with labels instead of tokens.
+// answer is what the model expects as the response. It has labels instead of Oids.
 type answer struct {
 	created, modified, operated []string
 	failures                    []failure
 	results                     [][]map[string]any
-	refused                     bool // the whole request is refused
-	over                        bool // a command affects more than maxAffected
+	refused                     bool // true: the whole request is refused
+	over                        bool // true: a command would change more assets than maxAffected
 }
 
-// work is the processing of one request on a world.
+// work is the state of the model while it executes one request.
 type work struct {
 	*world
 	*rights
@@ -55,12 +55,12 @@ type work struct {
 	defined map[alias]bool
 	taken   map[alias]bool // aliases that earlier steps define
 	made    map[alias]string
-	affects map[int]map[string]bool // by index of the command: the things that its steps changed
-	reached map[string]string       // by label of a task: the operation on its story that last changed it
+	affects map[int]map[string]bool // by index of the command: labels of the assets that its steps have changed
+	reached map[string]string       // by label of a task: operation on its story that last changed the task
 	answer
 }
 
-// run processes a request on the world, which it changes.
+// run executes a request on the model and returns the expected answer. It changes the world.
 func (w *world) run(r *request) answer {
 	before := w.clone()
 	if r.imports && !w.rightsOf(r.by).admin() {
@@ -74,7 +74,7 @@ func (w *world) run(r *request) answer {
 		}
 		projected := k.project(i, c)
 		if r.preview && c.create != nil && c.create.alias == "" {
-			for _, s := range projected { // the posted list of the preview has each create as a separate command
+			for _, s := range projected { // in a preview, these creates become separate commands
 				s.owner = nil
 			}
 		}
@@ -103,7 +103,7 @@ func (w *world) run(r *request) answer {
 	return k.answer
 }
 
-// project is the first phase of one command: it returns the steps.
+// project is the first phase for one command: it returns the steps of the command.
 func (k *work) project(index int, c *command) []*step {
 	s := &step{index: index, cmd: c}
 	from, tagged := c.from.(alias)
@@ -127,8 +127,8 @@ func (k *work) project(index int, c *command) []*step {
 	return k.expand(s)
 }
 
-// flatten returns the steps of a create: the creates in its to-one relations, the create itself,
-// and the other nested creates, depth first.
+// flatten returns the steps of a create: first the creates in its to-one relations, then the create itself,
+// then the other nested creates. Each nested create is followed by the creates nested in it.
 func (k *work) flatten(index int, c *create, parent *step, back string) []*step {
 	s := &step{index: index, parent: parent, back: back, alias: alias(c.alias)}
 	own := &create{label: c.label, alias: c.alias, typ: c.typ}
@@ -153,9 +153,9 @@ func (k *work) flatten(index int, c *create, parent *step, back string) []*step 
 	return append(append(ahead, s), behind...)
 }
 
-// split separates nested creates from an attribute. The steps of a create in a to-one relation
-// are ahead, before the step that names it. The steps of other nested creates are below, after
-// the parent.
+// split separates the creates that are nested in an attribute from its other values. ahead has the steps of
+// a create in a to-one relation, which come before the step that has the relation. below has the steps of
+// other nested creates, which come after their parent.
 func (k *work) split(index int, typ string, parent *step, p pair) (own pair, ahead, below []*step) {
 	if inner, ok := p.val.(*create); ok {
 		if a, _ := attrOf(typ, p.key); a.kind == ">" {
@@ -184,7 +184,7 @@ func (k *work) split(index int, typ string, parent *step, p pair) (own pair, ahe
 	return pair{key: p.key, val: rest}, nil, below
 }
 
-// reciprocal returns the name of the other end of a relation, or an empty text.
+// reciprocal returns the name of the attribute at the other end of a relation, or "" if there is none.
 func reciprocal(typ string, a attr) string {
 	if a.back != "" {
 		return a.back
@@ -201,7 +201,7 @@ func reciprocal(typ string, a attr) string {
 	return ""
 }
 
-// implied reports whether a nested create gets the attribute from its parent.
+// implied reports whether a nested create gets the attribute from its parent without naming it.
 func implied(child, parent, name string) bool {
 	a, ok := attrOf(child, name)
 	if !ok || a.kind != ">" || a.readOnly || !isA(parent, a.to) {
@@ -210,8 +210,8 @@ func implied(child, parent, name string) bool {
 	return name == "Super" || name == "Schedule" || name == "Scope" || name == "Asset" || name == "Parent" && a.required
 }
 
-// nameParent adds the parent to the attributes of a nested create, unless the parent is implied.
-// A to-one relation that the create already sets stays unchanged.
+// nameParent adds the parent to the attributes of a nested create, unless implied is true. It does not
+// change a to-one relation that the create sets itself.
 func (s *step) nameParent(parent *step, back string) {
 	typ := ""
 	if parent.create != nil {
@@ -236,8 +236,8 @@ func (s *step) nameParent(parent *step, back string) {
 	s.create.attrs = append(s.create.attrs, pair{key: back, val: parent})
 }
 
-// expand finds the targets of an update or operation. It returns a step for each, with the steps
-// of nested creates.
+// expand finds the assets that an update or an operation changes. It returns a step for each of them,
+// together with the steps of nested creates.
 func (k *work) expand(s *step) []*step {
 	c := s.cmd
 	targets, plain, err := k.address(c)
@@ -247,7 +247,7 @@ func (k *work) expand(s *step) []*step {
 	if err != nil {
 		s.fail = err.Error()
 		steps := []*step{s}
-		for i := 1; plain && i < len(c.args); i++ { // each item of the list fails
+		for i := 1; plain && i < len(c.args); i++ { // each element of the list fails
 			steps = append(steps, &step{index: s.index, cmd: c, fail: s.fail})
 		}
 		if r, ok := c.from.(ref); ok && plain {
@@ -268,7 +268,7 @@ func (k *work) expand(s *step) []*step {
 	for _, t := range targets {
 		if plain && k.gone(t) {
 			if err := unknownName(c, t.typ); err != nil {
-				for range max(1, len(c.args)) { // each item of the list fails
+				for range max(1, len(c.args)) { // each element of the list fails
 					steps = append(steps, &step{index: s.index, cmd: c, fail: err.Error()})
 				}
 			}
@@ -298,8 +298,8 @@ func (k *work) expand(s *step) []*step {
 	return steps
 }
 
-// unknownName checks a command that finds nothing. It returns an error if the operation or an
-// attribute exists on no type that the command could find.
+// unknownName is for a command that finds no asset. It returns an error if no type that the command could
+// find has the operation or an attribute of the command.
 func unknownName(c *command, typ string) error {
 	types := []string{typ}
 	switch typ {
@@ -329,7 +329,7 @@ func unknownName(c *command, typ string) error {
 
 func knows(all map[string]operation, op string) bool { _, ok := all[op]; return ok }
 
-// typeOf returns the type that a command addresses.
+// typeOf returns the type of the assets that a command is about.
 func (k *work) typeOf(from any) string {
 	switch x := from.(type) {
 	case ref:
@@ -344,8 +344,8 @@ func (k *work) typeOf(from any) string {
 	return ""
 }
 
-// address finds the things that a command or query addresses. plain means that it names one
-// thing, without a condition.
+// address returns the assets that a command or query is about. plain is true if the command names one asset
+// and has no condition.
 func (k *work) address(c *command) (found []*thing, plain bool, err error) {
 	typ := ""
 	switch x := c.from.(type) {
@@ -391,8 +391,8 @@ func (k *work) address(c *command) (found []*thing, plain bool, err error) {
 	return found, false, err
 }
 
-// find returns the visible things that match a query. Without a condition on IsDeleted, only live
-// things match.
+// find returns the visible assets that match a query. Deleted assets match only if the query has a
+// condition on IsDeleted.
 func (k *work) find(typ string, where obj) ([]*thing, error) {
 	for _, p := range where {
 		if p.key == "Nonsense" {

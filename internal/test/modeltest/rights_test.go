@@ -8,24 +8,24 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// rights holds what a member may see and do during a whole request. It is computed when the
-// request begins; only projects that the request creates are added.
+// rights is what a member may see and do during a request. It is computed at the beginning of the request.
+// Later it changes only for projects that the request creates.
 type rights struct {
 	member   string
-	system   meta.Role            // role in the whole system; No Access: none
-	in       map[string]meta.Role // by project: the role that applies there
-	anywhere meta.RoleSet         // all roles of system and in
+	system   meta.Role            // role for the whole system; No Access: none
+	in       map[string]meta.Role // by label of a project: role that applies there
+	anywhere meta.RoleSet         // the roles of system and in together
 }
 
-// roleOf returns the role with a label, which may end with the mark of an owner.
+// roleOf returns the role with a label. The label may end with *, which marks an owner.
 func roleOf(label string) meta.Role {
 	_, digits, _ := strings.Cut(strings.TrimSuffix(label, "*"), ":")
 	n, _ := strconv.ParseInt(digits, 10, 64)
 	return meta.RoleNumbered(n)
 }
 
-// rightsOf returns the current rights of a member. In each project, the role held in the nearest
-// project applies: the project itself, or one above it.
+// rightsOf returns the current rights of a member. In a project, the role from the nearest project applies:
+// from the project itself, or from the first project above it where the member has a role.
 func (w *world) rightsOf(me string) *rights {
 	r := &rights{member: me, in: map[string]meta.Role{}}
 	for _, role := range []string{w.things[me].one["DefaultRole"], w.roles[[2]string{"Scope:0", me}]} {
@@ -51,15 +51,15 @@ func (w *world) rightsOf(me string) *rights {
 	return r
 }
 
-// admin reports whether the member may do everything.
+// admin reports whether the member has all rights.
 func (r *rights) admin() bool { return r.system == meta.SystemAdmin }
 
-// administered reports whether somebody who may do everything can log in.
+// administered reports whether at least one member who has all rights can log in.
 func (w *world) administered() bool {
 	return slices.ContainsFunc(w.sorted("Member"), func(m *thing) bool { return m.state < 128 && w.rightsOf(m.label).admin() })
 }
 
-// visible reports whether the member sees a thing.
+// visible reports whether the member sees an asset.
 func (r *rights) visible(w *world, t *thing) bool {
 	at := t.one["Scope"]
 	switch {
@@ -79,8 +79,8 @@ func (r *rights) visible(w *world, t *thing) bool {
 	return at == "" || r.in[at].Reads()
 }
 
-// meets reports whether the member sees another member. Administrators of the system, of members
-// or of a project see all members.
+// meets reports whether the member sees the member t. Members who administer the system, the members or any
+// project see all members.
 func (r *rights) meets(w *world, t *thing) bool {
 	if t.label == r.member || r.system != meta.NoAccess || r.anywhere&meta.RolesOf(meta.SystemAdmin, meta.ProjectAdmin) != 0 {
 		return true
@@ -95,14 +95,15 @@ func (r *rights) meets(w *world, t *thing) bool {
 	return false
 }
 
-// higher reports whether role a is above role b. A role outside the order is below all others.
+// higher reports whether the role a is higher than the role b. A role that is not in the order of roles is
+// lower than all others.
 func higher(a, b meta.Role) bool {
 	order := model.Rights.Order
 	i, j := slices.Index(order, a), slices.Index(order, b)
 	return i >= 0 && (j < 0 || i < j)
 }
 
-// lies returns the projects that a thing belongs to. For ToCreate, a project belongs to its
+// lies returns the projects that an asset belongs to. For the verb ToCreate, a project belongs to its
 // parent.
 func (w *world) lies(t *thing, verb meta.Verb) []string {
 	switch {
@@ -129,7 +130,7 @@ func (w *world) lies(t *thing, verb meta.Verb) []string {
 	return []string{at}
 }
 
-// may reports whether the member has a right to a thing as it is in a world.
+// may reports whether the member has a right on an asset, as the asset is in the world w.
 func (r *rights) may(w *world, t *thing, verb meta.Verb, name string) bool {
 	typ, _ := model.Type(t.typ)
 	kind := typ.KindOf(name)
@@ -156,7 +157,7 @@ func (r *rights) may(w *world, t *thing, verb meta.Verb, name string) bool {
 	return !kind.Own || t.one["Author"] == r.member || in(moderators) || moderators.Has(r.system)
 }
 
-// maySystem is may for members, who belong to no project.
+// maySystem is like may, for members as assets. They do not belong to a project.
 func (r *rights) maySystem(w *world, t *thing, verb meta.Verb, name string, set meta.RoleSet) bool {
 	switch {
 	case verb == meta.ToRelate:
@@ -174,24 +175,24 @@ func (r *rights) maySystem(w *world, t *thing, verb meta.Verb, name string, set 
 	return true
 }
 
-// appointment is a role in a project that a command gives or removes.
+// appointment is a role in a project that a command has given or removed.
 type appointment struct{ scope, role string }
 
-// denied lists the possible messages of a refused command, one for each reason. The documents do
-// not define which reason the message names.
+// denied has the messages with which a command may be refused, one for each reason. The documents do not
+// say which of the reasons the message names.
 type denied []string
 
 func (d denied) Error() string { return strings.Join(d, " or ") }
 
-// gate collects the reasons to refuse a command that was carried out in the model, before it
-// counts.
+// gate collects the reasons to refuse a command. The model has already executed the command, but can still
+// undo it.
 type gate struct {
 	*change
 	*rights
 	against denied
 }
 
-// check returns the reasons to refuse a step to the sender, or nil.
+// check returns the reasons why the sender may not execute a step, or nil if the sender may.
 func (k *work) check(c *change, s *step) error {
 	g := &gate{change: c, rights: k.rights}
 	switch {
@@ -214,8 +215,8 @@ func (k *work) check(c *change, s *step) error {
 	return nil
 }
 
-// demand adds the reasons unless the sender has a right to the thing, both as it was and as it is
-// now. A moved project needs the right to create projects in both parents.
+// demand adds reasons unless the sender has a right on the asset, both as it was before the command and as
+// it is now. To move a project, the sender also needs the right to create projects in both parents.
 func (g *gate) demand(t *thing, verb meta.Verb, name string, reasons ...string) {
 	old := g.before.things[t.label]
 	ok := g.may(g.world, t, verb, name) && (old == nil || g.may(g.before, old, verb, name))
@@ -234,18 +235,19 @@ func (g *gate) operated(op string) {
 	switch op {
 	case "Delete", "Undelete":
 		g.demand(g.me, meta.ToDelete, "", "Delete")
-	case "AssignToScopeWithRole": // needs a right in the project only; see appointed
+	case "AssignToScopeWithRole": // needs only a right in the project; see appointed
 	default:
 		g.demand(g.me, meta.ToOperate, op, op)
 	}
-	for label, t := range g.things { // a copy; copied tasks of a story need no separate right
+	for label, t := range g.things { // a copy; tasks that are copied with their story need no right of their own
 		if g.before.things[label] == nil && (t.typ != "Task" || g.me.typ == "Task") {
 			g.demand(t, meta.ToCreate, "", "Create")
 		}
 	}
 }
 
-// ownSide reports whether things of the type hold the attribute themselves.
+// ownSide reports whether an attribute is stored at assets of the type, and not at the other end of the
+// relation.
 func ownSide(typ, name string) bool {
 	a, known := attrOf(typ, name)
 	return !known || a.kind != "<" && a.kind != "<<"
@@ -280,9 +282,9 @@ func (g *gate) updated(args obj) {
 	}
 }
 
-// held checks the relations that the command writes from the other end: the sender must be
-// allowed to change the things that hold them. A new schedule of a project needs the right to
-// relate that schedule.
+// held checks the relations that the command writes from the end that does not store them. The sender must
+// have the right to change the assets that store them. To set another schedule for a project, the sender
+// must also have the right to relate this schedule.
 func (g *gate) held() {
 	for label, name := range g.holders {
 		g.demandOf(label, name)
@@ -310,8 +312,9 @@ func (g *gate) demandOf(holder, name string) {
 	g.demand(g.things[holder], meta.ToChange, name, "Change", name)
 }
 
-// appointed checks that the sender may give and remove the roles of the command. After a removal,
-// a role from a project above may apply; the sender must be allowed to give that role, too.
+// appointed checks that the sender may give and remove the roles that the command gives and removes. When a
+// role is removed, a role from a project above may apply instead. Then the sender must also have the right
+// to give that role.
 func (g *gate) appointed(s *step) {
 	reason := "Denied'Scope.Members"
 	if s.cmd != nil && s.cmd.op != "" {
@@ -346,17 +349,17 @@ func (w *world) nearest(scope, member string) meta.Role {
 	return meta.NoAccess
 }
 
-// rises reports whether a member with role now may do more than with role was.
+// rises reports whether a member may do more with the role now than with the role was.
 func rises(was, now meta.Role) bool { return higher(now, was) || now.Reads() && !was.Reads() }
 
-// mayGive reports whether the sender may give a role in a project.
+// mayGive reports whether the sender has the right to give a role in a project.
 func (g *gate) mayGive(scope string, role meta.Role) bool {
 	own := g.in[scope]
 	return model.Rights.Kind("project members").Roles(meta.ToChange, "Members").Has(own) && !higher(role, own)
 }
 
-// raised checks the moves of projects. If a move gives a member a higher role, the sender must be
-// allowed to give that role.
+// raised checks the moves of projects. If a move gets a member a higher role, the sender must have the
+// right to give that role.
 func (g *gate) raised() {
 	for _, scope := range g.sorted("Scope") {
 		old := g.before.things[scope.label]

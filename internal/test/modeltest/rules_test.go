@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// tables lists the attributes in the test, by type, in the order of their declaration in the
-// model. A sign behind the name is the kind:
+// tables has the attributes that the test uses, by type, in the order in which the model declares them. A
+// sign after the name says the kind:
 //
 //	Name     text        Estimate#  number     BeginDate@  date
 //	Personal?  truth     TimeboxGap~  duration   TaggedWith*  several texts
@@ -14,8 +14,8 @@ import (
 //	Subs<Super     the reverse of a to-one relation
 //	Dependants<<Dependencies    the reverse of a to-many relation
 //
-// A leading - means read-only, a trailing ! required. In >Epic/Workitem, Workitem is the type in
-// messages. Without the slash, messages name the target type.
+// A leading - means read-only, and a trailing ! means required. In >Epic/Workitem, Epic is the type at the
+// other end, and messages name Workitem. Without a slash, messages name the type at the other end.
 var tables = map[string]string{
 	"Scope":    `Name! Parent>Scope! BeginDate@! EndDate@ Schedule>Schedule Owner>Member Reference Members>>Member Workitems<Scope=Workitem Children<Parent=Scope`,
 	"Theme":    `Name! -Number Scope>Scope! Parent>Theme/Workitem Owners>>Member Reference Estimate# Children<Parent=Workitem`,
@@ -28,8 +28,8 @@ var tables = map[string]string{
 	"Timebox":  `Name! Schedule>Schedule! BeginDate@! EndDate@! State>State! Workitems<Timebox=Workitem`,
 }
 
-// above lists the abstract types of each type in tables. Dependent is not a type of the
-// interface: it means all types that can depend on each other.
+// above has the abstract types of each type in tables. Dependent is not a type of the interface. It stands
+// for all types whose assets can depend on each other.
 var above = map[string][]string{
 	"Scope": {"BaseAsset"}, "Theme": {"Workitem", "BaseAsset"}, "Epic": {"Workitem", "BaseAsset", "Dependent"},
 	"Story": {"PrimaryWorkitem", "Workitem", "BaseAsset", "Dependent"}, "Task": {"Workitem", "BaseAsset"},
@@ -42,15 +42,15 @@ func isA(typ, other string) bool { return typ == other || slices.Contains(above[
 type attr struct {
 	name     string
 	kind     string // text, or the sign in tables: # @ ? ~ * > >> < <<
-	to       string // the type at the other end
-	says     string // the type in messages
+	to       string // type at the other end
+	says     string // type that messages name
 	back     string // for < and <<: the attribute at the other end
 	required bool
 	readOnly bool
-	custom   bool // a custom attribute, which only some sequences have
+	custom   bool // true: a custom attribute, which only some sequences have
 }
 
-// attrs holds the parsed tables, by type.
+// attrs has the attributes of tables, parsed, by type.
 var attrs = readTables()
 
 func readTables() map[string][]attr {
@@ -95,16 +95,17 @@ func attrOf(typ, name string) (attr, bool) {
 	return attr{}, false
 }
 
-// trees lists the upward relations, which must not form a cycle.
+// trees are the relations to the asset above. They must not form a cycle.
 var trees = map[string]bool{"Parent": true, "Super": true}
 
-// rankSpace is the set of assets among which a type is ranked. Types without a rank are missing.
+// rankSpace maps a type to the group of types that have a common order of ranks. Types without ranks are
+// missing.
 var rankSpace = map[string]string{"Epic": "Epic", "Theme": "Theme", "Story": "PrimaryWorkitem", "Task": "Task"}
 
-// operation is the rule for an operation, from the documents.
+// operation is the rule for an operation, as the documents describe it.
 type operation struct {
-	from []int // allowed states; empty: any state except deleted
-	to   int   // state afterwards; -1: unchanged
+	from []int // states in which it may run; empty: all states except deleted
+	to   int   // state after it; -1: the state does not change
 	set  string
 }
 
@@ -116,7 +117,7 @@ var working = map[string]operation{"Close": {[]int{64}, 128, ""}}
 
 var quick = map[string]operation{"QuickClose": {[]int{64}, 128, ""}, "QuickSignup": {[]int{0, 64}, -1, ""}}
 
-// operations lists the operations of each type.
+// operations has the operations of each type.
 var operations = map[string]map[string]operation{
 	"Scope":  merge(common, closing, map[string]operation{"AssignMemberWithRole": {nil, -1, ""}}),
 	"Theme":  merge(common, closing, working),

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// shrink removes parts of a sequence as long as it still fails in the same way. It stops after a
-// minute.
+// shrink removes parts of a sequence while the rest still fails in the same way. It stops after a minute.
 func shrink(t *testing.T, dialect string, all sequence, why string) (sequence, string) {
 	if attempt(t, "sqlite", all) != "" { // SQLite is faster
 		dialect = "sqlite"
@@ -32,15 +31,15 @@ func shrink(t *testing.T, dialect string, all sequence, why string) (sequence, s
 	return all, why
 }
 
-// kindOf returns the beginning of a difference. shrink compares it, so that the smaller sequence
-// fails for the same reason.
+// kindOf returns the beginning of a difference. If it stays the same, the smaller sequence fails for the
+// same reason.
 func kindOf(why string) string {
 	_, what, _ := strings.Cut(why, ": ")
 	return what[:min(len(what), 12)]
 }
 
-// reductions returns smaller sequences: without request i, without one of its commands, without
-// one attribute of a command, or without its options.
+// reductions returns smaller sequences. In each of them, one thing is missing: request i, a command of the
+// request, an attribute of a command, or the options of the request.
 func reductions(all sequence, i int) []sequence {
 	with := func(r *request) sequence {
 		s := slices.Clone(all)
@@ -68,7 +67,7 @@ func reductions(all sequence, i int) []sequence {
 	return out
 }
 
-// reductions returns the command without one of its attributes.
+// reductions returns copies of the command. In each copy, one attribute is missing.
 func (c *command) reductions() []*command {
 	var out []*command
 	for i := range c.update {
@@ -87,7 +86,7 @@ func (c *command) reductions() []*command {
 	return out
 }
 
-// show prints a sequence with labels instead of tokens.
+// show returns a sequence as text. It has labels instead of Oids.
 func show(all sequence) string {
 	var b strings.Builder
 	for i, r := range all {

@@ -20,13 +20,13 @@ import (
 
 var together = flag.Duration("modeltest.together", 0, "for how long requests are sent at once; 0: some seconds")
 
-// roundsOfDatabase is how many rounds of requests run on one database.
+// roundsOfDatabase is how many rounds of requests one database gets.
 const roundsOfDatabase = 60
 
-// TestTogether sends two or three writes to a server at the same time. They write both ends of a
-// relation, or the members and roles of a project, or they are moves, claims or operations. The
-// answers and the database must be those of the model for some order of the writes. The checks
-// must find nothing.
+// TestTogether sends two or three writes to a server at the same time. They write both ends of a relation,
+// or the members and roles of a project, or they are moves, claims or operations. For one of the orders of
+// the writes, the model must have the same answers and the same content as the database. The command check
+// must find no fault.
 func TestTogether(t *testing.T) {
 	seed, last := seedOf(), *together
 	if last == 0 {
@@ -62,17 +62,17 @@ func TestTogether(t *testing.T) {
 	t.Logf("%d times at once; %d requests gave up", n, refused)
 }
 
-// meeting is a database to which requests are sent at the same time.
+// meeting is a database that gets several requests at the same time.
 type meeting struct {
 	t *testing.T
 	*generator
 	*database
 	engine  *bulk.Engine
-	now     *world // the expected content of the database
-	refused int    // requests that the engine gave up after deadlocks
+	now     *world // expected content of the database
+	refused int    // number of requests that the engine gave up because of deadlocks
 }
 
-// met is a request that was sent together with others, and its answer.
+// met is a request that was sent together with others, with its answer.
 type met struct {
 	*request
 	body string
@@ -80,8 +80,8 @@ type met struct {
 	err  error
 }
 
-// round sends some requests at the same time. It reports whether the model explains the result
-// for some order of them.
+// round sends some requests at the same time. It returns true if, for one of their orders, the model has
+// the same result.
 func (m *meeting) round() bool {
 	m.world = m.now.clone()
 	m.sees = m.rightsOf(m.by)
@@ -104,8 +104,8 @@ func (m *meeting) round() bool {
 	return false
 }
 
-// meet sends requests at the same time. It leaves out requests that the engine gave up, which
-// must have changed nothing.
+// meet sends requests at the same time and returns them with their answers. It leaves out requests that the
+// engine gave up. Such requests must not have changed anything.
 func (m *meeting) meet(requests []*request) (all []*met) {
 	who, err := m.actors.ActorOf(m.t.Context(), auth.SystemMember)
 	if err != nil {
@@ -130,8 +130,8 @@ func (m *meeting) meet(requests []*request) (all []*met) {
 	return all
 }
 
-// inOrder runs requests on the model in an order. It returns the world afterwards, and how the
-// engine differs.
+// inOrder executes requests on the model in the given order. It returns the world afterwards, and a
+// description of how the engine differs, or "".
 func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
 	w := m.now.clone()
 	for _, i := range order {
@@ -158,7 +158,7 @@ func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	w.ranks, w.places = has.ranks, map[string]int{} // new assets are ranked in the order of their writes
+	w.ranks, w.places = has.ranks, map[string]int{} // new assets are ranked in the order of the writes
 	if diff := differ(w, has); diff != "" {
 		return nil, "the database differs (-model +database):\n" + diff
 	}
@@ -168,7 +168,7 @@ func (m *meeting) inOrder(all []*met, order []int) (*world, string) {
 	return w, ""
 }
 
-// orders returns all orders of the numbers below n.
+// orders returns all orders of the numbers from 0 to n-1.
 func orders(n int) (all [][]int) {
 	if n == 0 {
 		return [][]int{nil}
@@ -181,7 +181,7 @@ func orders(n int) (all [][]int) {
 	return all
 }
 
-// rivals returns two or three requests of one command each that can get in each other's way.
+// rivals returns two or three requests that can affect each other. Each has one command.
 func (m *meeting) rivals() (all []*request) {
 	g := m.generator
 	kind := one(g, g.bothEnds, g.bothEnds, g.bothEnds, g.members, g.members, g.crossing, g.claims, g.aroundOne, g.aroundOne, g.aroundOne, g.anything)
@@ -195,16 +195,17 @@ func (m *meeting) rivals() (all []*request) {
 	return all
 }
 
-// staysAdmin reports whether the sender is still an administrator after a request. A request
-// keeps the rights with which it began. If one request removed them, no order would explain what
-// the others can still do.
+// staysAdmin reports whether the sender is still an administrator after a request. Each request keeps the
+// rights that the sender had when it began. If one request removed these rights, the others could still use
+// them, and no order of the requests would explain that.
 func (m *meeting) staysAdmin(r *request) bool {
 	after := m.now.clone()
 	after.run(r)
 	return after.rightsOf(m.by).admin()
 }
 
-// bothEnds returns commands that write a relation between two things from either end.
+// bothEnds returns a function that makes commands about one relation between two assets. The commands write
+// the relation from either end.
 func (g *generator) bothEnds() func() *command {
 	for {
 		t := g.anySeen(one(g, "Scope", "Epic", "Epic", "Story", "Story", "Task", "Theme", "Member", "Timebox", "Schedule"))
@@ -233,7 +234,7 @@ func (g *generator) bothEnds() func() *command {
 	}
 }
 
-// farEnd returns a type at the other end of a relation.
+// farEnd returns a type that a relation accepts.
 func (g *generator) farEnd(typ string, a attr) string {
 	if a.kind == ">" && a.to != "Dependent" {
 		return a.to
@@ -241,7 +242,7 @@ func (g *generator) farEnd(typ string, a attr) string {
 	return g.below(typ, a)
 }
 
-// backOf returns the writable attribute at the other end of a relation.
+// backOf returns the attribute of other at the other end of the relation, if that attribute can be written.
 func (g *generator) backOf(t *thing, a attr, other *thing) (attr, bool) {
 	for _, b := range g.attrs(other.typ) {
 		if (b.name == a.back || b.back == a.name && a.back == "") && b.to != "" && (isA(t.typ, b.to) || b.to == "Dependent") && !b.readOnly {
@@ -251,7 +252,7 @@ func (g *generator) backOf(t *thing, a attr, other *thing) (attr, bool) {
 	return attr{}, false
 }
 
-// relate returns a command that adds a thing to a relation of another thing, or removes it.
+// relate returns a command that adds the asset other to a relation of the asset t, or removes it.
 func (g *generator) relate(t *thing, a attr, other *thing) *command {
 	to := any(ref{other.label, other.typ})
 	switch {
@@ -274,9 +275,10 @@ func (g *generator) operateOn(t *thing) *command {
 	return c
 }
 
-// members returns commands that give and remove roles of one member in one project.
+// members returns a function that makes commands about one member and one project. They give and remove
+// roles.
 func (g *generator) members() func() *command {
-	scope, member := g.anySeen("Scope"), g.anySeen("Member") // never nil: the root and the administrator live
+	scope, member := g.anySeen("Scope"), g.anySeen("Member") // never nil: root project and administrator always exist
 	return func() *command {
 		to := obj{{key: one(g, "add", "remove"), val: ref{member.label, "Member"}}}
 		in := obj{{key: one(g, "add", "remove"), val: ref{scope.label, "Scope"}}}
@@ -291,7 +293,8 @@ func (g *generator) members() func() *command {
 	}
 }
 
-// crossing returns commands that move things below each other, from either end.
+// crossing returns a function that makes commands that move assets below each other, written from either
+// end.
 func (g *generator) crossing() func() *command {
 	typ, up, down := "Scope", "Parent", "Children"
 	if g.chance(50) {
@@ -309,8 +312,8 @@ func (g *generator) crossing() func() *command {
 	}
 }
 
-// claims returns commands that select things by a value and change that value, so that another
-// claim can miss them.
+// claims returns a function that makes commands. Each command selects assets by a value and changes this
+// value, so that other such commands may no longer find the assets.
 func (g *generator) claims() func() *command {
 	typ := one(g, "Story", "Story", "Epic", "Task", "Workitem")
 	was := one[any](g, "a", "b", "c", "d")
@@ -323,8 +326,8 @@ func (g *generator) claims() func() *command {
 	}
 }
 
-// aroundOne returns commands that change a thing and its parts, and others that move, close or
-// delete it.
+// aroundOne returns a function that makes commands about one asset: they change the asset and its parts, or
+// move, close or delete it.
 func (g *generator) aroundOne() func() *command {
 	t := g.anySeen(one(g, "Story", "Story", "Story", "Epic"))
 	if t == nil {
@@ -353,9 +356,9 @@ func (g *generator) aroundOne() func() *command {
 	}
 }
 
-// anything returns writes of all kinds that name things by Oid. Writes that select things by type
-// are left out. Two of them may each miss what the other one makes match. No order explains that,
-// and the service does not promise one.
+// anything returns a function that makes writes of all kinds that name assets by Oid. It makes no writes
+// that select assets by type: of two such writes, each may miss assets that match only because of the
+// other. No order of the writes explains such a result, and the service does not rule it out.
 func (g *generator) anything() func() *command {
 	return func() *command {
 		for {

@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/oid"
 )
 
-// sample tries each operation of each type once, on a random asset in a random state. It prefers
-// states in which the operation may run. It also updates one asset of each type.
+// sample tests each operation of each type once, on a random asset in a random state. It prefers states in
+// which the operation may run. It also tests updates of one asset of each type.
 func (v *validation) sample(r *rand.Rand) {
 	byType := map[string][]oid.OID{}
 	for _, o := range v.everything() {
@@ -46,8 +46,8 @@ func (v *validation) sample(r *rand.Rand) {
 	}
 }
 
-// stateFor returns a state for the try of an operation. In two of three cases, the operation may
-// run in it.
+// stateFor returns a state in which the test tries an operation. In two of three cases it is one in which
+// the operation may run.
 func stateFor(r *rand.Rand, op *meta.Op) int {
 	if in := slices.Concat(op.Effect.From, op.Effect.Offered); len(in) > 0 && r.IntN(3) > 0 {
 		return in[r.IntN(len(in))]

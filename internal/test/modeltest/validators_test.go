@@ -22,8 +22,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/seed"
 )
 
-// prepared creates an asset of every type that other types need, and several stories and tasks.
-// So the things that an operation needs exist, are deleted, or are in a deleted project.
+// prepared has requests that create an asset of every type that other types need, and several stories and
+// tasks. So assets that an operation needs may exist, be deleted, or be in a deleted project.
 var prepared = []string{
 	`[{"AssetType": "Scope", "Name": "kept", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
 	  {"AssetType": "Scope", "Name": "hidden", "Parent": "Scope:0", "BeginDate": "2026-01-01"},
@@ -49,14 +49,13 @@ var prepared = []string{
 	  {"oid": "Scope:1002", "execute": "Delete"}]`,
 }
 
-// states lists all states of an asset.
+// states are all states that an asset can have.
 var states = []int{0, 64, 128, 200, 208, 255}
 
-// TestValidators checks every validator, for every asset in every state. A validator must be true
-// exactly if its operation succeeds. It must be false if the operation would change nothing, or if
-// clients should not offer it. Its value must be the same in select, where and sort, and it must be
-// right for members with various roles as for an administrator. With -short, only a sample is
-// checked: see sample.
+// TestValidators checks every validator, for every asset in every state. A validator must be true exactly
+// if its operation succeeds. It must be false if the operation would change nothing, or if clients should
+// not offer it. Its value must be the same in select, where and sort. It must be right for members with
+// various roles, too. With -short, it checks only a sample (see sample).
 func TestValidators(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -78,7 +77,7 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// all tries every operation on every asset in every state.
+// all tests every operation on every asset in every state.
 func (v *validation) all() {
 	for _, o := range v.everything() {
 		v.asset(o)
@@ -96,10 +95,10 @@ type validation struct {
 	d      *db.DB
 	assets *asset.Engine
 	finder *find.Finder
-	some   map[string]auth.Actor // members without all rights, by a description
+	some   map[string]auth.Actor // by description: members who lack some rights
 
-	tried, ran     int // operations run as the administrator
-	asked, allowed int // operations run as other members
+	tried, ran     int // number of operations tried as the administrator, and how many of them succeeded
+	asked, allowed int // number of operations tried as other members, and how many were allowed
 }
 
 func newValidation(t *testing.T, d *db.DB) *validation {
@@ -118,14 +117,15 @@ func newValidation(t *testing.T, d *db.DB) *validation {
 	return v
 }
 
-// members returns members with roles in the project of the assets and in the deleted project.
+// members returns members with roles in the project of the assets, in the deleted project and in the
+// system. The key is a description.
 func (v *validation) members() map[string]auth.Actor {
 	var other int64
 	if err := v.d.QueryRow(v.Context(), `SELECT MAX(id) FROM asset WHERE type = ?`, v.typ("Member").Code).Scan(&other); err != nil {
 		v.Fatal(err)
 	}
 	made := map[string]auth.Actor{}
-	for name, roles := range map[string][3]meta.Role{ // in the two projects, and in the system
+	for name, roles := range map[string][3]meta.Role{ // roles in the project, in the deleted project, and in the system
 		"Project Admin who made all": {meta.ProjectAdmin, meta.ProjectAdmin},
 		"Team Member":                {4, 8},
 		"Customer":                   {7, 4},
@@ -145,7 +145,7 @@ func (v *validation) typ(name string) *meta.Type {
 	return t
 }
 
-// oneOfEach returns the creates of an asset of every type, with the required attributes.
+// oneOfEach returns a request that creates an asset of every type, with its required attributes.
 func (v *validation) oneOfEach() string {
 	given := map[string]string{
 		"Scope": "Scope:1001", "Schedule": "Schedule:1003", "Parent": "Story:1007", "RegressionPlan": "RegressionPlan:1004",
@@ -183,7 +183,7 @@ func (v *validation) oneOfEach() string {
 	return string(b)
 }
 
-// everything returns all assets. For each list type and each type of row that describes the
+// everything returns the Oids of all assets. Of each list type, and of each type whose assets describe the
 // model, it returns only one.
 func (v *validation) everything() []oid.OID {
 	rows, err := v.d.Query(v.Context(), `SELECT id, type FROM asset ORDER BY id`)
@@ -213,7 +213,7 @@ func (v *validation) everything() []oid.OID {
 	return all
 }
 
-// asset tries all operations on an asset, in each state.
+// asset tests all operations on an asset, in each state.
 func (v *validation) asset(o oid.OID) {
 	t, _ := model.Type(o.Type)
 	was := v.state(t.Stored(o.ID))
@@ -236,8 +236,8 @@ func (v *validation) state(id int64) (state int) {
 	return state
 }
 
-// set changes the state of an asset in the tables, without any rule. So it hides no assets: only
-// the deleted project of prepared does.
+// set changes the state of an asset directly in the tables, so that no rule applies. A project that is
+// deleted in this way does not hide its assets. Only the deleted project of prepared does.
 func (v *validation) set(id int64, state int) {
 	err := v.d.Write(v.Context(), func(tx *db.Tx) error {
 		for _, query := range []string{`UPDATE asset SET state = ? WHERE id = ?`, `UPDATE asset_version SET state = ? WHERE id = ? AND until_moment = 9223372036854775807`} {
@@ -252,7 +252,7 @@ func (v *validation) set(id int64, state int) {
 	}
 }
 
-// operation compares a validator with the result of its operation.
+// operation compares the value of a validator with the result of its operation.
 func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	c := &asset.Command{Verb: asset.Operate, Target: asset.Ref{OID: o}, Op: op.Name}
 	err := v.try(auth.System, c)
@@ -292,13 +292,13 @@ func (v *validation) operation(o oid.OID, state int, op *meta.Op) {
 	}
 }
 
-// protected reports whether the service needs the asset, so that nobody may delete it.
+// protected reports whether the service needs the asset, so that it cannot be deleted.
 func (*validation) protected(o oid.OID) bool {
 	t, _ := model.Type(o.Type)
 	return t.IsProtected(t.Stored(o.ID))
 }
 
-// hidden reports whether an asset is in a deleted project. An ordinary update does not find it.
+// hidden reports whether an asset is in a deleted project. Ordinary updates do not find such assets.
 func (v *validation) hidden(o oid.OID) bool {
 	known, err := v.assets.Lookup(v.Context(), v.d, auth.System, []oid.OID{o})
 	if err != nil {
@@ -310,7 +310,7 @@ func (v *validation) hidden(o oid.OID) bool {
 
 var errUndo = errors.New("only a try")
 
-// try runs a command and undoes it.
+// try executes a command and undoes it. It returns the error of the command.
 func (v *validation) try(who auth.Actor, c *asset.Command) error {
 	var got error
 	err := v.assets.Write(v.Context(), who, asset.Request{ID: uuid.NewString()}, func(s *asset.Session) error {
@@ -327,8 +327,8 @@ func (v *validation) try(who auth.Actor, c *asset.Command) error {
 	return got
 }
 
-// says reads a Boolean of an asset as a member, and checks that a filter by it agrees. seen is
-// false if the member does not see the asset.
+// says returns the value of a Boolean attribute, read as a member. It fails the test if a filter by the
+// attribute gives another result. seen is false if the member does not see the asset.
 func (v *validation) says(who auth.Actor, o oid.OID, name string) (says, seen bool) {
 	ask := func(more string) string {
 		body := fmt.Sprintf(`{"from": "%s", "filter": ["IsDeleted='true','false'"%s`, o, more)
@@ -347,7 +347,7 @@ func (v *validation) says(who auth.Actor, o oid.OID, name string) (says, seen bo
 	return says, true
 }
 
-// sorted expects that a sort by each validator returns false before true.
+// sorted fails the test unless a sort by each validator returns false before true.
 func (v *validation) sorted(typ string) {
 	t, _ := model.Type(typ)
 	for _, op := range t.Ops {

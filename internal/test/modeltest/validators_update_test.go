@@ -9,8 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/write/asset"
 )
 
-// update compares CanUpdate and IsReadOnly with the results of ordinary updates of each
-// attribute. No update of a read-only asset may succeed.
+// update compares CanUpdate and IsReadOnly of an asset with the results of ordinary updates. If the asset
+// is read-only, no update may succeed.
 func (v *validation) update(o oid.OID, t *meta.Type, state int) {
 	if v.hidden(o) || !v.hasPlain(t) {
 		return
@@ -34,14 +34,14 @@ func (v *validation) updateAs(name string, who auth.Actor, o oid.OID, t *meta.Ty
 	}
 }
 
-// tellsOfOther reports whether IsReadOnly on this type describes something else than the asset.
-// On a definition, for example, it describes the defined attribute.
+// tellsOfOther reports whether IsReadOnly describes something other than the asset. On a definition, for
+// example, it describes the attribute that is defined.
 func tellsOfOther(t *meta.Type) bool {
 	a, ok := t.Attr("IsReadOnly")
 	return ok && a.Place.Kind == meta.InAttrs
 }
 
-// changes reports whether an update of at least one attribute succeeds.
+// changes reports whether an update of at least one attribute of the asset succeeds.
 func (v *validation) changes(who auth.Actor, o oid.OID, t *meta.Type) bool {
 	for _, a := range t.Attrs {
 		if a.ReadOnly || a.Multi || a.Kind == meta.Relation || a.Kind == meta.Password || a.Kind == meta.Rank || a.Name == "Username" ||
@@ -63,8 +63,8 @@ func (v *validation) changes(who auth.Actor, o oid.OID, t *meta.Type) bool {
 	return false
 }
 
-// hasPlain reports whether a type has a writable attribute with one value that is not a relation
-// or a rank.
+// hasPlain reports whether a type has a writable attribute with a single value that is neither a relation
+// nor a rank.
 func (v *validation) hasPlain(t *meta.Type) bool {
 	return slices.ContainsFunc(t.Attrs, func(a *meta.Attr) bool {
 		return !a.ReadOnly && !a.Multi && a.Kind != meta.Relation && a.Kind != meta.Rank && (a.Place.Kind == meta.InColumn || a.Place.Kind == meta.InAttrs)

@@ -14,7 +14,7 @@ func without(o obj, key string) obj {
 	return rest
 }
 
-// fault returns an attribute that must fail.
+// fault returns a random attribute whose value must be refused.
 func (g *generator) fault(typ string) pair {
 	return one(g,
 		pair{key: "Nonsense", val: "x"}, pair{key: "Number", val: "S-1"}, pair{key: "Name", val: strings.Repeat("x", 4001)},
@@ -75,7 +75,7 @@ func (g *generator) several(typ string, a attr, depth int, creating bool) any {
 			all = append(all, g.pick(g.below(typ, a)))
 		}
 	}
-	if a.kind == "<" && a.back != "Asset" && g.chance(70) { // existing things are moved only rarely
+	if a.kind == "<" && a.back != "Asset" && g.chance(70) { // existing assets are rarely moved
 		kept := []any{}
 		for _, v := range all {
 			if _, ok := v.(*create); ok {
@@ -93,10 +93,10 @@ func (g *generator) several(typ string, a attr, depth int, creating bool) any {
 	return all
 }
 
-// nests lists the relations in which creates may be nested.
+// nests are the relations in which a command may contain creates.
 var nests = map[string]bool{"Subs": true, "Children": true, "Workitems": true, "Timeboxes": true, "Notes": true, "Owners": true, "Dependencies": true, "Dependants": true}
 
-// below returns a concrete type for the target of a relation.
+// below returns a concrete type that a relation accepts.
 func (g *generator) below(typ string, a attr) string {
 	switch {
 	case a.to == "Dependent":
@@ -115,8 +115,8 @@ func (g *generator) below(typ string, a attr) string {
 	return a.to
 }
 
-// pick names a thing of a type, mostly by reference and sometimes by name. Sometimes the thing
-// does not exist.
+// pick returns a value that refers to an asset of a type, mostly by Oid and sometimes by name. Sometimes
+// the asset does not exist.
 func (g *generator) pick(typ string) any {
 	concrete := typ
 	switch typ {
@@ -190,8 +190,7 @@ func (g *generator) where(typ string) obj {
 	return o
 }
 
-// said returns a random value for an attribute of an update, in one of the forms that an update
-// allows.
+// said returns a random value for an attribute in an update, in one of the forms that an update may have.
 func (g *generator) said(typ string, a attr, nest bool) any {
 	switch a.kind {
 	case ">>", "<<", "<":

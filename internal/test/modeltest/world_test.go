@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// thing is an asset of the model, with only the properties that the documents define.
+// thing is an asset in the model. It has only the properties that the documents define.
 type thing struct {
 	label, typ string
-	nr         int // order of creation; below 0 for assets of a new database
+	nr         int // order of creation; negative: existed in the new database
 	state      int
-	val        map[string]string // attributes that are not null, as text
-	one        map[string]string // to-one relations: label of the target
+	val        map[string]string // values that are not null, as text, by attribute
+	one        map[string]string // to-one relations: label of the other asset, by attribute
 	tags       []string
-	versions   int // number of versions; below 0: no longer counted
+	versions   int // number of versions; negative: not counted any more
 	was        int // state before the deletion
-	by         int // number of the deletion; tasks deleted with their story have the same number
+	by         int // number of the deletion; tasks that were deleted with their story have its number
 }
 
 const uncounted = -1 << 20
@@ -34,20 +34,20 @@ func (t *thing) equal(o *thing) bool {
 	return t.state == o.state && maps.Equal(t.val, o.val) && maps.Equal(t.one, o.one) && slices.Equal(t.tags, o.tags)
 }
 
-// link is one row of a to-many relation. attr is the attribute of from, not the reverse one of
-// to.
+// link says that the asset from refers to the asset to by the to-many relation attr. attr is an attribute
+// of from.
 type link struct{ attr, from, to string }
 
-// world is the whole content of the database at one time, as the model sees it.
+// world is the whole content of the model at one time.
 type world struct {
 	things map[string]*thing
 	links  map[link]bool
-	roles  map[[2]string]string // by project and member: label of the role, followed by * for an owner
-	ranks  map[string][]string  // by rank space: labels, the highest rank first
-	logins map[string]string    // label by user name, in its caseless form
-	places map[string]int       // by rank space: how often something was ranked
+	roles  map[[2]string]string // by label of project and member: label of the role, with * at its end for an owner
+	ranks  map[string][]string  // by rank space: labels, in ascending order of ranks
+	logins map[string]string    // by username, in its caseless form: label of the member
+	places map[string]int       // by rank space: how often a rank was changed
 
-	deletions int // number of deletions so far
+	deletions int // number of deletions
 }
 
 func (w *world) clone() *world {
@@ -61,7 +61,7 @@ func (w *world) clone() *world {
 	return c
 }
 
-// gone reports whether a thing is deleted, or is in a deleted project.
+// gone reports whether an asset is deleted or is in a deleted project.
 func (w *world) gone(t *thing) bool {
 	if t.state == 255 {
 		return true
@@ -81,7 +81,7 @@ func (w *world) gone(t *thing) bool {
 	return false
 }
 
-// sorted returns the things of a type and of its subtypes, in order of creation.
+// sorted returns the assets of a type and of its subtypes, in the order of their creation.
 func (w *world) sorted(typ string) []*thing {
 	var all []*thing
 	for _, t := range w.things {
@@ -93,19 +93,19 @@ func (w *world) sorted(typ string) []*thing {
 	return all
 }
 
-// change is the effect of one command on one thing.
+// change is the change that one command makes to one asset.
 type change struct {
 	*world
 	rights  *rights
-	before  *world           // the world in which names are looked up
-	made    map[alias]string // labels of the assets that the request created, by alias
+	before  *world           // the world before the command; names are looked up in it
+	made    map[alias]string // by alias: labels of the assets that the request created
 	me      *thing
 	fresh   bool
 	imports bool
-	names   []string // the user name before and after, if it changes
-	touched bool     // links, tags, rank or role of me changed, so me gets a version
+	names   []string // username before and after, if it changes
+	touched bool     // true: me gets a version, because its links, tags, rank or role changed
 
-	holders      map[string]string // label and to-one relation of the things that the command relates to me
+	holders      map[string]string // assets that the command relates to me: label, and to-one relation of the asset
 	appointments []appointment
 }
 
@@ -113,7 +113,7 @@ func violation(what, typ, attr string) error {
 	return fmt.Errorf("Violation'%s'%s.%s", what, typ, attr)
 }
 
-// set carries out one attribute of a create or an update.
+// set sets one attribute, for a create or an update.
 func (c *change) set(name string, v any) error {
 	if name == "Order" && rankSpace[c.me.typ] != "" {
 		return c.order(v)
@@ -142,8 +142,8 @@ func (c *change) set(name string, v any) error {
 	return c.plain(a, v)
 }
 
-// createdBy sets who created a thing. Only an import may do that, and only in a create.
-// Member:20, the administrator, is the default and stored as no value.
+// createdBy sets who created an asset. Only a create in an import may do that. Member:20, the
+// administrator, is the default and is stored as no value.
 func (c *change) createdBy(v any) error {
 	a := attr{name: "CreatedBy", kind: ">", to: "Member", says: "Member"}
 	if err, bad := v.(error); bad {
@@ -170,8 +170,8 @@ func (c *change) createdBy(v any) error {
 	return nil
 }
 
-// single returns the value in v for an attribute with one value: v may be a list of one, or an
-// object with add and remove. It returns false if v has no valid form.
+// single returns the single value in v, for an attribute with one value. v may also be a list with one
+// element, or an object with add and remove. It returns false if v has another form.
 func single(v any) (any, bool) {
 	switch x := v.(type) {
 	case []any:
@@ -192,8 +192,8 @@ func single(v any) (any, bool) {
 	return v, true
 }
 
-// addRemove reads {add, remove} and {"Member:20": "add"}. If the attribute has several values,
-// null and an empty text count as an empty list.
+// addRemove reads an object such as {"add": ...} or {"Member:20": "add"}. If several is true, null and an
+// empty text count as an empty list. ok is false if the object has another form.
 func addRemove(o obj, several bool) (add, remove []any, ok bool) {
 	for _, p := range o {
 		switch {
@@ -217,7 +217,7 @@ func addRemove(o obj, several bool) (add, remove []any, ok bool) {
 	return add, remove, true
 }
 
-// findReplace reads {find, replace}.
+// findReplace reads an object with find and replace. ok is false if v has another form.
 func findReplace(v any) (find, replace any, ok bool) {
 	o, is := v.(obj)
 	if !is || len(o) != 2 || o[0].key != "find" || o[1].key != "replace" {
@@ -226,7 +226,7 @@ func findReplace(v any) (find, replace any, ok bool) {
 	return o[0].val, o[1].val, true
 }
 
-// plain sets an attribute with one value that is not a relation.
+// plain sets an attribute that has a single value and is not a relation.
 func (c *change) plain(a attr, v any) error {
 	old := c.me.val[a.name]
 	if find, replace, ok := findReplace(v); ok {
@@ -252,7 +252,7 @@ func (c *change) plain(a attr, v any) error {
 	if a.name == "Username" && text != old {
 		c.names = []string{old, text}
 	}
-	if a.kind == "?" && !c.fresh && (text == "true") == (old == "true") { // a Boolean that was never set is false
+	if a.kind == "?" && !c.fresh && (text == "true") == (old == "true") { // a Boolean that was never written is false
 		return nil
 	}
 	if null {
@@ -263,7 +263,7 @@ func (c *change) plain(a attr, v any) error {
 	return nil
 }
 
-// login checks that a new user name is unique, and records it. A command does this last.
+// login checks that a new username is unique, and stores it. It is the last part of a command.
 func (c *change) login() error {
 	if c.names == nil {
 		return nil
@@ -280,8 +280,8 @@ func (c *change) login() error {
 	return nil
 }
 
-// scalar returns the text that is stored for a value, or null. wrong names the violation if the
-// value is refused.
+// scalar returns the text that is stored for a value. null is true if the value is null. wrong is the name
+// of the violation if the value is refused.
 func scalar(a attr, v any) (text string, null bool, wrong string) {
 	switch x := v.(type) {
 	case nil:
@@ -327,8 +327,8 @@ func scalar(a attr, v any) (text string, null bool, wrong string) {
 	return "", false, "Invalid"
 }
 
-// tag adds and removes tags, or replaces one by another. Tags that differ only in case are the
-// same.
+// tag adds and removes tags, or replaces one tag by another. Tags that differ only in case count as one
+// tag.
 func (c *change) tag(v any) error {
 	if nothing(v) {
 		return nil

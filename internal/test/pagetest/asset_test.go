@@ -15,7 +15,7 @@ import (
 // assetPage returns the path of the page of an asset.
 func assetPage(oid string) string { return "/alds/assetdetail.v1?oid=" + oid }
 
-// TestAsset reads, changes, closes, deletes and restores an asset, with and without script.
+// TestAsset reads, changes, closes, deletes and restores an asset on its page, with and without script.
 func TestAsset(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -71,8 +71,8 @@ func TestAsset(t *testing.T) {
 	}
 }
 
-// TestAssetRefusals checks that a refusal is shown next to its field and that the form keeps its input. The
-// same holds if another user changed the asset first.
+// TestAssetRefusals checks that the page shows a refusal next to the field, and that the form keeps its
+// input. The same must hold if another user has changed the asset first.
 func TestAssetRefusals(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -97,8 +97,8 @@ func TestAssetRefusals(t *testing.T) {
 		t.Errorf("the field says %s", text)
 	}
 	b.screenshot("asset-refused")
-	b.fill("[name='add.Dependencies']", " ") // its group is open
-	// This imitates a browser that does not check fields.
+	b.fill("[name='add.Dependencies']", " ") // the group with this field is open
+	// A browser that does not check fields would send the form like this.
 	eval[bool](b, "(e => { e.required = false; e.value = ''; return true })(document.querySelector('#f-Name'))")
 	if status := b.submit("main form"); status != http.StatusBadRequest || b.text("#r-Name .wrong") != "Title is required" {
 		t.Errorf("%d: %s", status, b.text("main"))
@@ -144,8 +144,8 @@ func TestAssetRefusals(t *testing.T) {
 	}
 }
 
-// TestAssetRights checks that the answers for a hidden and for a missing asset are the same. A member who may
-// only read an asset must see no forms.
+// TestAssetRights checks that the answer for a hidden asset is the same as for an asset that does not
+// exist. A member who may only read an asset must see no forms.
 func TestAssetRights(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -174,13 +174,13 @@ func TestAssetRights(t *testing.T) {
 	}
 }
 
-// attacks are texts that would run script or request another host if a page did not escape them.
+// attacks is text that would run script or request another host if a page showed it without escaping.
 const attacks = scripts + `<a href="javascript:alert(5)" id=js>x</a><img src="https://example.com/tracker.png" alt="tracker">` +
 	`<svg><style><a id="</style><img src=1 onerror=alert(6)>">` + `<iframe src="https://example.com/"></iframe><form action="https://example.com/"><button>x</button></form></main></div>` +
 	`<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(7)&gt;">`
 
-// TestAssetScripts checks that stored script does not run on the pages of an asset, whichever field
-// contains it, and that the pages request no other host.
+// TestAssetScripts checks that a script stored in any field of an asset does not run on the pages of the
+// asset. The pages must send no request to another host.
 func TestAssetScripts(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -224,8 +224,8 @@ func TestAssetScripts(t *testing.T) {
 // firstPicture loads the first picture and returns its width in pixels.
 const firstPicture = `(async () => { const i = document.querySelector('.pictures img'); i.loading = 'eager'; await i.decode(); return i.naturalWidth })()`
 
-// TestAssetAttachment attaches a picture, which must be shown. A file that is too large must be refused
-// with a reason.
+// TestAssetAttachment attaches a picture, and the page must show it. A file that is too large must be
+// refused with a reason.
 func TestAssetAttachment(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -269,8 +269,8 @@ func TestAssetAttachment(t *testing.T) {
 	}
 }
 
-// TestAssetThatWasDeleted sends a form of an asset that another user has deleted meanwhile. The page must
-// report that nothing was saved, and show the input.
+// TestAssetThatWasDeleted sends the form of an asset after another user has deleted the asset. The page
+// must say that nothing was saved, and show the input.
 func TestAssetThatWasDeleted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -294,8 +294,8 @@ func TestAssetThatWasDeleted(t *testing.T) {
 	}
 }
 
-// TestAssetCustomRelation checks that a custom multi-value relation without a reverse name is shown if it
-// has a value.
+// TestAssetCustomRelation checks a custom multi-value relation without a reverse name. The page must show
+// the relation if it has a value.
 func TestAssetCustomRelation(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -321,7 +321,7 @@ func TestAssetCustomRelation(t *testing.T) {
 	}
 }
 
-// TestRolesByName checks that pages show the name of a role and not its localization tag.
+// TestRolesByName checks that pages show the name of a role, not the tag by which the name is translated.
 func TestRolesByName(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -335,8 +335,8 @@ func TestRolesByName(t *testing.T) {
 	}
 }
 
-// TestAssetsOfADeletedProject checks that an asset in a deleted project is not found. A form that was open
-// before must change nothing and must not report success.
+// TestAssetsOfADeletedProject checks that an asset in a deleted project is not found. A form that was
+// opened before the deletion must change nothing and must not report success.
 func TestAssetsOfADeletedProject(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -359,8 +359,8 @@ func TestAssetsOfADeletedProject(t *testing.T) {
 	}
 }
 
-// TestActivityOfLongTexts checks that the activity pages of an asset and its project work when a change is
-// too large to show. They must mention the change.
+// TestActivityOfLongTexts checks the activity pages of an asset and of its project after a change that is
+// too large to show. The pages must work and mention the change.
 func TestActivityOfLongTexts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

@@ -11,16 +11,16 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// axePackage is the npm package with the rules.
+// axePackage is the npm package with the accessibility rules.
 const axePackage = "axe-core@4.14.1"
 
-// axe has the script of the package, for all tests.
+// axe has the script of the package. All tests share it.
 var axe struct {
 	sync.Mutex
 	script string
 }
 
-// axeScript returns the script. The first call installs the package.
+// axeScript returns the script of the package. The first call installs the package.
 func axeScript(t testing.TB) string {
 	t.Helper()
 	axe.Lock()
@@ -36,7 +36,8 @@ func axeScript(t testing.TB) string {
 	return axe.script
 }
 
-// axeRun runs the rules. It first finishes all animations, because they change colors.
+// axeRun is a script that checks the rules on the page. It first finishes all animations, because they
+// change colors.
 const axeRun = `(async () => {
 	document.getAnimations().forEach(a => { try { a.finish() } catch { /* one without an end */ } });
 	const {violations} = await axe.run(document, {resultTypes: ['violations']});
@@ -49,7 +50,7 @@ type violation struct {
 	Nodes            []struct{ HTML, Summary string }
 }
 
-// String describes the rule and the elements.
+// String describes the rule and the elements that break it.
 func (v violation) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s (%s): %s", v.ID, v.Impact, v.Help)
@@ -59,8 +60,8 @@ func (v violation) String() string {
 	return s.String()
 }
 
-// violations returns the rules of axe-core that the page breaks in its current state. The policy of the
-// page must allow scripts.
+// violations returns the rules of axe-core that the page breaks in its current state. The
+// Content-Security-Policy of the page must allow scripts.
 func violations(b *tab) []violation {
 	b.t.Helper()
 	if script := axeScript(b.t); !eval[bool](b, "typeof axe === 'object'") {
@@ -69,8 +70,8 @@ func violations(b *tab) []violation {
 	return eval[[]violation](b, axeRun)
 }
 
-// accessible fails the test if the page breaks a rule, in dark or in light; with -short it checks one of
-// them. Afterwards the color scheme is light.
+// accessible fails the test if the page breaks a rule in the dark or the light color scheme. With -short it
+// checks only one of them. Afterwards the color scheme is light.
 func accessible(t testing.TB, b *tab) {
 	t.Helper()
 	for _, scheme := range schemes(t, b.path()) {

@@ -51,8 +51,8 @@ func readBacklog(t *testing.T, name string) []story {
 	return list
 }
 
-// makeBacklog generates a backlog of projects of different sizes. Most estimates are small, and a few are
-// very large.
+// makeBacklog generates a backlog with projects of different sizes. Most of the estimates are small, and a
+// few are very large.
 func makeBacklog(r *rand.Rand) (list []story) {
 	points := []float64{1, 1, 1, 2, 2, 2, 3, 3, 5, 5, 8, 13, 0.5, 40, 100}
 	for _, project := range []struct {
@@ -71,7 +71,7 @@ func makeBacklog(r *rand.Rand) (list []story) {
 	return list
 }
 
-// projectsOf returns the projects of a backlog in their order.
+// projectsOf returns the names of the projects in a backlog, in the order in which they first appear.
 func projectsOf(stories []story) (names []string) {
 	for _, s := range stories {
 		if !slices.Contains(names, s.project) {
@@ -81,7 +81,7 @@ func projectsOf(stories []story) (names []string) {
 	return names
 }
 
-// TestBacklogFile checks that readBacklog returns the values of a file unchanged.
+// TestBacklogFile checks that readBacklog returns exactly the values in a file.
 func TestBacklogFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "backlog.csv.gz")
 	f, err := os.Create(name)

@@ -14,14 +14,15 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// program is the name of the browser in Debian.
+// program is the name that the browser has in Debian.
 const program = "chromium-headless-shell"
 
 // startsIn is how long the browser may take to start.
 const startsIn = time.Minute
 
-// flags limit the browser to the pages that the tests open. It has no sandbox, because root cannot use one.
-// It sends no DNS queries, so it reaches only addresses of this machine.
+// flags are the options of the browser. They make sure that it sends only what the tested pages send. It
+// has no sandbox, because root cannot use one. It sends no DNS queries, so it can reach only addresses of
+// this machine.
 var flags = map[string]any{
 	"no-sandbox":                    true,
 	"disable-gpu":                   true,
@@ -33,11 +34,12 @@ var flags = map[string]any{
 	"disable-extensions":            true,
 	"no-proxy-server":               true,
 	"host-resolver-rules":           "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-	// No tab is slowed down in the background.
+	// The browser does not slow down tabs in the background.
 	"disable-background-timer-throttling":    true,
 	"disable-backgrounding-occluded-windows": true,
 	"disable-renderer-backgrounding":         true,
-	// Frames of other sites run in the process of their page, which reports their requests.
+	// Frames of other sites run in the same process as the page, so that this process reports their
+	// requests.
 	"disable-features":    "IsolateOrigins,site-per-process,Translate",
 	"force-color-profile": "srgb",
 }
@@ -51,7 +53,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // tests mostly wait for the browser
+	if testing.Short() { // most of the time the tests wait for the browser
 		_ = flag.Set("test.parallel", "4")
 	}
 	code := testdb.Run(m)
@@ -59,7 +61,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// endBrowser ends the browser in an orderly way and returns when its folder is removed.
+// endBrowser closes the browser properly. It returns when the folder of the browser is removed.
 func endBrowser() {
 	if shared.ctx == nil {
 		return
@@ -72,7 +74,7 @@ func endBrowser() {
 	shared.end()
 }
 
-// browser returns the browser. The first call starts it with an empty profile in a separate folder.
+// browser returns the browser. The first call starts it with an empty profile in a new folder.
 func browser(t testing.TB) context.Context {
 	t.Helper()
 	shared.Lock()
@@ -87,7 +89,7 @@ func browser(t testing.TB) context.Context {
 	}
 	process, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, stop := chromedp.NewContext(process)
-	late := time.AfterFunc(startsIn, stop) // the browser ends with the context that started it
+	late := time.AfterFunc(startsIn, stop) // canceling the context ends the browser
 	if err := chromedp.Do(ctx); err != nil || !late.Stop() {
 		end()
 		t.Fatalf("start %s: %v", program, err)

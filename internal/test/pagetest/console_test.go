@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// visitor is a client with a session, for tests that need no browser.
+// visitor is a client with a session, for tests that do not need a browser.
 type visitor struct {
 	t       *testing.T
 	s       *site
@@ -62,7 +62,7 @@ func (v *visitor) get(path string) string {
 	return v.do(req, http.StatusOK)
 }
 
-// send sends the form of the console and returns the answer section of the page.
+// send sends the form of the console, and returns the part of the page that has the answer.
 func (v *visitor) send(path, request, action string, want int) string {
 	v.t.Helper()
 	csrf := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(v.get("/ui/console"))[1]
@@ -80,8 +80,9 @@ func (v *visitor) send(path, request, action string, want int) string {
 	return page[begin:end]
 }
 
-// TestConsoleExamples checks that every example works, on a new database and on one with data. It runs the
-// examples as an administrator, as a member who may write, and as a member who may only read.
+// TestConsoleExamples checks that every example in the console works, in a new database and in one with
+// data. It runs the examples as an administrator, as a member who may write, and as a member who may only
+// read.
 func TestConsoleExamples(t *testing.T) {
 	t.Parallel()
 	const secret = "correct horse"
@@ -118,7 +119,7 @@ func TestConsoleExamples(t *testing.T) {
 	run("reader", secret, 8)
 }
 
-// TestConsoleAnswers checks that the page shows all parts of an answer, for every kind of request.
+// TestConsoleAnswers checks that the console shows all parts of the answer to every kind of request.
 func TestConsoleAnswers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -166,8 +167,8 @@ func TestConsoleAnswers(t *testing.T) {
 	}
 }
 
-// TestConsole writes a request with the keyboard. The cursor must move to a mistake in it. The test then
-// finds the request again in the history, and follows a link to a request.
+// TestConsole writes a request with the keyboard. If the request has a mistake, the cursor must move to the
+// mistake. Then it finds the request in the history, and follows a link that opens a request.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -216,7 +217,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// edit replaces the request in the editor.
+// edit replaces the text in the editor of the console by request.
 func edit(b *tab, request string) {
 	b.t.Helper()
 	b.click("#request")
@@ -224,7 +225,7 @@ func edit(b *tab, request string) {
 	b.press(request)
 }
 
-// enter presses Enter as a keyboard does. If the page handles the key, it starts no new line.
+// enter presses Enter as a keyboard does. Unless the page handles the key, this starts a new line.
 func enter(b *tab) {
 	b.t.Helper()
 	command(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13})
@@ -260,7 +261,8 @@ func completes(b *tab) {
 	}
 }
 
-// TestConsoleWithoutScript checks that the form works without script and that the page marks a mistake.
+// TestConsoleWithoutScript checks that the form of the console works without script, and that the page
+// marks a mistake.
 func TestConsoleWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -279,7 +281,7 @@ func TestConsoleWithoutScript(t *testing.T) {
 	}
 }
 
-// TestConsoleLooks checks that each kind of answer fits every screen and is accessible.
+// TestConsoleLooks checks that each kind of answer fits on every screen and is accessible.
 func TestConsoleLooks(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -312,8 +314,8 @@ func TestConsoleLooks(t *testing.T) {
 	}
 }
 
-// TestMaking checks that pages link to console requests for assets that they have no form for, and that
-// each of these requests works.
+// TestMaking checks the links to console requests that create assets for which a page has no form. Each of
+// these requests must work.
 func TestMaking(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

@@ -1,5 +1,5 @@
-// Package pagetest tests the pages of the user interface in a headless Chromium. The tests click, fill in
-// fields, press keys and read the page, as a person does.
+// Package pagetest tests the pages of the user interface in Chromium, a browser, which runs without a
+// window. The tests click, fill in fields, press keys and read the page, as a person does.
 //
 //	tab := newTab(t, s.origin)
 //	signIn(tab, "admin", password)
@@ -8,21 +8,21 @@
 //	tab.submit("form[role=search]")
 //	tab.waitFor("main h1")
 //
-// A tab has separate cookies and a separate cache, and ends with its test. At its end a test fails if the
-// page did one of the following, unless tab.expect allows it:
+// Each tab has its own cookies and its own cache, and is closed at the end of its test. The test fails if
+// the page did one of the following, unless tab.expect allows it:
 //
 //   - It opened a dialog, for example from stored script.
 //   - It wrote an error to the console, or threw an exception.
 //   - It broke its Content-Security-Policy.
 //   - It sent a request to another host.
 //
-// accessible (axe-core, in light and dark), keyboard and overflows find problems for people with bad sight,
-// without a mouse, or with a small screen.
+// accessible (axe-core, in light and dark), keyboard and overflows find problems for people who see badly,
+// use no mouse, or have a small screen.
 //
 //	go test ./internal/test/pagetest -pagetest.pictures DIR   # stores a picture of every page
 //	go test ./internal/test/pagetest -run TestNumbersOfPastDays -pagetest.backlog FILE -timeout 30m -v  # a real backlog
 //
-//	browser_test.go   the browser, started once
+//	browser_test.go   the browser, which is started only once
 //	tab_test.go       actions of a person in a tab
 //	watch_test.go     events of a page: requests, dialogs, errors
 //	keyboard_test.go  the elements that the Tab key reaches
@@ -34,7 +34,7 @@
 //	backlog_test.go   the items of a backlog, generated or from a file
 //	pages_test.go     the pages, and the test that inspects each of them
 //
-// These files test the test helpers themselves, with small pages on which a check must fail or pass:
+// These files test the helpers of the tests, with small pages on which a check must fail or pass:
 //
 //	harness_test.go   tests of the tab
 //	inspect_test.go   tests of the checks that every page must pass

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// pagesOf serves small pages, by path, until the test ends.
+// pagesOf serves small pages until the test ends. The key of bodies is the path of a page.
 func pagesOf(t *testing.T, bodies map[string]string) (site string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	for path, body := range bodies {
 		if path == "/" {
-			path = "/{$}" // only this path, and no path below it
+			path = "/{$}" // matches only "/", not the paths below it
 		}
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { write(w, body) })
 	}
@@ -29,7 +29,7 @@ func serveHTTP(t *testing.T, h http.Handler) (site string) {
 	return server.URL
 }
 
-// write answers with a page that has no fault except those of body.
+// write answers with a page that has no fault outside of body.
 func write(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, `<!doctype html><html lang=en><head><title>A page</title><link rel=icon href="data:,">
@@ -37,20 +37,20 @@ func write(w http.ResponseWriter, body string) {
 <body><main><h1>A page</h1>%s</main></body></html>`, body)
 }
 
-// recorder is a test object that records failures and does not fail the real test.
+// recorder is used in place of a testing.TB. It records failures, and does not fail the real test.
 type recorder struct {
 	testing.TB
 	failures []string
 	cleanups []func()
 }
 
-// failures runs a test with its cleanups and returns its failures.
+// failures runs a test and its cleanups with a recorder, and returns the failures.
 func failures(t *testing.T, test func(t testing.TB)) []string {
 	t.Helper()
-	browser(t) // a recorder cannot be skipped, so a missing browser must skip the real test
+	browser(t) // a recorder cannot be skipped, so skip the real test here if the browser is missing
 	r := &recorder{TB: t}
 	ended := make(chan struct{})
-	go func() { // Fatal ends this goroutine
+	go func() { // Fatal ends only this goroutine
 		defer close(ended)
 		defer r.end()
 		test(r)
@@ -82,7 +82,8 @@ func (r *recorder) Fatal(args ...any) {
 
 func (r *recorder) Fatalf(format string, args ...any) { r.Fatal(fmt.Sprintf(format, args...)) }
 
-// fails checks that there is one failure for each part, in this order, and that each contains its part.
+// fails checks the failures in got. There must be one failure for each of parts, in this order, and each
+// failure must contain its part.
 func fails(t *testing.T, got []string, parts ...string) {
 	t.Helper()
 	ok := len(got) == len(parts)

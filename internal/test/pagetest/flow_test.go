@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestNumbersOfPastDays compares the flow and the burndown of past days with queries as of the end of each
-// day. The backlog has changes of every kind. The test reads the pages as an administrator and as a member
-// who does not see everything.
+// TestNumbersOfPastDays compares the numbers on the pages flow and burndown for past days with the results
+// of queries as of the end of each day. The backlog has changes of every kind. The pages are read by an
+// administrator and by a member who does not see everything.
 func TestNumbersOfPastDays(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
@@ -39,14 +39,14 @@ func TestNumbersOfPastDays(t *testing.T) {
 	}
 }
 
-// reader is a member who reads pages and sends queries.
+// reader is a member who reads pages and sends queries about them.
 type reader struct {
 	*past
 	api   *site
-	token string // token of a session
+	token string // token of the member's session
 }
 
-// reader signs a member in.
+// reader returns a reader that is signed in as the member user.
 func (p *past) reader(user string) *reader {
 	p.t.Helper()
 	r := &reader{past: p, api: p.as(user)}
@@ -56,7 +56,8 @@ func (p *past) reader(user string) *reader {
 	return r
 }
 
-// where returns the filter for items of the project, and of the projects below it unless below is "0".
+// where returns a filter for the items of the parent project. If below is not "0", it includes the projects
+// below the parent.
 func (p *past) where(below string) string {
 	if below == "0" {
 		return "Scope='" + p.parent + "'"
@@ -65,7 +66,7 @@ func (p *past) where(below string) string {
 }
 
 // compareAll compares the flow and all burndowns, with and without the projects below. It returns the sum
-// of all numbers of the flow that includes the projects below.
+// of all numbers of the flow with the projects below.
 func (r *reader) compareAll() (total float64) {
 	r.t.Helper()
 	for _, below := range []string{"0", ""} {
@@ -77,7 +78,8 @@ func (r *reader) compareAll() (total float64) {
 	return total
 }
 
-// compareFlow compares the flow from three days before the first day, and returns the sum of the numbers.
+// compareFlow compares the page flow, from three days before the first day on. It returns the sum of the
+// numbers.
 func (r *reader) compareFlow(below string) float64 {
 	r.t.Helper()
 	from, to := r.first.AddDate(0, 0, -3), r.first.AddDate(0, 0, pastDays-1)
@@ -101,7 +103,7 @@ func (r *reader) compareFlow(below string) float64 {
 	return r.compare("flow "+below, tables, items, estimates)
 }
 
-// compareBurndown compares the burndown of a sprint for its days up to today.
+// compareBurndown compares the page burndown of a sprint, for the days of the sprint up to today.
 func (r *reader) compareBurndown(sprint, below string) {
 	r.t.Helper()
 	tables := r.tables("/sprint/" + sprint + "/burndown?below=" + below)
@@ -124,7 +126,7 @@ func (r *reader) compareBurndown(sprint, below string) {
 	r.compare("burndown of "+sprint+" "+below, tables, toDo, open)
 }
 
-// daysOf returns the days of a sprint up to today.
+// daysOf returns the days of a sprint, but not after today.
 func (r *reader) daysOf(sprint string) (days []time.Time) {
 	r.t.Helper()
 	var rows [][]struct{ BeginDate, EndDate string }
@@ -140,8 +142,8 @@ func (r *reader) daysOf(sprint string) (days []time.Time) {
 	return days
 }
 
-// compare compares the tables of a page with the results of queries, without zeros, and returns the sum of
-// the results.
+// compare compares the tables of a page with the results of queries. Zeros count as missing. It returns the
+// sum of the results.
 func (r *reader) compare(what string, got []numbers, want ...numbers) (total float64) {
 	r.t.Helper()
 	if len(got) != len(want) {
@@ -168,8 +170,8 @@ func (r *reader) compare(what string, got []numbers, want ...numbers) (total flo
 	return total
 }
 
-// asOf queries assets as of the end of a day and removes dead assets. It does not use a filter on
-// AssetState, because queries with one also find assets in deleted projects.
+// asOf returns the result of a query as of the end of a day, without templates and broken-down assets. The
+// query has no filter on AssetState, because it would then also find assets in deleted projects.
 func (r *reader) asOf(d time.Time, q object) []object {
 	r.t.Helper()
 	q["asof"] = d.Add(day - time.Millisecond).Format("2006-01-02T15:04:05.000Z")

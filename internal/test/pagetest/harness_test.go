@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTrouble checks that a tab reports the faults of a page, and reports nothing else.
+// TestTrouble checks that a tab reports the faults of a page and nothing else.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	elsewhere := pagesOf(t, map[string]string{"/picture": "", "/frame": ""})
@@ -54,7 +54,8 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestExpect checks that an expected fault does not fail a test, and that a missing expected fault does.
+// TestExpect checks that a fault allowed by expect does not fail the test. The test must fail if the
+// allowed fault does not happen.
 func TestExpect(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{"/": `<script>alert('one'); alert('two')</script>`})
@@ -71,8 +72,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestPolicy checks that a violation of the Content-Security-Policy is reported, and that the policy does
-// not disturb the harness.
+// TestPolicy checks that the tab reports a violation of the Content-Security-Policy, and that such a policy
+// does not disturb the helpers.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	site := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -87,7 +88,7 @@ func TestPolicy(t *testing.T) {
 	}), "Content Security Policy", "Content Security Policy")
 }
 
-// TestActions checks that actions reach the page, and that the tab reads what the page shows.
+// TestActions checks that actions in a tab reach the page, and that the tab reads what the page shows.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{"/": `
@@ -136,8 +137,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestImpatience checks that an action that does not succeed in time ends the test. The message must
-// contain the action.
+// TestImpatience checks that a test ends if an action in a tab takes too long. The message must name the
+// action.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
 	b := newTab(t, pagesOf(t, map[string]string{"/": `<p id=hidden hidden>text</p>`}))
@@ -155,7 +156,7 @@ func TestImpatience(t *testing.T) {
 	} {
 		var got []string
 		named := func(failure string) bool { return strings.Contains(failure, what) }
-		// On a busy machine the time may end before the action begins.
+		// On a busy machine the time limit may end before the action begins.
 		for limit := 50 * time.Millisecond; limit < time.Minute && !slices.ContainsFunc(got, named); limit *= 4 {
 			got = failures(t, func(r testing.TB) {
 				b.t, b.patience = r, limit
@@ -187,7 +188,7 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// TestWithoutScript checks that withoutScript disables only the scripts of the page.
+// TestWithoutScript checks that withoutScript disables scripts of the page, but not those of the test.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{
@@ -210,8 +211,8 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestRequests checks that a tab records each request with its transferred bytes, with and without the
-// cache.
+// TestRequests checks that a tab records each request with the number of transferred bytes, with and
+// without the cache.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyboard checks that keyboard returns the elements in their order, whether each shows the focus, and
-// the elements that Tab does not reach.
+// TestKeyboard checks what keyboard returns: the elements in their order, whether each of them shows the
+// focus, and the elements that the Tab key does not reach.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{
@@ -30,7 +30,7 @@ func TestKeyboard(t *testing.T) {
 	})
 	b := newTab(t, site)
 	b.open("/")
-	b.click("#shadow") // the order must still begin at the start of the page
+	b.click("#shadow") // the order must begin at the start of the page all the same
 	stops, missed := keyboard(b)
 	var got []string
 	for _, s := range stops {
@@ -52,8 +52,8 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-// TestOverflows checks that overflows finds elements that are wider than the screen, but not elements that
-// scroll.
+// TestOverflows checks that overflows finds elements that are wider than the screen, but not elements
+// inside an element that scrolls.
 func TestOverflows(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -81,7 +81,8 @@ func TestOverflows(t *testing.T) {
 	}
 }
 
-// TestAccessible checks that a finding of axe-core fails the test, only in the color scheme that has it.
+// TestAccessible checks that a finding of axe-core fails the test, and only in the color scheme that has
+// the finding.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	site := pagesOf(t, map[string]string{
@@ -106,8 +107,8 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestInspect checks that a good page passes on every screen and gets pictures, and that all problems of a
-// bad page are reported.
+// TestInspect checks that inspect accepts a good page on every screen and stores pictures of it, and that
+// it reports all problems of a bad page.
 func TestInspect(t *testing.T) {
 	site := pagesOf(t, map[string]string{
 		"/good": `<p>text</p><a href="/good">again</a>`,
@@ -133,7 +134,7 @@ func TestInspect(t *testing.T) {
 	fails(t, got, "bytes were transferred, at most 100", "608 pixels wide", "image-alt", "nothing shows that it has the focus: <button")
 }
 
-// TestSignIn checks that signIn sends the form, and fails the test if the sign-in is refused.
+// TestSignIn checks that signIn sends the form. It must fail the test if the sign-in is refused.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -162,7 +163,7 @@ func TestSignIn(t *testing.T) {
 	fails(t, got, "ada is at /alds/ui/sign-in with 401")
 }
 
-// TestFill checks that fill creates assets of the types that the pages need, on each database.
+// TestFill checks that fill creates assets of the types that the pages show, on each database.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {

@@ -2,17 +2,17 @@ package pagetest
 
 import "github.com/chromedp/chromedp/kb"
 
-// stop is an element that got the focus.
+// stop is an element that had the focus.
 type stop struct {
 	Element string // start tag of the element
-	Ring    bool   // it has an outline, or a shadow that appears only with the focus
+	Ring    bool   // true: with the focus, it has an outline or gets a shadow
 }
 
-// stopsAtMost is more than the number of focusable elements on any page.
+// stopsAtMost is a limit that is higher than the number of elements that can get the focus on any page.
 const stopsAtMost = 1000
 
-// keyboard presses Tab from the start of the page until the focus has been on every element. It returns the
-// elements in the order of the focus, and the usable elements that Tab did not reach.
+// keyboard presses Tab again and again from the start of the page, until every element had the focus. It
+// returns the elements in this order, and the usable elements that Tab did not reach.
 func keyboard(b *tab) (stops []stop, missed []string) {
 	b.t.Helper()
 	eval[bool](b, keyboardStart)
@@ -29,8 +29,9 @@ func keyboard(b *tab) (stops []stop, missed []string) {
 	return stops, eval[[]string](b, keyboardEnd)
 }
 
-// keyboardStart makes the next Tab start at the beginning of the page, and records which elements Tab must
-// reach. Elements with a negative tabindex are excluded, because pages use arrow keys for them.
+// keyboardStart is a script. It makes the next Tab begin at the start of the page, and remembers which
+// elements Tab must reach. Elements with a negative tabindex are not among them, because pages use arrow
+// keys for them.
 const keyboardStart = `(() => {
 	const start = document.createElement('span');
 	start.tabIndex = -1;
@@ -46,8 +47,9 @@ const keyboardStart = `(() => {
 	return true;
 })()`
 
-// keyboardStop returns the element with the focus; null if there is none or if it had the focus before. The
-// element is empty while one element keeps the focus for several steps, as the parts of a date do.
+// keyboardStop is a script that returns the element with the focus. It returns null if there is none, or if
+// that element had the focus before. The element is empty while the focus stays in the same element for
+// several steps, as in the parts of a date.
 const keyboardStop = `(() => {
 	const e = document.activeElement, {left, shadow, seen, tag} = window.pagetest;
 	if (!e || e === document.body || e === document.documentElement || seen.has(e) && (e !== window.pagetest.last || ++window.pagetest.inside > 6)) return null;
@@ -61,8 +63,9 @@ const keyboardStop = `(() => {
 	return {Element: tag(e), Ring: outline || s.boxShadow !== 'none' && s.boxShadow !== shadow.get(e)};
 })()`
 
-// keyboardEnd returns the elements that Tab did not reach, and removes the focus. Of radio buttons with the
-// same name, Tab reaches only one, and arrow keys reach the others.
+// keyboardEnd is a script that removes the focus and returns the elements that Tab did not reach. It
+// ignores radio buttons if Tab has reached another one with the same name, because arrow keys reach the
+// rest.
 const keyboardEnd = `(() => {
 	const {left, seen, tag} = window.pagetest;
 	document.activeElement?.blur();

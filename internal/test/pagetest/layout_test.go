@@ -11,15 +11,15 @@ import (
 
 var pictures = flag.String("pagetest.pictures", "", "keep pictures of the pages in this folder; a relative one lies below internal/test/pagetest")
 
-// overflows returns the elements that reach beyond the screen, so that a person has to scroll sideways. It
-// is empty if the page fits on the screen.
+// overflows returns the elements that reach beyond the right edge of the screen, so that a person must
+// scroll sideways. It returns none if the page fits.
 func overflows(b *tab) []string {
 	b.t.Helper()
 	return eval[[]string](b, overflowing)
 }
 
-// overflowing lists the innermost elements that reach beyond the screen, unless an element around them
-// clips or scrolls them.
+// overflowing is a script that returns the innermost elements that reach beyond the screen. It ignores an
+// element if another element around it clips or scrolls it.
 const overflowing = `(() => {
 	const root = document.scrollingElement, width = root.clientWidth;
 	if (width > screen.width) return ['the page is laid out ' + width + ' pixels wide for a screen of ' + screen.width + ': it names no viewport'];
@@ -33,7 +33,8 @@ const overflowing = `(() => {
 	return ['the page is ' + root.scrollWidth + ' pixels wide on a screen of ' + width, ...inner.slice(0, 10).map(tag)];
 })()`
 
-// screenshot stores a picture of the whole page in the folder of -pagetest.pictures, if that is set.
+// screenshot stores a picture of the whole page in the folder of the flag -pagetest.pictures, if the flag
+// is set.
 func (b *tab) screenshot(name string) {
 	b.t.Helper()
 	if *pictures == "" {
@@ -50,8 +51,8 @@ func (b *tab) screenshot(name string) {
 	}
 }
 
-// TestRowsOnAPhone checks that long lists on a phone show texts below the short cells, in almost the full
-// width.
+// TestRowsOnAPhone checks long lists on a phone. The texts must be below the short cells and use almost the
+// full width.
 func TestRowsOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

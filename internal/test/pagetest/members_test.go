@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// people creates members and projects, one below the other. Mallory has a role in the upper project.
+// people creates members, and two projects of which one is below the other. Mallory has a role in the upper
+// project.
 func (s *site) people() (shop, part, mallory, mia string) {
 	s.t.Helper()
 	made := s.send(
@@ -19,7 +20,7 @@ func (s *site) people() (shop, part, mallory, mia string) {
 	return made[2], made[3], made[0], made[1]
 }
 
-// TestMemberPages checks that the pages of members show texts of users unchanged, on every screen.
+// TestMemberPages checks that the pages about members show texts of users unchanged, on every screen.
 func TestMemberPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -38,8 +39,8 @@ func TestMemberPages(t *testing.T) {
 	}
 }
 
-// TestMembers creates a member, shows its password once, gives it a role in the matrix and on its page, and
-// disables its login.
+// TestMembers creates a member, whose password must be shown once. It gives the member a role in the matrix
+// and on the page of the member, and disables the login of the member.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
@@ -114,8 +115,8 @@ func members(t *testing.T, s *site) {
 	}
 }
 
-// TestNamesInFieldsOfMembers checks that the fields of the audit and of the roles accept names. If several
-// assets have a name, the page offers a choice. A refused form keeps its input.
+// TestNamesInFieldsOfMembers checks that the fields of the pages audit and roles accept names. If several
+// assets have the name, the page must offer a choice. A refused form must keep its input.
 func TestNamesInFieldsOfMembers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -128,7 +129,7 @@ func TestNamesInFieldsOfMembers(t *testing.T) {
 	signIn(b, "admin", password)
 	b.expect("(Bad Request)")
 	for _, c := range []struct{ page, field, name, oneHas string }{
-		{"/alds/ui/members/audit", "actor", "admin", "TokenCreated"}, // a SignIn event is written within a second
+		{"/alds/ui/members/audit", "actor", "admin", "TokenCreated"}, // a SignIn event is written only later
 		{"/alds/ui/members/audit", "project", "Shop " + scripts, "RoleGranted"},
 		{"/alds/ui/members/roles", "project", "Part", "Mia"},
 	} {
@@ -156,7 +157,7 @@ func TestNamesInFieldsOfMembers(t *testing.T) {
 	}
 }
 
-// TestMemberAdministrator checks that a refused change of a member administrator is explained in words.
+// TestMemberAdministrator checks that the page explains why a change by a member administrator was refused.
 func TestMemberAdministrator(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

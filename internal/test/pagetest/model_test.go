@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestModelSearch checks the search in the model: it shows results while the user types, changes the URL,
-// and links each result to its place on the page of its type.
+// TestModelSearch checks the search in the model. It must show results while the user types and change the
+// URL. Each result must link to its place on the page of its type.
 func TestModelSearch(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -37,7 +37,8 @@ func TestModelSearch(t *testing.T) {
 	}
 }
 
-// TestModelWithoutScript checks the search in the model without script, with forms and links only.
+// TestModelWithoutScript checks that the search in the model works without script, only with forms and
+// links.
 func TestModelWithoutScript(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -68,7 +69,7 @@ func TestModelWithoutScript(t *testing.T) {
 }
 
 // TestModelCustom creates a list and an attribute that refers to it, retires both, restores them and
-// deletes them for good. Stored script must not run.
+// deletes them for good. Scripts stored in their names must not run.
 func TestModelCustom(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -153,8 +154,8 @@ func TestModelCustom(t *testing.T) {
 	}
 }
 
-// TestModelForEverybody checks that other members can read the model but see no forms, and that the service
-// refuses what these forms would send.
+// TestModelForEverybody checks that other members can read the model but see no forms. The service must
+// refuse what these forms would send.
 func TestModelForEverybody(t *testing.T) {
 	t.Parallel()
 	browser(t)

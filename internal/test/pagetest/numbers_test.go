@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// numbers are the numbers of a table, by day and column head.
+// numbers are the numbers in a table. The keys are the day and the head of the column.
 type numbers map[string]map[string]float64
 
 func (n numbers) day(d time.Time) map[string]float64 {
@@ -31,7 +31,7 @@ var (
 	cellsOf  = regexp.MustCompile(`<td class="n">([^<]*)</td>`)
 )
 
-// tables reads the tables of numbers on a page of the parent project.
+// tables returns the tables of numbers on a page of the parent project. view is the end of the page's path.
 func (r *reader) tables(view string) []numbers {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.base+"/ui/project/"+r.parent+view, nil)

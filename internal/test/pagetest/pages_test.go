@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// shown is a page for inspect.
+// shown is a page that inspect checks.
 type shown struct {
 	name     string
-	path     string // path below the site; {Story} is replaced with the Oid of a story
-	stranger bool   // the page needs no login
-	alone    bool   // only standalone has the page
+	path     string // {Story} stands for the Oid of a story
+	stranger bool   // true: the page needs no login
+	alone    bool   // true: only standalone has the page
 	bytes    int64  // most bytes that a first visit may transfer; 0: bytesAtMost
 }
 
@@ -43,15 +43,15 @@ var pages = []shown{
 	{name: "flow", path: "/alds/ui/project/{Scope}/flow"},
 }
 
-// bytesAtMost is the most bytes that a page may transfer with its styles and scripts.
+// bytesAtMost is how many bytes a page may transfer with its styles and scripts.
 const bytesAtMost = 200_000
 
 // widths are screen widths in pixels: a phone, a tablet, a laptop.
 var widths = []int64{390, 768, 1280}
 
-// TestEveryPage inspects each page on every screen, in light and dark: it must be accessible and send
-// requests only to the service. On MariaDB or MySQL one width is enough to test the queries. The short form
-// inspects each page on one screen, and only some pages on that database.
+// TestEveryPage inspects each page on every screen, in light and dark. The page must be accessible and send
+// requests only to the service. On MariaDB or MySQL it uses only one width, which is enough to test the
+// queries. With -short it inspects each page on one screen, and on that database only some pages.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	for dialect, widths := range map[string][]int64{"sqlite": widths, "mysql": widths[2:]} {
@@ -81,8 +81,8 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// inspect opens a page on screens of these widths in both color schemes, or with -short on one screen. It
-// fails the test if it finds a problem.
+// inspect opens a page on screens of these widths, in both color schemes. With -short it uses only one
+// screen. It fails the test if it finds a problem.
 func inspect(b *tab, p shown, widths []int64) {
 	b.t.Helper()
 	b.withoutCache()
@@ -91,7 +91,7 @@ func inspect(b *tab, p shown, widths []int64) {
 		b.size(on.width, on.width*3/4)
 		b.colorScheme(on.scheme)
 		found := wrong(b, p)
-		if on.scheme == light || len(all) == 1 { // colors do not change the order of the focus
+		if on.scheme == light || len(all) == 1 { // once is enough: the focus has the same order in all colors
 			found = append(found, unreached(b)...)
 		}
 		for _, what := range found {
@@ -108,7 +108,7 @@ func wrong(b *tab, p shown) (all []string) {
 	if status := b.open(p.path); status != http.StatusOK {
 		all = append(all, fmt.Sprintf("is answered with %d", status))
 	}
-	b.waitGone("[hx-trigger=load]") // parts that the script loads after the page
+	b.waitGone("[hx-trigger=load]") // waits for parts that the script loads after the page
 	limit := p.bytes
 	if limit == 0 {
 		limit = bytesAtMost
@@ -128,7 +128,7 @@ func wrong(b *tab, p shown) (all []string) {
 	return all
 }
 
-// unreached returns the problems of a page for people without a mouse.
+// unreached returns the problems that a page has for people without a mouse.
 func unreached(b *tab) (all []string) {
 	b.t.Helper()
 	stops, missed := keyboard(b)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	pastDays     = 30 // days with changes
-	planChanges  = 3  // average changes of projects and sprints in a day
+	pastDays     = 30 // number of days with changes
+	planChanges  = 3  // average number of changes of projects and sprints in a day
 	day          = 24 * time.Hour
 	observerName = "observer"
 )
 
-// past is a service with changes on different days.
+// past is a service whose data has changes on different days.
 type past struct {
 	*site
 	db    *db.DB
@@ -26,24 +26,24 @@ type past struct {
 	first time.Time // start of the first day
 
 	waiting    []story           // items that are not created yet
-	changes    int               // number of changes in a day
-	atOnce     int               // most commands in a request
-	parent     string            // the project of the tested pages
-	elsewhere  string            // a project outside the parent
-	hidden     string            // a project below the parent that the observer does not see
-	movable    []string          // the other projects below the parent; they are moved and deleted
+	changes    int               // number of changes on each day
+	atOnce     int               // most commands in one request
+	parent     string            // project whose pages are tested
+	elsewhere  string            // project outside the parent
+	hidden     string            // project below the parent that the observer does not see
+	movable    []string          // other projects below the parent, which are moved and deleted
 	scopeOf    map[string]string // Oid by name, for each project of the backlog
 	sprints    []string
 	items      []string
 	parts      []string
-	points     []float64 // estimates of the backlog
-	days       int       // number of compared table rows
+	points     []float64 // all estimates of the backlog
+	days       int       // number of table rows that were compared
 	numbers    int       // number of numbers in these rows
 	mismatches int       // number of rows that differ
 }
 
-// newPast starts a service with the projects of a backlog below a common parent, and three sprints. The
-// items are not created yet.
+// newPast starts a service with a parent project, the projects of the backlog below it, and three sprints.
+// It does not create the items.
 func newPast(t *testing.T, dialect string, r *rand.Rand, stories []story) *past {
 	t.Helper()
 	url := testdb.EmptyURL(t, dialect)
@@ -108,8 +108,8 @@ func cut(oid string) string { return strings.Join(strings.SplitN(oid, ":", 3)[:2
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// live creates the items of a day and makes random changes, in requests of different sizes. Half of the
-// items are created on the first day, and all by the last.
+// live creates the items of day d and makes random changes, in requests of different sizes. Half of the
+// items are created on the first day, and the last of them on the last day.
 func (p *past) live(d int) {
 	p.t.Helper()
 	before := p.moment()
@@ -141,7 +141,7 @@ func (p *past) live(d int) {
 	p.onDay(d, before)
 }
 
-// change makes a random change. The service may refuse it.
+// change returns a command for a random change. The service may refuse the command.
 func (p *past) change() object {
 	if p.rand.IntN(p.changes) < planChanges {
 		return p.changePlan()
@@ -181,8 +181,8 @@ func (p *past) change() object {
 	})()
 }
 
-// changePlan makes a random change of a project or of the first sprint. It never changes the hidden
-// project.
+// changePlan returns a command for a random change of a project or of the first sprint. It never changes
+// the hidden project.
 func (p *past) changePlan() object {
 	project := pick(p.rand, p.movable)
 	run := func(op, state string) object {
@@ -205,8 +205,8 @@ func (p *past) changePlan() object {
 	}
 }
 
-// create creates items, some with a task or a test. Sometimes it creates all as an import with earlier
-// dates. Items of a deleted project are refused and wait.
+// create creates items on day d, some of them with a task or a test. Sometimes it creates all of them as an
+// import with earlier dates. The service refuses items of a deleted project; live tries them again later.
 func (p *past) create(d int, stories []story) {
 	p.t.Helper()
 	imported := p.rand.IntN(3) == 0
@@ -230,7 +230,7 @@ func (p *past) create(d int, stories []story) {
 		commands = append(commands, item)
 	}
 	answer := p.try(commands...)
-	refused := map[int]bool{} // a part fails together with its item
+	refused := map[int]bool{} // a task or test fails together with its item
 	for _, failed := range answer.CommandFailures.Commands {
 		refused[failed.Error.SourceCommandIndex-len(commands)+len(stories)] = true
 	}
@@ -248,14 +248,14 @@ func (p *past) create(d int, stories []story) {
 	}
 }
 
-// try sends commands that may fail.
+// try sends commands and returns the answer. Commands may fail.
 func (p *past) try(commands ...object) (answer outcome) {
 	p.t.Helper()
 	p.post("/api/asset", commands, &answer)
 	return answer
 }
 
-// moment returns the last assigned moment.
+// moment returns the latest moment that the service has assigned.
 func (p *past) moment() (last int64) {
 	p.t.Helper()
 	if err := p.db.QueryRow(p.t.Context(), "SELECT COALESCE(MAX(last_moment), 0) FROM moment_stamp").Scan(&last); err != nil {
@@ -273,8 +273,9 @@ func (p *past) versions() (n int) {
 	return n
 }
 
-// onDay moves the changes since a moment to a day: either the first change to the start of the day, or the
-// last change to its end. Imported dates are not changed.
+// onDay changes the times of all changes after the moment before, so that they are on day d. Either the
+// first change is then at the start of the day, or the last change is at its end. Imported dates stay as
+// they are.
 func (p *past) onDay(d int, before int64) {
 	p.t.Helper()
 	ctx, begin := p.t.Context(), p.first.Add(time.Duration(d)*day)

@@ -14,8 +14,8 @@ import (
 
 var docs = flag.String("pagetest.docs", "", "make the pictures of docs/ in this folder; a relative one lies below internal/test/pagetest")
 
-// TestPicturesOfDocs checks that docs/pictures has pictures of the sample project, the console and a
-// webhook. With -pagetest.docs ../../../docs/pictures it makes the pictures again.
+// TestPicturesOfDocs checks that docs/pictures has pictures of the sample project, of the console and of a
+// webhook. With -pagetest.docs ../../../docs/pictures it creates the pictures again.
 func TestPicturesOfDocs(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -44,8 +44,8 @@ func TestPicturesOfDocs(t *testing.T) {
 	b.picture("webhook", "Healthy")
 }
 
-// picture checks that the page shows a text and that docs/pictures has the picture. With -pagetest.docs it
-// makes the picture.
+// picture checks that the page shows a text and that docs/pictures has a picture with this name. With
+// -pagetest.docs it creates the picture.
 func (b *tab) picture(name, shows string) {
 	b.t.Helper()
 	if text := b.text("main"); !strings.Contains(text, shows) {

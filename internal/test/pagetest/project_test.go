@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// numbersOf is a script that returns the numbers of the items in the order of the page.
+// numbersOf is a script that returns the Numbers of the items on the page, from top to bottom.
 const numbersOf = `[...document.querySelectorAll('.items tbody th a')].map(a => a.textContent)`
 
 // backlogOf creates a project with three stories and a defect, and signs in. It returns the project and the
-// numbers of its items by rank.
+// Numbers of its items in the order of their ranks.
 func backlogOf(t *testing.T, script bool) (s *site, b *tab, project string, numbers []string) {
 	s = serve(t, "sqlite")
 	project = cut(s.send(object{"AssetType": "Scope", "Name": "Shop", "Parent": "Scope:0", "BeginDate": "2026-01-01", "Workitems": []object{
@@ -32,7 +32,7 @@ func backlogOf(t *testing.T, script bool) (s *site, b *tab, project string, numb
 	return s, b, project, eval[[]string](b, numbersOf)
 }
 
-// order checks the order of the items in the database, by name.
+// order fails the test unless the items of the project have this order of names in the database.
 func (s *site) order(project, want string) {
 	s.t.Helper()
 	var rows [][]struct{ Name string }
@@ -46,13 +46,15 @@ func (s *site) order(project, want string) {
 	}
 }
 
-// told waits until the live region for screen readers contains a text.
+// told waits until the text for screen readers contains part. Scripts write to this text what they have
+// done.
 func (b *tab) told(part string) {
 	b.t.Helper()
 	eval[bool](b, `new Promise(done => { const look = () => document.getElementById('told').textContent.includes(`+quote(part)+`) ? done(true) : setTimeout(look, 20); look(); })`)
 }
 
-// TestRankByKeyboard moves a row with Alt and an arrow key, and by picking it up. Escape must put it back.
+// TestRankByKeyboard moves a row with Alt and an arrow key, and then by picking it up with a key. Escape
+// must put the row back.
 func TestRankByKeyboard(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, true)
@@ -85,8 +87,8 @@ func TestRankByKeyboard(t *testing.T) {
 	s.order(project, "Two Three One Four")
 }
 
-// drag drags with the mouse from the right end of one element to another. part is the height in the second
-// element, from 0 at the top to 1.
+// drag drags with the mouse from the right end of one element to another element. part says at which height
+// of the second element it ends: 0 is the top, and 1 is the bottom.
 func (b *tab) drag(from, to string, part float64) {
 	b.t.Helper()
 	type point struct{ X, Y float64 }
@@ -102,7 +104,7 @@ func (b *tab) drag(from, to string, part float64) {
 			Items: []*input.DragDataItem{{MimeType: "text/plain", Data: "dragged"}}, DragOperationsMask: moves,
 		}})
 	}
-	// A headless browser sends no drag events itself.
+	// A headless browser does not send drag events on its own.
 	command(b, input.SetInterceptDrags, input.SetInterceptDragsParams{Enabled: true})
 	begin, end := place(from, .5), place(to, part)
 	mouse(input.DispatchMouseEventTypeMousePressed, begin, 1)
@@ -110,12 +112,12 @@ func (b *tab) drag(from, to string, part float64) {
 	mouse(input.DispatchMouseEventTypeMouseMoved, point{begin.X + 5, begin.Y + 9}, 1)
 	over(input.DispatchDragEventTypeDragEnter, end)
 	over(input.DispatchDragEventTypeDragOver, end)
-	over(input.DispatchDragEventTypeDragOver, end) // browsers repeat it, for the element that is there now
+	over(input.DispatchDragEventTypeDragOver, end) // browsers repeat this event; the element there may be a new one
 	over(input.DispatchDragEventTypeDrop, end)
 	mouse(input.DispatchMouseEventTypeMouseReleased, end, 0)
 }
 
-// moves is the mask of the allowed drag operations: only move.
+// moves is a bit mask of the allowed drag operations: only to move.
 const moves = 16
 
 func mustJSON(v any) []byte {
@@ -126,7 +128,7 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// TestRankByDrag checks that a dragged row gets the place where it is dropped.
+// TestRankByDrag checks that a row that is dragged gets the place where it is dropped.
 func TestRankByDrag(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, true)
@@ -135,7 +137,8 @@ func TestRankByDrag(t *testing.T) {
 	s.order(project, "Two Three One Four")
 }
 
-// TestBacklogWithoutScript checks that forms filter, sort, rank and add items.
+// TestBacklogWithoutScript checks that the forms of the backlog filter, sort, rank and add items without
+// script.
 func TestBacklogWithoutScript(t *testing.T) {
 	t.Parallel()
 	s, b, project, n := backlogOf(t, false)
@@ -187,7 +190,8 @@ func TestBacklogWithoutScript(t *testing.T) {
 	}
 }
 
-// TestBacklogFiltersWhileTyping checks that the table and the URL follow the input in the filter.
+// TestBacklogFiltersWhileTyping checks that the table and the URL change while the user types in the
+// filter.
 func TestBacklogFiltersWhileTyping(t *testing.T) {
 	t.Parallel()
 	_, b, _, n := backlogOf(t, true)
@@ -207,7 +211,7 @@ func TestBacklogFiltersWhileTyping(t *testing.T) {
 	}
 }
 
-// TestBoard moves cards by drag and, without script, with their forms.
+// TestBoard moves cards on the board by dragging and, without script, with their forms.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	s, b, project, _ := backlogOf(t, true)
@@ -242,13 +246,13 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// sprints is a project with a current sprint and others.
+// sprints is a service whose project has a current sprint and other sprints.
 type sprints struct {
 	*site
-	project, now, endless string // paths of pages
+	project, now, endless string // paths of the pages of the project and of two sprints
 }
 
-// serveSprints starts a service with a project whose items have tasks and tests.
+// serveSprints starts a service with a project that has sprints. Items of the project have tasks and tests.
 func serveSprints(t *testing.T) (s sprints) {
 	at := func(days int) string { return time.Now().AddDate(0, 0, days).Format(time.DateOnly) }
 	sprint := func(name, state string, begin, end int) object {
@@ -276,7 +280,7 @@ func serveSprints(t *testing.T) (s sprints) {
 	return s
 }
 
-// Scripts that read the sums and the column "To do" of a page.
+// Scripts that return the sums and the column "To do" of a page.
 const (
 	sumsOf = `[...document.querySelectorAll('.sums dd')].map(d => d.textContent).join(' ')`
 	toDoOf = `(() => { const at = [...document.querySelectorAll('.items thead th')].findIndex(h => h.textContent === 'To do');
@@ -284,8 +288,8 @@ const (
 	toDoToday = `[...document.querySelector('#burndown table').rows].find(r => r.cells[0].textContent === new Date().toISOString().slice(0, 10)).cells[1].textContent`
 )
 
-// TestSprint checks that the page of a sprint shows its items at once and loads the burndown into a
-// reserved place. All parts of the page must show the same amount to do.
+// TestSprint checks that the page of a sprint shows its items at once, and loads the burndown later into a
+// place of the same size. All parts of the page must show the same amount of work to do.
 func TestSprint(t *testing.T) {
 	t.Parallel()
 	s := serveSprints(t)
@@ -324,7 +328,7 @@ func TestSprint(t *testing.T) {
 	b.waitFor("#burndown [role=alert]")
 }
 
-// TestSprintWithoutScript checks that the burndown is a separate page without script.
+// TestSprintWithoutScript checks that without script the burndown is a page of its own.
 func TestSprintWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := serveSprints(t)

@@ -11,10 +11,10 @@ import (
 
 var seedGiven = flag.Uint64("pagetest.seed", 0, "what random choices are drawn from; 0: another number each time")
 
-// seedOf returns the seed of this run.
+// seedOf returns the seed of all random choices in this run.
 var seedOf = sync.OnceValue(func() uint64 { return cmp.Or(*seedGiven, rand.Uint64()) })
 
-// seeded returns a separate source of random choices for each purpose, and logs the seed.
+// seeded returns a source of random numbers and logs the seed. Different purposes get different numbers.
 func seeded(t testing.TB, purpose string) *rand.Rand {
 	t.Helper()
 	t.Logf("-pagetest.seed %d", seedOf())
@@ -23,8 +23,8 @@ func seeded(t testing.TB, purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(seedOf(), of.Sum64())) //nolint:gosec // repeatable with the same seed
 }
 
-// dialects returns the databases on which a test runs: both, or only SQLite with -short. TestEveryPage
-// always uses both.
+// dialects returns the databases on which a test runs: SQLite and MariaDB or MySQL, with -short only
+// SQLite. TestEveryPage always uses both.
 func dialects() []string {
 	if testing.Short() {
 		return []string{"sqlite"}
@@ -32,7 +32,8 @@ func dialects() []string {
 	return []string{"sqlite", "mysql"}
 }
 
-// schemes returns both color schemes; with -short only one, chosen by the seed.
+// schemes returns both color schemes, or with -short one of them at random. purpose and the seed decide
+// which.
 func schemes(t testing.TB, purpose string) []string {
 	t.Helper()
 	both := []string{dark, light}
@@ -43,14 +44,14 @@ func schemes(t testing.TB, purpose string) []string {
 	return both[n : n+1]
 }
 
-// screen is a screen on which a page is inspected. width is in pixels.
+// screen is a screen on which a page is inspected. width is in pixels, and scheme is the color scheme.
 type screen struct {
 	width  int64
 	scheme string
 }
 
-// screens returns the screens of these widths in both color schemes; with -short only one, chosen by the
-// seed.
+// screens returns a screen for each of the widths in both color schemes, or with -short only one of them at
+// random.
 func screens(t testing.TB, page string, widths []int64) (all []screen) {
 	t.Helper()
 	for _, width := range widths {

@@ -20,12 +20,12 @@ import (
 
 const password = "known to the browser"
 
-// site is a service with pages.
+// site is a running service with the user interface.
 type site struct {
 	t      *testing.T
 	origin string // http://host:port
 	base   string // http://host:port/instance
-	user   string // username for requests
+	user   string // username with which requests are sent
 }
 
 // serve runs the service on an empty database until the test ends.
@@ -34,14 +34,14 @@ func serve(t *testing.T, dialect string) *site {
 	return serveOn(t, dialect, "")
 }
 
-// serveOn runs the service on a database; "": a new one.
+// serveOn runs the service on the database with the URL database. If that is empty, it creates a database.
 func serveOn(t *testing.T, dialect, database string) *site {
 	t.Helper()
 	base := testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password, "DATABASE_URL": database})
 	return newSite(t, base)
 }
 
-// newSite returns the service at a URL, with requests of the administrator.
+// newSite returns a site for the service at a URL. It sends requests as the administrator.
 func newSite(t *testing.T, base string) *site {
 	return &site{t: t, origin: strings.TrimSuffix(base, "/alds"), base: base, user: "admin"}
 }
@@ -49,14 +49,14 @@ func newSite(t *testing.T, base string) *site {
 // object is a JSON object.
 type object = map[string]any
 
-// as returns the service with requests of another member.
+// as returns the same service, with requests sent as another member.
 func (s *site) as(user string) *site {
 	other := *s
 	other.user = user
 	return &other
 }
 
-// post sends a body as JSON and decodes the answer, which must be a success.
+// post sends a body as JSON and decodes the answer. The request must succeed.
 func (s *site) post(path string, body, answer any) {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -73,7 +73,7 @@ func (s *site) post(path string, body, answer any) {
 	}
 }
 
-// get decodes the answer of a path.
+// get requests a path and decodes the answer.
 func (s *site) get(path string, answer any) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base+path, nil)
@@ -86,7 +86,7 @@ func (s *site) get(path string, answer any) {
 	}
 }
 
-// read returns the body of an answer with status 200 or 201.
+// read sends a request and returns the body of the answer. The status must be 200 or 201.
 func (s *site) read(req *http.Request) []byte {
 	s.t.Helper()
 	res, err := http.DefaultClient.Do(req)
@@ -101,7 +101,7 @@ func (s *site) read(req *http.Request) []byte {
 	return b
 }
 
-// outcome is the answer to commands.
+// outcome is the decoded answer to commands.
 type outcome struct {
 	AssetsCreated   struct{ OidTokens []string }
 	CommandFailures struct {
@@ -114,7 +114,7 @@ type outcome struct {
 	}
 }
 
-// send posts commands, which must succeed, and returns the Oids of the created assets in their order.
+// send posts commands and returns the Oids of the created assets in their order. All commands must succeed.
 func (s *site) send(commands ...object) (created []string) {
 	s.t.Helper()
 	var answer outcome
@@ -124,17 +124,17 @@ func (s *site) send(commands ...object) (created []string) {
 	return answer.AssetsCreated.OidTokens
 }
 
-// Texts that a page must show unchanged.
+// Texts that pages must show unchanged: one with scripts and one that is a very long word.
 const (
 	scripts = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><svg onload=alert(3)> &amp; javascript:alert(4)`
 	longest = "Donaudampfschifffahrtsgesellschaftskapitaenswitwenrentenauszahlungsstellenverzeichnisdrucker"
 )
 
-// stories is the number of similar stories that fill creates: more than a page of a list.
+// stories is how many similar stories fill creates. They are more than a list shows on one page.
 const stories = 60
 
-// fill creates a project with assets for all pages. It returns the Oid of the first created asset of each
-// type, by type.
+// fill creates a project with assets for all pages. The key of the result is a type, and the value is the
+// Oid of the first created asset of this type.
 func (s *site) fill() map[string]string {
 	s.t.Helper()
 	var items []object
@@ -176,7 +176,7 @@ func (s *site) fill() map[string]string {
 	return oids
 }
 
-// signIn signs a member in on the sign-in page.
+// signIn signs a member in with the form of the sign-in page.
 func signIn(b *tab, username, password string) {
 	b.t.Helper()
 	b.open("/alds/ui/sign-in")
@@ -187,7 +187,7 @@ func signIn(b *tab, username, password string) {
 	}
 }
 
-// signInAs copies the session of another tab on the same site to a tab.
+// signInAs makes the tab b use the session of another tab on the same site.
 func signInAs(b, other *tab) {
 	b.t.Helper()
 	found := send(other, "read the cookies", func(ctx context.Context, target *chromedp.Target) (network.GetCookiesResult, error) {

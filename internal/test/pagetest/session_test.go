@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSignInAndOut checks that the sign-in continues to the requested page, with and without script, and
-// that the sign-out ends the session.
+// TestSignInAndOut checks that the sign-in leads to the requested page, with and without script, and that
+// the sign-out ends the session.
 func TestSignInAndOut(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -41,8 +41,8 @@ func TestSignInAndOut(t *testing.T) {
 	}
 }
 
-// TestASessionThatEnds sends a form after its session has ended. The page must report that nothing was
-// saved, and the sign-in must continue to the form.
+// TestASessionThatEnds sends a form after the session has ended. The page must say that nothing was saved,
+// and a new sign-in must lead back to the form.
 func TestASessionThatEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -83,7 +83,7 @@ func TestASessionThatEnds(t *testing.T) {
 	}
 }
 
-// TestSignOutTwice signs out after the session has ended. The page must not report that something was not
+// TestSignOutTwice signs out after the session has ended. The page must not say that something was not
 // saved.
 func TestSignOutTwice(t *testing.T) {
 	t.Parallel()
@@ -97,8 +97,8 @@ func TestSignOutTwice(t *testing.T) {
 	}
 }
 
-// TestApplications checks that an access token is shown once, acts as its member, and ends when it is
-// revoked.
+// TestApplications checks that an access token is shown only once, has the rights of its member, and no
+// longer works when it is revoked.
 func TestApplications(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -116,7 +116,7 @@ func TestApplications(t *testing.T) {
 		t.Errorf("there is no line to copy: %s", line)
 	}
 	b.expect("(Bad Request)")
-	eval[any](b, `document.querySelector("[name=expires]").type = "text"`) // as a browser without date fields
+	eval[any](b, `document.querySelector("[name=expires]").type = "text"`) // as in a browser without date fields
 	for text, want := range map[string]string{"soon": "write a day such as", "2020-01-01": "over already"} {
 		b.fill("[name=name]", "Nightly")
 		b.fill("[name=expires]", text)
@@ -132,7 +132,7 @@ func TestApplications(t *testing.T) {
 	if row := b.text("tbody tr"); !strings.Contains(row, scripts) {
 		t.Errorf("the list says %s", row)
 	}
-	// The use of a token is recorded a moment later.
+	// The service records the use of a token a moment later.
 	for end := time.Now().Add(b.patience); !strings.Contains(b.text("tbody tr"), "127.0.0.1"); b.open("/alds/ui/applications") {
 		if time.Now().After(end) {
 			t.Fatalf("the list does not say where the token was used from: %s", b.text("tbody tr"))
@@ -144,8 +144,7 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestAFormSentTwice checks that a form that creates an asset or a secret creates only one, even if it is
-// sent again.
+// TestAFormSentTwice checks that a form creates only one asset or secret, even if it is sent a second time.
 func TestAFormSentTwice(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -177,7 +176,7 @@ func TestAFormSentTwice(t *testing.T) {
 	}
 }
 
-// TestDoubleClick checks that a form is not sent again while its request runs.
+// TestDoubleClick checks that the page does not send a form again while its request runs.
 func TestDoubleClick(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -195,7 +194,7 @@ func TestDoubleClick(t *testing.T) {
 	}
 }
 
-// TestRefusalOf checks which answers the script of the page takes as a success.
+// TestRefusalOf checks which answers count as a success for the script of the page.
 func TestRefusalOf(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -209,7 +208,7 @@ func TestRefusalOf(t *testing.T) {
 	}
 }
 
-// asks returns the status of a query with an access token.
+// asks sends a query with an access token and returns the status.
 func (s *site) asks(t *testing.T, token string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/query.v1", strings.NewReader(`{"from": "Scope"}`))
@@ -225,8 +224,8 @@ func (s *site) asks(t *testing.T, token string) int {
 	return res.StatusCode
 }
 
-// TestProfile checks that members can change their profile, and that a new password ends all other
-// sessions.
+// TestProfile checks that members can change their profile. A new password must end all other sessions of
+// the member.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "mysql")
@@ -263,8 +262,8 @@ func TestProfile(t *testing.T) {
 	signIn(other, "admin", "a new one")
 }
 
-// TestSample checks the sample project of a new standalone: its webhook events appear on the open page of
-// the receiver, and one click removes it.
+// TestSample checks the sample project of a new standalone. While the page of its receiver is open, webhook
+// events must appear on it. One click must remove the project.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -291,7 +290,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestFrames checks that a page of another site cannot show a page of alds in a frame.
+// TestFrames checks that another site cannot show a page of alds in a frame.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -305,8 +304,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestGreeting checks that the sign-in on a new standalone opens the welcome page, but not if there is a
-// project.
+// TestGreeting checks that the sign-in on a new standalone leads to the welcome page, but no longer if a
+// project exists.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

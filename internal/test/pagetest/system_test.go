@@ -13,7 +13,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// installation is a service whose database the test changes, as other processes would.
+// installation is a service whose database the test changes directly, as if other processes had written to
+// it.
 type installation struct {
 	*site
 	db *db.DB
@@ -38,7 +39,7 @@ func (i installation) exec(query string, args ...any) {
 	testdb.Exec(i.t, i.db, query, args...)
 }
 
-// process inserts the row of a process that was last seen some time ago.
+// process inserts a row for a process that was last seen the duration ago before now.
 func (i installation) process(id, role, version, host string, ago time.Duration, slow ...object) {
 	i.t.Helper()
 	text, err := json.Marshal(append([]object{}, slow...))
@@ -50,7 +51,7 @@ func (i installation) process(id, role, version, host string, ago time.Duration,
 		id, role, version, host, (ago + 27*time.Hour).Microseconds(), ago.Microseconds(), string(text))
 }
 
-// checked sets the progress of a check.
+// checked sets the progress of a check of the database.
 func (i installation) checked(state, done int, step string, findings ...object) {
 	i.t.Helper()
 	text, err := json.Marshal(append([]object{}, findings...))
@@ -64,7 +65,7 @@ func (i installation) checked(state, done int, step string, findings ...object) 
 
 const slowQuery = `{"from":"Story","select":["Name","Status.Name","Owners.Name",{"from":"Children","select":["Name"]}],"where":{"Scope":"?"},"filter":["Name='?'|Estimate>'?'"],"page":{"size":50}}`
 
-// furnish inserts several processes. One of them is lost, and two have slow queries.
+// furnish inserts rows for several processes. One of the processes is lost, and two have slow queries.
 func (i installation) furnish() {
 	ms := int64(time.Millisecond)
 	i.process("w1", "worker", "v1.4.0", "worker-1.example", time.Second)
@@ -74,8 +75,8 @@ func (i installation) furnish() {
 		object{"query": `{"from":"` + scripts, "cut": true, "slowest": 12 * ms, "total": 12 * ms, "count": 1, "rows": 0})
 }
 
-// TestSystem checks that an administrator sees processes, queues and slow queries, and can check the
-// database, with and without script.
+// TestSystem checks that an administrator sees processes, queues and slow queries. The administrator must
+// be able to start a check of the database, with and without script.
 func TestSystem(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -107,8 +108,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestACheckThatRuns checks that the page follows a running check and stops polling when the check has
-// ended.
+// TestACheckThatRuns checks that the page shows the progress of a check of the database, and stops polling
+// when the check has ended.
 func TestACheckThatRuns(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -141,7 +142,7 @@ func TestACheckThatRuns(t *testing.T) {
 	}
 }
 
-// TestTheSystemIsForAdministrators checks that other members see nothing of the page.
+// TestTheSystemIsForAdministrators checks that other members see nothing of the system page.
 func TestTheSystemIsForAdministrators(t *testing.T) {
 	t.Parallel()
 	browser(t)
@@ -158,7 +159,7 @@ func TestTheSystemIsForAdministrators(t *testing.T) {
 	}
 }
 
-// TestTheSystemIsReadable inspects the page with everything that it can show, on every screen.
+// TestTheSystemIsReadable inspects the system page with everything that it can show, on every screen.
 func TestTheSystemIsReadable(t *testing.T) {
 	t.Parallel()
 	browser(t)

@@ -17,12 +17,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tab is a tab of the browser with separate cookies. Its methods fail the test if they do not succeed.
+// tab is a tab of the browser with its own cookies. Its methods fail the test if they do not succeed.
 type tab struct {
 	t        testing.TB
 	ctx      context.Context
 	site     string        // origin of the pages, such as http://127.0.0.1:8080
-	patience time.Duration // longest time of an action or a wait
+	patience time.Duration // how long an action or a wait may take
 
 	watched sync.Mutex
 	seen    []request
@@ -32,7 +32,7 @@ type tab struct {
 	dialogs chan struct{} // gets a value when a dialog opens
 }
 
-// patience is the default of tab.patience. It is long, so that a busy machine fails no test.
+// patience is the default value of tab.patience. It is so long that no test fails on a busy machine.
 const patience = 3 * time.Minute
 
 // newTab opens an empty tab for the pages of a site.
@@ -41,7 +41,7 @@ func newTab(t testing.TB, site string) *tab {
 	b := &tab{t: t, site: site, patience: patience, latest: map[network.RequestID]int{}, dialogs: make(chan struct{}, 1)}
 	ctx, closeTab := chromedp.NewContext(browser(t), chromedp.WithNewBrowserContext(), chromedp.WithListener(b.note))
 	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of its first action
+	if err := chromedp.Do(ctx); err != nil { // the tab exists until the context of its first action ends
 		t.Fatalf("open a tab: %v", err)
 	}
 	b.ctx = ctx
@@ -52,7 +52,8 @@ func newTab(t testing.TB, site string) *tab {
 	return b
 }
 
-// send runs an action in the tab within its patience. what describes the action in error messages.
+// send runs an action in the tab and returns the result. The test fails if that takes longer than the
+// patience of the tab. what describes the action in messages.
 func send[T any](b *tab, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, b.patience)
@@ -67,7 +68,7 @@ func send[T any](b *tab, what string, action chromedp.Action[T]) T {
 	return result
 }
 
-// command sends a command of the browser's protocol.
+// command sends a command of the DevTools protocol to the browser.
 func command[P, R any](b *tab, c cdp.Command[P, R], params P) {
 	b.t.Helper()
 	send(b, c.Method, func(ctx context.Context, target *chromedp.Target) (R, error) {
@@ -75,14 +76,15 @@ func command[P, R any](b *tab, c cdp.Command[P, R], params P) {
 	})
 }
 
-// eval evaluates a script as the debugger of the page does. So neither the policy of the page nor
-// withoutScript prevents it.
+// eval evaluates a script in the page and returns the result. Neither the Content-Security-Policy of the
+// page nor withoutScript prevents that, because the script runs as from the debugger.
 func eval[T any](b *tab, script string) T {
 	b.t.Helper()
 	return send(b, fmt.Sprintf("evaluate %.80s", script), chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// location returns the URL of the tab for a message, or a text if the page does not answer soon.
+// location returns the URL of the tab for a message. If the page does not answer soon, it returns a text
+// that says so.
 func (b *tab) location() string {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Second)
 	defer cancel()
@@ -99,7 +101,8 @@ func (b *tab) path() string {
 	return strings.TrimPrefix(send(b, "read the location", chromedp.Location()), b.site)
 }
 
-// waitAt waits until the tab is at a path. A search while typing passes through other URLs first.
+// waitAt waits until the tab is at a path. It must wait, because a search while typing goes through other
+// URLs first.
 func (b *tab) waitAt(path string) {
 	b.t.Helper()
 	send(b, "wait for the place "+path, chromedp.Poll[any](fmt.Sprintf("location.href == %q", b.site+path)))
@@ -111,8 +114,8 @@ func (b *tab) open(path string) (status int) {
 	return answered(send(b, "open "+path, chromedp.NavigateResponse(b.site+path)))
 }
 
-// loads runs an action that opens another page, waits until that page is loaded, and returns the status of
-// its answer.
+// loads calls action, which must open another page. It waits until that page is loaded, and returns the
+// status of its answer.
 func (b *tab) loads(action func()) (status int) {
 	b.t.Helper()
 	step := chromedp.Func(func(context.Context, *chromedp.Target) error { action(); return nil })
@@ -121,7 +124,8 @@ func (b *tab) loads(action func()) (status int) {
 	}))
 }
 
-// answered returns the status of an answer; 0 if there was no request, as for an anchor on the same page.
+// answered returns the status of an answer, or 0 if there was no request. There is none for an anchor on
+// the same page.
 func answered(response *network.Response) (status int) {
 	if response == nil {
 		return 0
@@ -129,8 +133,9 @@ func answered(response *network.Response) (status int) {
 	return int(response.Status)
 }
 
-// follow clicks on an element that opens another page, and waits for that page. Before that it waits for
-// running requests of the page: the browser would cancel them, and htmx would report that as an error.
+// follow clicks on an element that opens another page, and waits for that page. Before the click it waits
+// for running requests of the page. Otherwise the browser would cancel them, and htmx would report that as
+// an error.
 func (b *tab) follow(selector string) (status int) {
 	b.t.Helper()
 	b.waitGone(".htmx-request")
@@ -149,11 +154,11 @@ func (b *tab) click(selector string) {
 	send(b, "click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// typed is the most bytes of a text that are typed key by key, because each key is several messages to the
-// browser. Of a longer text all but the last character is pasted.
+// typed is how many bytes of a text are typed key by key at most. Each key needs several messages to the
+// browser. Of a longer text, all but the last character is pasted.
 const typed = 12
 
-// fill replaces the content of a field with a text, as if typed.
+// fill replaces the content of a field by a text, as if a person typed the text.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	field := chromedp.CSS(selector)
@@ -177,13 +182,13 @@ func (b *tab) waitFor(selector string) {
 	send(b, "wait for "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// waitGone waits until no such element exists.
+// waitGone waits until no element matches the selector.
 func (b *tab) waitGone(selector string) {
 	b.t.Helper()
 	send(b, "wait until there is no "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
 }
 
-// exists reports whether an element exists at this moment.
+// exists reports whether an element matches the selector now.
 func (b *tab) exists(selector string) bool {
 	b.t.Helper()
 	return eval[bool](b, "document.querySelector("+quote(selector)+") !== null")
@@ -201,7 +206,7 @@ func (b *tab) html() string {
 	return eval[string](b, "document.documentElement.outerHTML")
 }
 
-// size sets the screen size of the tab in pixels. A width below 600 emulates a phone.
+// size sets the screen size of the tab in pixels. If the width is below 600, the screen is that of a phone.
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
 	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -223,7 +228,7 @@ func (b *tab) colorScheme(scheme string) {
 	})
 }
 
-// withoutScript disables the scripts of pages that are opened from now on.
+// withoutScript disables the scripts of pages that are opened later.
 func (b *tab) withoutScript() {
 	b.t.Helper()
 	command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})

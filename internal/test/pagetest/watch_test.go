@@ -14,13 +14,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// request is a request of the pages in a tab.
+// request is a request that the pages in a tab have sent.
 type request struct {
 	url   string
-	bytes int64 // transferred bytes with headers; known when it has ended
+	bytes int64 // transferred bytes, including headers; known when the request has ended
 }
 
-// requests returns the requests so far. A redirect counts as two requests.
+// requests returns all requests so far. A redirect counts as two requests.
 func (b *tab) requests() []request {
 	b.watched.Lock()
 	defer b.watched.Unlock()
@@ -36,7 +36,7 @@ func weight(requests []request) int64 {
 	return sum
 }
 
-// expect allows trouble that contains a text. The test fails if there is no such trouble.
+// expect allows trouble whose text contains part. The test fails if no such trouble happens.
 func (b *tab) expect(part string) {
 	b.watched.Lock()
 	defer b.watched.Unlock()
@@ -47,7 +47,7 @@ func (b *tab) expect(part string) {
 func (b *tab) report() {
 	b.t.Helper()
 	if !b.t.Failed() {
-		eval[int](b, "0") // when this returns, all earlier events have been recorded
+		eval[int](b, "0") // when eval returns, all earlier events have been recorded
 	}
 	b.watched.Lock()
 	defer b.watched.Unlock()
@@ -63,8 +63,8 @@ func (b *tab) report() {
 	}
 }
 
-// note records an event of the tab. It is called for one event after the other, and must not send anything
-// to the browser.
+// note records an event of the tab. The browser library calls it for one event after another. It must not
+// send anything to the browser.
 func (b *tab) note(event any) {
 	b.watched.Lock()
 	defer b.watched.Unlock()
@@ -85,7 +85,7 @@ func (b *tab) note(event any) {
 		b.noteTrouble("%s: %q, a dialog of %s", e.Type, e.Message, e.URL)
 		select {
 		case b.dialogs <- struct{}{}:
-		default: // a dialog opens only after the one before is closed
+		default: // a dialog opens only after the previous one was closed
 		}
 	case *page.EventWindowOpen:
 		b.noteTrouble("a window was opened: %s", e.URL)
@@ -103,8 +103,8 @@ func (b *tab) note(event any) {
 	}
 }
 
-// isGivenUp reports whether a text is htmx's message about a request that ended because the page was left.
-// Nobody sees that effect. For other failed requests htmx also writes another message.
+// isGivenUp reports whether a text is a message of htmx about a request that ended because the user left
+// the page. The user does not notice that. For other failed requests htmx writes one more message.
 func isGivenUp(text string) bool {
 	return strings.HasPrefix(text, "htmx:afterRequest") || strings.HasPrefix(text, "htmx:sendAbort")
 }
@@ -120,21 +120,21 @@ func (b *tab) noteTrouble(format string, args ...any) {
 	b.trouble = append(b.trouble, fmt.Sprintf(format, args...))
 }
 
-// closeDialogs accepts dialogs, because an open dialog blocks the page.
+// closeDialogs accepts all dialogs, because an open dialog blocks the page.
 func (b *tab) closeDialogs() {
 	for {
 		select {
 		case <-b.ctx.Done():
 			return
 		case <-b.dialogs:
-			// The tab may have been closed meanwhile.
+			// The test may have closed the tab.
 			_, _ = chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 		}
 	}
 }
 
-// foreign reports whether a URL requests another host than the site. URLs that contain their data, such as
-// data:, request no host.
+// foreign reports whether a request for the URL goes to another host than the site. A URL that contains its
+// data, such as data:, goes to no host.
 func foreign(site, address string) bool {
 	own, err := url.Parse(site)
 	if err != nil {
@@ -144,7 +144,7 @@ func foreign(site, address string) bool {
 	return err != nil || u.Host != "" && u.Host != own.Host
 }
 
-// printed returns values as the console shows them.
+// printed returns the text that the console shows for values.
 func printed(values []*runtime.RemoteObject) string {
 	var all []string
 	for _, v := range values {
@@ -157,7 +157,7 @@ func printed(values []*runtime.RemoteObject) string {
 	return strings.Join(all, " ")
 }
 
-// quote returns a text as a JavaScript literal.
+// quote returns a text as a string literal of JavaScript.
 func quote(text string) string {
 	b, err := json.Marshal(text)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hostile starts a receiver that refuses all deliveries, with scripts in its answers.
+// hostile starts a receiver that refuses all deliveries. Its answers contain scripts.
 func hostile(t *testing.T) (address string, got <-chan string) {
 	t.Helper()
 	bodies := make(chan string, 100)
@@ -23,8 +23,8 @@ func hostile(t *testing.T) (address string, got <-chan string) {
 	return s.URL, bodies
 }
 
-// TestNewWebhook creates a webhook with a form. The check of the form must list past changes that match,
-// and the secret must be shown once.
+// TestNewWebhook creates a webhook with the form. The check in the form must list past changes that match,
+// and the page must show the secret only once.
 func TestNewWebhook(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dialects() {
@@ -90,7 +90,8 @@ func newWebhooks(t *testing.T, s *site) {
 	}
 }
 
-// TestWebhook checks that the page of a webhook shows deliveries and answers, and that its forms work.
+// TestWebhook checks that the page of a webhook shows deliveries and the answers to them, and that its
+// forms work.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")
@@ -107,7 +108,7 @@ func TestWebhook(t *testing.T) {
 	at := "/alds/ui/webhooks/" + made.ID
 	b.open(at)
 	for !b.exists("#receipts ~ div details") {
-		b.open(at) // until the receipt is stored
+		b.open(at) // repeats this until the receipt is stored
 	}
 	if text := b.text("main .facts"); !strings.Contains(text, "by Administrator") {
 		t.Errorf("it is made by somebody without a name: %s", text)
@@ -128,7 +129,7 @@ func TestWebhook(t *testing.T) {
 	acts(b, at, got)
 }
 
-// acts uses each form on the page of a webhook.
+// acts uses each form on the page of a webhook. at is the path of the page.
 func acts(b *tab, at string, got <-chan string) {
 	b.t.Helper()
 	for _, act := range [][2]string{{"pause", "Paused"}, {"resume", "Failing"}, {"disable", "Disabled"}, {"enable", "Healthy"}} {
@@ -138,7 +139,7 @@ func acts(b *tab, at string, got <-chan string) {
 		}
 	}
 	b.submit("form[action$=test]")
-	for body := <-got; !strings.Contains(body, `"Test"`); body = <-got { // more attempts to deliver the change also arrive
+	for body := <-got; !strings.Contains(body, `"Test"`); body = <-got { // further tries to deliver the change arrive, too
 	}
 	b.open(at + "?state=dropped")
 	if b.follow("#deliveries ~ div form button"); !strings.Contains(b.text("[role=status]"), "sent again") {
@@ -160,8 +161,8 @@ func acts(b *tab, at string, got <-chan string) {
 	}
 }
 
-// TestWebhookOfTwoAdministrators lets two administrators change a webhook at the same time. The second must
-// see a message about the first change and keep the input.
+// TestWebhookOfTwoAdministrators lets two administrators change a webhook at the same time. The second
+// administrator must see a message about the change of the first, and the form must keep the input.
 func TestWebhookOfTwoAdministrators(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "sqlite")

@@ -7,39 +7,40 @@ import (
 	"strings"
 )
 
-// cell is one test case: one member does one thing, on one path, to an asset of one type.
+// cell is one test case: one member does one thing to an asset of one type, by one path. A path is a way to
+// send a write, such as a bulk request.
 type cell struct {
 	who             *member
 	typ, verb, path string
-	name            string  // the attribute or operation
-	slots           []*slot // the assets of the cell: $0, $1, ...
-	changes         bool    // a permitted command must change the last asset in slots
-	parts           []part  // commands in order; the first that fails is the last
-	whole           bool    // if one part fails, no part creates anything
-	command         attrs   // the command of a bulk request
-	url             string  // otherwise the path of the request
+	name            string  // name of the attribute or operation
+	slots           []*slot // assets that the cell uses; their placeholders are $0, $1, ...
+	changes         bool    // true: if the command succeeds, it must change the last asset in slots
+	parts           []part  // in order; parts after the first failed part are not executed
+	whole           bool    // true: if one part fails, no part creates anything
+	command         attrs   // command for a bulk request
+	url             string  // URL path of other requests; body is their body
 	body            attrs
-	noMatch         bool // an asset that the member does not see is not found, without a failure
+	noMatch         bool // true: no failure if the member does not see the asset; the command just finds nothing
 	want            outcome
 	got             outcome
 }
 
-// part is one command of a cell: the assets that it names, the rights that it needs, and the
+// part is one command of a cell: the assets that it names, the rights that the member needs for it, and the
 // assets that it creates.
 type part struct {
-	uses   []use // the assets that the member must see; the written asset is first
+	uses   []use // assets that the member must see; the asset that is written comes first
 	needs  []need
 	makes  []string
-	raises bool // it moves a project to where somebody gets a role that the sender may not give
+	raises bool // true: a move of a project that gives somebody a role that the member may not give
 }
 
-// need is a right to a thing that a command needs.
+// need is a right on a thing that a member needs for a command.
 type need struct {
 	thing
 	verb, name string
 }
 
-// texts returns the possible messages to a member without the right.
+// texts returns the messages with which the service may answer if the member lacks the right.
 func (n need) texts() []string {
 	var all []string
 	if word := map[string]string{create: "Create", change: "Change", del: "Delete", relate: "Relate"}[n.verb]; word != "" {
@@ -54,13 +55,13 @@ func (n need) texts() []string {
 	return all
 }
 
-// use is an asset that a request names, and the message if the member does not see it.
+// use is an asset that a request names. text is the message if the member does not see the asset.
 type use struct {
 	slot *slot
 	text string
 }
 
-// These are the ways in which a cell can end.
+// The ways in which a cell can end.
 const (
 	done     = "done"
 	denied   = "denied"
@@ -69,7 +70,7 @@ const (
 	nothing  = "nothing found"
 )
 
-// outcome is how a cell ended or must end. texts holds the possible messages.
+// outcome says how a cell ended, or how it must end. texts are the messages that are possible then.
 type outcome struct {
 	how   string
 	texts []string
@@ -77,8 +78,8 @@ type outcome struct {
 
 func (o outcome) String() string { return strings.Join(append([]string{o.how}, o.texts...), " ") }
 
-// expect computes the outcome of a cell. Its parts are carried out until one names an asset that
-// the member does not see, or needs a right that the member does not have.
+// expect computes how a cell must end. It goes through the parts until the member does not see an asset
+// that a part names, or lacks a right for a part.
 func (c *cell) expect(t *table) outcome {
 	for _, p := range c.parts {
 		switch all := p.unseen(c.who); {
@@ -96,7 +97,7 @@ func (c *cell) expect(t *table) outcome {
 	return outcome{how: done}
 }
 
-// unseen returns the messages for the assets that a member does not see.
+// unseen returns the messages about the assets of the part that the member does not see.
 func (p part) unseen(w *member) []string {
 	var all []string
 	for _, u := range p.uses {
@@ -107,7 +108,8 @@ func (p part) unseen(w *member) []string {
 	return all
 }
 
-// refused reports whether a right is missing, and returns the possible messages.
+// refused reports whether the member lacks a right for the part. It also returns the messages that are
+// possible then.
 func (p part) refused(t *table, w *member) (is bool, all []string) {
 	for _, n := range p.needs {
 		if !t.may(w, n.thing, n.verb, n.name) {
@@ -120,7 +122,7 @@ func (p part) refused(t *table, w *member) (is bool, all []string) {
 	return is, all
 }
 
-// makes returns the types of the assets that a cell creates, one entry for each asset.
+// makes returns the types of the assets that a cell must create: one entry for each asset.
 func (c *cell) makes(t *table) []string {
 	var all []string
 	for _, p := range c.parts {
@@ -135,7 +137,7 @@ func (c *cell) makes(t *table) []string {
 	return all
 }
 
-// differs reports whether the outcome of a cell is wrong.
+// differs reports whether a cell has ended in a wrong way.
 func (c *cell) differs() bool {
 	if c.want.how != c.got.how {
 		return true
@@ -151,7 +153,7 @@ func (c *cell) String() string {
 	return fmt.Sprintf("%s: %s %s, %s: want %s, got %s", c.who, c.verb, name, c.path, c.want, c.got)
 }
 
-// fill replaces the placeholders in a value.
+// fill returns a value in which all placeholders are replaced.
 func (w *world) fill(c *cell, v any) any {
 	switch x := v.(type) {
 	case string:

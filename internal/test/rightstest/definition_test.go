@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestDefinitions checks which roles may add, change, retire and delete custom attributes and
-// lists, and delete them with their data. A member with each role as its DefaultRole tries this
-// in a bulk request, by path, in an asynchronous request and in a preview. The expected results
-// are computed from rights.yaml alone.
+// TestDefinitions checks which roles may add, change, retire and delete custom attributes and lists, also
+// together with their data. For each role, a member with this role as its DefaultRole tries this in a bulk
+// request, by path, in an asynchronous request and in a preview. The test computes the expected results
+// from rights.yaml alone.
 func TestDefinitions(t *testing.T) {
 	w := &world{t: t, url: start(t, "sqlite"), rights: readTable(t)}
 	made := w.must(
@@ -33,9 +33,9 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// define adds, changes and retires definitions. It returns the Oids of the added definitions. It
-// also tries to delete a definition with its data, but states a wrong number of assets. This must
-// fail for everybody.
+// define tries to add, change and retire definitions as a member. It returns the Oids of the added
+// definitions. It also tries to delete a definition with its data, but states a wrong number of assets.
+// This must fail for every member.
 func (w *world) define(login string, made []string, may bool) []string {
 	w.t.Helper()
 	b := w.send(login, []any{
@@ -68,8 +68,9 @@ func (w *world) define(login string, made []string, may bool) []string {
 	return own
 }
 
-// deleteLater deletes the definitions that a member added, with their data, in an asynchronous
-// request. A member without the right has no definitions, and tries to delete another one.
+// deleteLater tries to delete definitions with their data, in an asynchronous request. A member with the
+// right deletes the definitions that it has added. A member without the right tries to delete the
+// definition other.
 func (w *world) deleteLater(login, other string, own []string, may bool) {
 	w.t.Helper()
 	want := map[int]string{}
@@ -85,8 +86,8 @@ func (w *world) deleteLater(login, other string, own []string, may bool) {
 	}
 }
 
-// defineByPath adds, changes and retires definitions, in one request each. The administrator then
-// reactivates the retired definition for the next member.
+// defineByPath tries to add, change and retire definitions, in one request each. If the member has the
+// right, the administrator then reactivates the retired definition, so that the next member can retire it.
 func (w *world) defineByPath(login string, made []string, may bool) {
 	w.t.Helper()
 	want := http.StatusForbidden

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// slot is an asset of the administrator that cells use. If no cell may change it, all cells with
-// the same key share it. If a cell may change it, only that cell uses it.
+// slot is an asset that the administrator creates for cells. If no cell may change it, all cells with the
+// same key share it. Otherwise only one cell uses it.
 type slot struct {
 	thing
-	key    string // cells with equal keys share one asset
+	key    string // cells whose slots have the same key share one asset
 	attrs  attrs
-	first  []string // operations of the administrator on it, before the cells run
-	by     *member  // the member that is recorded as its creator
+	first  []string // operations that the administrator runs on it before the cells run
+	by     *member  // member that the service records as its creator
 	oid    string
 	moment string
 }
 
-// fixture returns a slot for an asset of a type, in a state in which op may run. The asset
-// belongs to own, or to somebody else if own is nil.
+// fixture returns a slot for an asset of a type. The asset is in a state in which the operation op may run.
+// Its owner is own, or somebody else if own is nil.
 func (w *world) fixture(typ string, own *member, op string) *slot {
 	s := &slot{thing: w.rights.thingOf(typ, own), key: typ, attrs: made(typ), by: own}
 	switch typ {
@@ -52,8 +52,8 @@ func (w *world) fixture(typ string, own *member, op string) *slot {
 	return s
 }
 
-// ownersOf returns the owners with which an asset of a type must be tested. These are the member
-// and somebody else (nil), or only nil if owners have no special rights.
+// ownersOf returns the owners with which an asset of a type must be tested. If owners have special rights,
+// these are the member m and somebody else (nil). Otherwise the result has only nil.
 func (w *world) ownersOf(typ string, m *member) []*member {
 	if w.rights.isOwn(typ) {
 		return []*member{m, nil}
@@ -61,7 +61,8 @@ func (w *world) ownersOf(typ string, m *member) []*member {
 	return []*member{nil}
 }
 
-// add adds a cell to the world. An asset that the cell cannot change is replaced by a shared asset.
+// add adds a cell to the world. If the cell must not change an asset, the cell shares this asset with other
+// cells.
 func (w *world) add(c *cell) {
 	for i, s := range c.slots {
 		if s.oid != "" {
@@ -84,7 +85,7 @@ func (w *world) add(c *cell) {
 	w.cells[c.who] = append(w.cells[c.who], c)
 }
 
-// usesOf returns the assets that the attributes of a type name.
+// usesOf returns the assets that the values a refer to, for an asset of a type.
 func (w *world) usesOf(c *cell, typ string, a attrs) []use {
 	var all []use
 	for _, name := range slices.Sorted(maps.Keys(a)) {

@@ -7,16 +7,16 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// attrs are the attributes of a command. A text that begins with $ is a placeholder:
+// attrs are the attributes in a command. A text that begins with $ is a placeholder:
 //
-//	$0, $1         an asset of the cell
+//	$0, $1         an asset of the cell, by its index
 //	$me            the member of the cell
 //	$tag           a tag of the first asset of the cell
 //	$name, $n      a new name, a new number
 //	$target, etc.  an asset of the set-up, by its key in world.base
 type attrs map[string]any
 
-// makes lists the attributes that a new asset of a type needs besides a name.
+// makes maps a type to the attributes that a new asset of the type needs besides its name.
 var makes = map[string]attrs{
 	"Story":  {"Scope": "$target", "Custom_Weight": "$n"},
 	"Defect": inScope, "Epic": inScope, "Theme": inScope, "Goal": inScope, "Issue": inScope, "Request": inScope,
@@ -44,7 +44,7 @@ var makes = map[string]attrs{
 
 var inScope = attrs{"Scope": "$target"}
 
-// changes lists the attribute that cells change, for types where it is not Description.
+// changes maps a type to the attribute that cells change. Types that are missing have Description.
 var changes = map[string]attrs{
 	"Note": {"Content": "$name"}, "Link": {"URL": "$name"}, "EmbeddedImage": {"ContentType": "$name"}, "Image": {"ContentType": "$name"},
 	"Actual": {"Reference": "$name"}, "Capacity": {"Value": "$n"}, "Role": {"Name": "$name"}, "State": {"Code": "$name"},
@@ -52,22 +52,22 @@ var changes = map[string]attrs{
 	"Conversation": {"Participants": []any{"$me"}}, "Expression": {"Content": "$name"}, "MessageReceipt": {"IsArchived": true},
 }
 
-// custom lists the custom attributes of a type. Each is changed in a separate cell.
+// custom maps a type to its custom attributes. Each of them is changed in a separate cell.
 var custom = map[string]attrs{"Story": {"Custom_Weight": "$n", "Custom_Reviewers": []any{"$me"}}}
 
-// before lists the operation that makes another operation possible on a new asset.
+// before maps an operation to the operation that must run before it on a new asset.
 var before = map[string]string{"Undelete": "Delete", "Reactivate": "Inactivate", "Activate": "Inactivate", "EpicToStory": "StoryToEpic", "MarkAsUnread": "MarkAsRead", "MarkAsUnarchived": "MarkAsArchived"}
 
-// timeboxIn lists the State of a timebox in which an operation may run.
+// timeboxIn maps an operation to the State in which a timebox must be, so that the operation may run.
 var timeboxIn = map[string]string{"Activate": "State:100", "Close": "State:101", "MakeFuture": "State:101", "Reactivate": "State:102"}
 
-// owners lists the relation to the owner of an asset, by type.
+// owners maps a type to the relation to the owner of an asset.
 var owners = map[string]string{"Expression": "Author", "MessageReceipt": "Recipient", "BaseSubscription": "Subscriber"}
 
-// placeless lists the types with an owner whose assets never have a project.
+// placeless are the types whose assets have an owner but never belong to a project.
 var placeless = []string{"Conversation", "Expression", "Image", "BaseSubscription"}
 
-// made returns the attributes of a new asset of a type.
+// made returns the values of a new asset of a type.
 func made(typ string) attrs {
 	a := maps.Clone(makes[typ])
 	if a == nil {
@@ -79,7 +79,7 @@ func made(typ string) attrs {
 	return a
 }
 
-// changed returns the attribute of a type that a cell changes, and its value.
+// changed returns the attribute that cells change on assets of a type, and its new value.
 func changed(typ string) (name string, v any) {
 	for name, v := range changes[typ] {
 		return name, v
@@ -95,7 +95,7 @@ func typeNamed(name string) *meta.Type {
 	return t
 }
 
-// types returns the types that have assets.
+// types returns the types of which assets can exist.
 func types() []string {
 	var all []string
 	for _, t := range model.Types {
@@ -106,9 +106,8 @@ func types() []string {
 	return all
 }
 
-// stands reports whether a type is the first of its group. A group is all types with the same kind
-// of rights, whose assets belong to projects in the same way. On most paths, only the first type of
-// a group is tested.
+// stands reports whether a type is the first of its group. The types of a group have the same rights, and
+// their assets belong to projects in the same way. On most paths, only the first type of a group is tested.
 func (t *table) stands(typ string) bool {
 	likewise := func(name string) [7]any {
 		m := typeNamed(name)
@@ -123,10 +122,10 @@ func (t *table) stands(typ string) bool {
 	return false
 }
 
-// isOwn reports whether the rights to assets of a type depend on their owner.
+// isOwn reports whether the rights on an asset of a type depend on who owns the asset.
 func (t *table) isOwn(typ string) bool { return t.Kinds[t.kindOf(typ, "")].Own }
 
-// thingOf returns an asset of a type in the project of the cells. For a new project, that is its
+// thingOf returns an asset of a type in the project of the cells. If the type is Scope, that project is its
 // parent.
 func (t *table) thingOf(typ string, own *member) thing {
 	x := thing{typ: typ, own: own}
@@ -141,7 +140,7 @@ func (t *table) thingOf(typ string, own *member) thing {
 	return x
 }
 
-// secured returns the projects to which other assets belong through an asset.
+// secured returns the projects to which another asset belongs if it refers to x.
 func secured(x thing) []*project {
 	t := typeNamed(x.typ)
 	switch {

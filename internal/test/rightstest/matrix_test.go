@@ -13,7 +13,7 @@ import (
 
 var verbs = []string{create, change, operate, del, relate}
 
-// takes lists the paths, and the verbs that each path can have.
+// takes has the paths, each with the verbs that are possible by that path.
 var takes = []struct {
 	path  string
 	verbs []string
@@ -32,7 +32,7 @@ var takes = []struct {
 	{byPreview, verbs},
 }
 
-// These are the reasons why a combination of a type, a verb and a path has no cell.
+// The reasons why a combination of a type, a verb and a path has no cell.
 const (
 	otherVerb   = "the path does not say the verb"
 	noOperation = "the type has no operations but Delete and Undelete"
@@ -45,7 +45,7 @@ const (
 	oneOfKind   = "one type stands for those of its kind that lie in projects likewise, on all but the plain paths"
 )
 
-// why returns the reason why a combination has no cell, or an empty text if it must have one.
+// why returns the reason why a combination has no cell, or "" if it must have one.
 func (t *table) why(typ, verb, path string, verbs []string) string {
 	switch {
 	case typ == "custom attribute":
@@ -76,8 +76,7 @@ func (t *table) why(typ, verb, path string, verbs []string) string {
 	return ""
 }
 
-// kindOfCells is a combination of a type, a verb and a path. without is the reason if it has no
-// cell.
+// kindOfCells is a combination of a type, a verb and a path. If it has no cell, without is the reason.
 type kindOfCells struct{ typ, verb, path, without string }
 
 func (t *table) kindsOfCells(types []string) (all []kindOfCells) {
@@ -100,7 +99,7 @@ func hasOperations(typ string) bool {
 	return false
 }
 
-// world is the service with everything that cells need.
+// world has the service and everything that the cells need.
 type world struct {
 	t      *testing.T
 	url    string
@@ -108,25 +107,25 @@ type world struct {
 	seed   uint64 // seed of the sample
 
 	members  []*member
-	acting   []*member        // members with cells
-	base     map[string]*slot // assets of the set-up, by placeholder
-	standing map[string]*slot // shared assets, by key
+	acting   []*member        // the members that have cells
+	base     map[string]*slot // assets that many cells refer to, by placeholder
+	standing map[string]*slot // assets that several cells share, by key
 	slots    []*slot
 	cells    map[*member][]*cell
-	names    *atomic.Int64 // number of names so far
-	told     *atomic.Int64 // how often an attribute that shows a right was read
+	names    *atomic.Int64 // number of names that were made
+	told     *atomic.Int64 // how often an attribute that shows a right was compared
 	wrong    *findings
 }
 
-// findings holds the wrong cells, by path, verb, type and error.
+// findings has the cells with wrong results. The key contains path, verb, type and error.
 type findings struct {
 	sync.Mutex
 	cells map[string][]*cell
 }
 
-// TestMatrix carries out the cells and compares the outcomes. With SQLite, each role acts from
-// every place. With a server, each role acts from only one place, because other tests compare the
-// answers of servers and SQLite. With -short, only a sample of the cells runs.
+// TestMatrix runs the cells and compares how they end. On SQLite, there is a member with each role in every
+// place. On a server, each role has only one place, because other tests compare the answers of servers and
+// SQLite. With -short, only a sample of the cells runs.
 func TestMatrix(t *testing.T) {
 	seed := testseed.New(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -162,7 +161,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// oneOfEachRole returns one member of each role. The places take turns.
+// oneOfEachRole returns one member of each role. The place differs from one role to the next.
 func oneOfEachRole(members []*member) (some []*member) {
 	for i, m := range members {
 		if role := i / len(places); i%len(places) == role%len(places) {
@@ -172,7 +171,7 @@ func oneOfEachRole(members []*member) (some []*member) {
 	return some
 }
 
-// plan creates the cells of all combinations, and logs how many there are.
+// plan creates the cells of all combinations, and logs their number.
 func (w *world) plan() {
 	without, count := map[string]int{}, map[string]int{}
 	all := append(types(), "webhook", "tag", "custom attribute")
@@ -227,7 +226,7 @@ func (w *world) print(count, without map[string]int) {
 	}
 }
 
-// report fails the test for the wrong cells, with a few examples of each kind.
+// report fails the test for each kind of wrong result, with a few of the cells as examples.
 func (w *world) report() {
 	for _, key := range slices.Sorted(maps.Keys(w.wrong.cells)) {
 		cells := w.wrong.cells[key]

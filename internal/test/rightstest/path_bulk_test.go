@@ -20,8 +20,8 @@ const (
 	byPreview  = "preview"
 )
 
-// cellsOf returns the cells of a member for a combination. It returns none if the combination
-// does not exist.
+// cellsOf returns the cells of a member for a combination of type, verb and path. It returns nil if the
+// combination has no cell.
 func (w *world) cellsOf(m *member, typ, verb, path string) []*cell {
 	switch path {
 	case byNesting:
@@ -53,8 +53,8 @@ func (w *world) cellsOf(m *member, typ, verb, path string) []*cell {
 	return all
 }
 
-// creates returns cells that create an asset: one that belongs to the member and, if the type has
-// owners, one that belongs to somebody else.
+// creates returns cells in which the member creates an asset of its own and, if owners have special rights,
+// also an asset of somebody else.
 func (w *world) creates(m *member, typ string) []*cell {
 	c := &cell{who: m, typ: typ, verb: create}
 	a := made(typ)
@@ -80,7 +80,7 @@ func (w *world) creates(m *member, typ string) []*cell {
 	return []*cell{c, other}
 }
 
-// onAsset returns a cell about one existing asset.
+// onAsset returns a cell in which the member does one thing to one existing asset.
 func (w *world) onAsset(m *member, verb string, s *slot, name string) *cell {
 	return &cell{
 		who: m, typ: s.typ, verb: verb, name: name, slots: []*slot{s}, changes: true,
@@ -88,8 +88,8 @@ func (w *world) onAsset(m *member, verb string, s *slot, name string) *cell {
 	}
 }
 
-// changesOf returns cells that change an asset. By Oid and by POST, there are also cells for
-// custom attributes, and for attributes whose right may differ from the right to the asset.
+// changesOf returns cells that change an asset. By Oid and by POST, further cells change custom attributes,
+// and attributes for which other rights may apply than for the asset.
 func (w *world) changesOf(m *member, typ, path string) []*cell {
 	var all []*cell
 	for _, own := range w.ownersOf(typ, m) {
@@ -117,7 +117,7 @@ func (w *world) changesOf(m *member, typ, path string) []*cell {
 	return all
 }
 
-// exceptions returns the attributes of a type that rights.yaml lists as exceptions.
+// exceptions returns values for the attributes of a type that rights.yaml lists as exceptions.
 func (w *world) exceptions(typ string) attrs {
 	all := attrs{}
 	for _, kinds := range w.rights.Except {
@@ -135,8 +135,8 @@ func (w *world) exceptions(typ string) attrs {
 	return all
 }
 
-// changesOfMembers returns cells that change the member itself, and cells that change a member
-// with a role above Member Admin.
+// changesOfMembers returns cells in which the member changes itself, and cells in which it changes a member
+// whose role is above Member Admin.
 func (w *world) changesOfMembers(m *member) []*cell {
 	var all []*cell
 	self := &slot{thing: thing{typ: "Member", is: m}, key: m.oid, oid: m.oid}
@@ -155,8 +155,8 @@ func (w *world) changesOfMembers(m *member) []*cell {
 	return all
 }
 
-// moves returns cells that move an asset to each of the other projects. The right is needed in
-// the old and in the new project.
+// moves returns cells that move an asset to each of the other projects. The member needs the right in the
+// old and in the new project.
 func (w *world) moves(m *member, typ string) []*cell {
 	by := "Scope"
 	if typ == "Scope" {
@@ -183,8 +183,8 @@ func (w *world) moves(m *member, typ string) []*cell {
 	return all
 }
 
-// raises reports whether a move of a project gives somebody a role that member m may not give
-// there.
+// raises reports whether a move of a project would give somebody a role in it that the member m may not
+// give. from is the project's parent before the move, to its parent after it.
 func (w *world) raises(m *member, from, to *project) bool {
 	if m.system() == systemAdmin {
 		return false
@@ -230,16 +230,16 @@ func (w *world) operates(m *member, typ, verb string) []*cell {
 	return all
 }
 
-// consequences lists the types of further assets that an operation creates.
+// consequences maps an operation to the types of further assets that it creates.
 var consequences = map[string][]string{
 	"CopyAcceptanceTestsFromRegressionSuite": {"Test"},
 	"Send":                                   {"MessageReceipt"},
 }
 
-// uses adds assets that the first part of a cell names.
+// uses adds assets that the first part of the cell names.
 func (c *cell) uses(all ...use) { c.parts[0].uses = append(c.parts[0].uses, all...) }
 
-// on changes the request of a cell to another path.
+// on changes the request of the cell so that it uses another path.
 func (c *cell) on(path string) {
 	c.path = path
 	from, _ := c.command["from"].(string)

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// nests has, by type of the new asset, the outer asset and its relation in which the new asset is
-// created. The update of the outer asset writes nothing else.
+// nests maps the type of a new asset to the asset and the relation in which the new asset is created. The
+// update of that asset writes nothing else.
 var nests = map[string][2]string{
 	"Story": {"target", "Workitems"}, "Defect": {"target", "Workitems"}, "Epic": {"target", "Workitems"}, "Theme": {"target", "Workitems"},
 	"TestSet": {"target", "Workitems"}, "Goal": {"target", "Goals"}, "Issue": {"target", "Issues"}, "Request": {"target", "Requests"},
@@ -22,7 +22,7 @@ var nests = map[string][2]string{
 	"Timebox": {"schedule", "Timeboxes"}, "BuildRun": {"build", "BuildRuns"}, "MessageReceipt": {"message", "Receipts"},
 }
 
-// nested returns cells that create an asset inside another command.
+// nested returns a cell that creates an asset inside another command, or nil if there is no such command.
 func (w *world) nested(m *member, typ string) []*cell {
 	inside := w.creates(m, typ)[0]
 	c := &cell{who: m, typ: typ, verb: create, path: byNesting}
@@ -41,7 +41,7 @@ func (w *world) nested(m *member, typ string) []*cell {
 	c.name = a.Token()
 	c.command = outside.command
 	c.command[a.Name] = inside.command
-	if holder == "Timebox" && typ == "Schedule" { // the new schedule has no project, so the timebox has none either
+	if holder == "Timebox" && typ == "Schedule" { // neither the new schedule nor the timebox has a project
 		outside.parts[0].uses, outside.parts[0].needs[0].in = nil, nil
 	}
 	c.parts, c.whole = slices.Concat(inside.parts, outside.parts), true
@@ -53,7 +53,7 @@ func (w *world) nested(m *member, typ string) []*cell {
 	return []*cell{c}
 }
 
-// holderOf returns a type and its relation that can refer to assets of type typ.
+// holderOf returns a type and one of its relations that can refer to assets of the type typ.
 func holderOf(typ string) (string, *meta.Attr) {
 	for _, h := range types() {
 		for _, a := range typeNamed(h).Attrs {
@@ -66,7 +66,7 @@ func holderOf(typ string) (string, *meta.Attr) {
 	return "", nil
 }
 
-// tagged returns cells that merge a tag of one asset.
+// tagged returns cells that merge a tag that only one asset has into another tag.
 func (w *world) tagged(m *member, typ string) []*cell {
 	if _, ok := typeNamed(typ).Attr("TaggedWith"); !ok {
 		return nil
@@ -80,7 +80,7 @@ func (w *world) tagged(m *member, typ string) []*cell {
 		c.path, c.url, c.noMatch = byTags, "/api/tags/command/merge", true
 		c.body = attrs{"MergeTo": "$name", "MergeFrom": []any{"$tag"}}
 		tags := need{thing{typ: "tag", own: m}, change, ""}
-		here := thing{typ: "tag", in: secured(s.thing)} // without a project, only system administrators may do this
+		here := thing{typ: "tag", in: secured(s.thing)} // only system administrators may do this without a project
 		switch {
 		case !w.rights.may(m, tags.thing, change, ""):
 			c.parts[0].uses = nil
@@ -93,7 +93,7 @@ func (w *world) tagged(m *member, typ string) []*cell {
 	return all
 }
 
-// hooked returns cells about a subscription.
+// hooked returns a cell in which a member creates, changes, tests or deletes a webhook subscription.
 func (w *world) hooked(m *member, verb string) []*cell {
 	c := &cell{who: m, typ: "webhook", verb: verb, path: byHook, url: "/api/webhook", parts: []part{{needs: []need{{thing{typ: "webhook"}, verb, ""}}}}}
 	switch verb {
@@ -112,7 +112,7 @@ func (w *world) hooked(m *member, verb string) []*cell {
 // hook is a subscription to events that never happen.
 var hook = attrs{"url": "https://hooks.example.org/", "eventTypes": []any{attrs{"type": "AssetCreated", "from": "Publication"}}}
 
-// assigned returns cells about the members of a project and their roles.
+// assigned returns cells that change the members of a project or their roles.
 func (w *world) assigned(m *member) []*cell {
 	var all []*cell
 	for _, role := range []string{"Visitor", "Team Member", memberAdmin, "Project Admin", systemAdmin} {
@@ -123,7 +123,7 @@ func (w *world) assigned(m *member) []*cell {
 	return append(all, w.joins(m, "Scope.Members"), w.joins(m, "Member.Scopes"))
 }
 
-// assigns returns a cell that gives somebody a role.
+// assigns returns a cell in which the member m gives somebody a role in a project.
 func (w *world) assigns(m *member, form, role string) *cell {
 	scope, other := w.fixture("Scope", nil, ""), w.fixture("Member", nil, "")
 	c := &cell{who: m, typ: "Scope", verb: operate, path: byExecute, name: "AssignMemberWithRole as " + role, slots: []*slot{other, scope}, changes: true}
@@ -144,7 +144,7 @@ func (w *world) assigns(m *member, form, role string) *cell {
 	return c
 }
 
-// joins returns a cell that makes somebody a member of a project, without naming a role.
+// joins returns a cell in which the member m adds somebody to the members of a project, without a role.
 func (w *world) joins(m *member, form string) *cell {
 	scope, other := w.fixture("Scope", nil, ""), w.fixture("Member", nil, "")
 	if form[0] == 'S' {

@@ -6,16 +6,17 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// relation is a relation that a command can write on an asset of a type, although another asset
-// holds it.
+// relation is a relation between two assets that can be written from its other side: from the asset that
+// does not store it.
 type relation struct {
-	attr    *meta.Attr // the attribute of the type
-	holder  string     // a type that holds the relation
-	forward string     // the attribute of the holder
+	attr    *meta.Attr // attribute of the asset that does not store the relation
+	holder  string     // a type whose assets store the relation
+	forward string     // attribute of the holder that stores the relation
 }
 
-// relations returns the relations of a type, each with one type of holder. Relations of every
-// asset are tested with stories, and one of them with each type.
+// relations returns the relations that can be written from an asset of a type although another asset stores
+// them. Each has one type of assets that store it. Relations that every type has are tested only with
+// Story, except for MentionedInExpressions.
 func relations(typ string) []relation {
 	t := typeNamed(typ)
 	var all []relation
@@ -35,7 +36,7 @@ func relations(typ string) []relation {
 			}
 		}
 	}
-	// Expressions are first: everybody may change them, so the right to the asset itself decides.
+	// Expressions come first. Everybody may change them, so only the right on the asset itself matters.
 	slices.SortStableFunc(all, func(a, b relation) int { return rankOf(a) - rankOf(b) })
 	return all
 }
@@ -47,8 +48,8 @@ func rankOf(r relation) int {
 	return 1
 }
 
-// related returns cells that write a relation from the side that does not hold it. On paths other
-// than fromBehind, only the first relation is tested.
+// related returns cells that write a relation from the asset that does not store it. By other paths than
+// fromBehind, only the first relation is tested.
 func (w *world) related(m *member, typ, path string) []*cell {
 	all := relations(typ)
 	if path != fromBehind {
@@ -96,14 +97,13 @@ func (w *world) relates(m *member, typ string, r relation, path string, of *memb
 	return c
 }
 
-// inTree reports whether a relation belongs to a hierarchy, in which no asset can be below
-// itself.
+// inTree reports whether the relation belongs to a hierarchy, in which an asset cannot be below itself.
 func inTree(r relation) bool {
 	return slices.ContainsFunc(typeNamed(r.holder).Hierarchies, func(h meta.Hierarchy) bool { return h.Up.Name == r.forward })
 }
 
-// relatesItself returns a cell that relates an asset to itself, from the side that does not hold
-// the relation. This changes the asset.
+// relatesItself returns a cell that relates an asset to itself, from the side that does not store the
+// relation. This changes the asset.
 func (w *world) relatesItself(m *member, r relation, own *member) *cell {
 	s := w.fixture(r.holder, own, "")
 	c := w.onAsset(m, relate, s, r.attr.Name+" itself")
@@ -113,7 +113,8 @@ func (w *world) relatesItself(m *member, r relation, own *member) *cell {
 	return c
 }
 
-// holding returns the rights that are needed before asset h may refer to asset to by a relation.
+// holding returns the rights that a member needs so that the asset h may refer to the asset to by a
+// relation.
 func (w *world) holding(h, to thing, r relation) []need {
 	after, forward := h, r.forward
 	t := typeNamed(h.typ)
@@ -137,7 +138,7 @@ func (w *world) holding(h, to thing, r relation) []need {
 	return []need{{h, change, forward}, {after, change, forward}}
 }
 
-// holdsMany reports whether a relation of a type can have several targets.
+// holdsMany reports whether a relation of a type can refer to several assets.
 func holdsMany(typ, forward string) bool {
 	a, _ := typeNamed(typ).Attr(forward)
 	return a.Multi

@@ -2,8 +2,8 @@ package rightstest
 
 import "slices"
 
-// project is a project of the tree. The assets of cells are in target, or in inner, a project
-// below it in which nobody holds a role.
+// project is a project of the test. The assets of cells are in the project target, or in the project inner
+// below it, in which no member has a role.
 type project struct {
 	name string
 	up   *project
@@ -20,8 +20,8 @@ var (
 	projects = []*project{above, target, below, elsewhere}
 )
 
-// places lists where a member can hold its role. Without a project, the role is only the
-// DefaultRole.
+// places are the projects in which a member can have its role. In the place without a project, the role is
+// only the DefaultRole of the member.
 var places = []struct {
 	name string
 	at   *project
@@ -34,16 +34,16 @@ var places = []struct {
 	{"none", nil},
 }
 
-// member is a member of the matrix.
+// member is a member that has cells.
 type member struct {
 	role, place string
-	at          *project // nil: only a DefaultRole
+	at          *project // project in which it has the role; nil: it has only a DefaultRole
 	login, oid  string
 }
 
 func (w *member) String() string { return w.role + ", " + w.place }
 
-// roleIn returns the role that applies in a project, or an empty text.
+// roleIn returns the role of the member that applies in a project, or "" if none applies.
 func (w *member) roleIn(p *project) string {
 	for ; p != nil; p = p.up {
 		if p == w.at {
@@ -53,7 +53,7 @@ func (w *member) roleIn(p *project) string {
 	return ""
 }
 
-// system returns the role in the whole system, or an empty text.
+// system returns the role of the member for the whole system, or "" if it has none.
 func (w *member) system() string {
 	if (w.at == nil || w.at == root) && (w.role == systemAdmin || w.role == memberAdmin) {
 		return w.role
@@ -63,7 +63,7 @@ func (w *member) system() string {
 
 func reads(role string) bool { return role != "" && role != "No Access" && role != "Inheritor" }
 
-// held returns the roles that the member has anywhere.
+// held returns the roles that the member has in any place.
 func (w *member) held() []string {
 	if w.system() != "" || w.at != nil && reads(w.role) {
 		return []string{w.role}
@@ -73,7 +73,7 @@ func (w *member) held() []string {
 
 func (w *member) reads(p *project) bool { return w.system() == systemAdmin || reads(w.roleIn(p)) }
 
-// sees reports whether the member sees a thing.
+// sees reports whether the member may see a thing.
 func (w *member) sees(x thing) bool {
 	switch {
 	case w.system() == systemAdmin:
@@ -90,8 +90,8 @@ func (w *member) sees(x thing) bool {
 	return len(x.in) == 0 || !seenInProject(x.typ) || slices.ContainsFunc(x.in, w.reads)
 }
 
-// seesMember reports whether member w sees member x. Every member sees itself and the members of
-// projects that it reads. Administrators see all members. All members among things hold a role in
+// seesMember reports whether the member w sees the member x. Every member sees itself and the members of
+// the projects that it may read. Administrators see all members. Each member that is a thing has a role in
 // target.
 func (w *member) seesMember(x thing) bool {
 	if x.is == w || w.role == memberAdmin && w.system() != "" {
@@ -103,10 +103,10 @@ func (w *member) seesMember(x thing) bool {
 	return w.reads(target) || w.reads(below)
 }
 
-// shownToOwner lists types whose assets are always visible to their author or creator.
+// shownToOwner are types whose assets are always visible to their author or creator.
 var shownToOwner = []string{"Expression", "Conversation", "Message"}
 
-// unsecured lists types whose assets belong to projects but are visible to everybody.
+// unsecured are types whose assets belong to projects but are visible to everybody.
 var unsecured = []string{"Schedule", "Timebox"}
 
 func seenInProject(typ string) bool { return !slices.Contains(unsecured, typ) }

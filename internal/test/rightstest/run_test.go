@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// run carries out the cells of a member, compares the outcomes, and checks which assets have
-// changed.
+// run runs the cells of a member. It compares how they end, and which assets they have changed.
 func (w *world) run(m *member) {
-	if m.place == places[0].name || m.at == nil { // difftest covers the other places
+	if m.place == places[0].name || m.at == nil { // for the other places, difftest compares these attributes
 		w.compareTold(m)
 	}
 	inBulk, later, shown := []*cell{}, []*cell{}, []*cell{}
@@ -53,7 +52,7 @@ func (w *world) runBulk(m *member, cells []*cell, headers ...string) {
 	}
 }
 
-// said returns how a command ended that failed with a message.
+// said returns how a command has ended, from the message of its failure.
 func said(text string) string {
 	switch {
 	case strings.HasPrefix(text, "Denied'"):
@@ -90,7 +89,7 @@ func (w *world) runOne(c *cell) {
 	case http.StatusForbidden:
 		c.got = outcome{denied, []string{a.text()}}
 		if c.path == byHook || c.path == byTags {
-			c.got.texts = c.want.texts // these paths have other messages
+			c.got.texts = c.want.texts // requests by these paths are answered with other messages
 		}
 	default:
 		c.got = outcome{said(a.text()), []string{a.text()}}
@@ -103,8 +102,7 @@ func number(oid string) string {
 	return n
 }
 
-// compare records the cells of a member with a wrong outcome, and cells that changed the wrong
-// assets.
+// compare notes the cells of a member that ended in a wrong way or changed the wrong assets.
 func (w *world) compare(m *member) {
 	var slots []*slot
 	for _, c := range w.cells[m] {
@@ -127,7 +125,7 @@ func (w *world) compare(m *member) {
 
 func (w *world) compareMoments(c *cell, now map[string]string) {
 	moved := func(s *slot) bool { return now[s.oid] != s.moment }
-	if c.verb == relate && c.want.how == done && c.path != byPreview { // either asset may record the change
+	if c.verb == relate && c.want.how == done && c.path != byPreview { // either asset may have the change
 		if c.changes && !slices.ContainsFunc(c.slots, moved) {
 			w.note(c, "the asset has not changed")
 		}
@@ -152,7 +150,7 @@ func (w *world) note(c *cell, what string) {
 	w.wrong.cells[key] = append(w.wrong.cells[key], c)
 }
 
-// checkStanding checks that no shared asset has changed, because nobody may change it.
+// checkStanding checks that no shared asset has changed. No cell may change such an asset.
 func (w *world) checkStanding() {
 	now := w.moments(slices.Collect(maps.Values(w.standing)))
 	for _, s := range w.standing {
@@ -162,7 +160,7 @@ func (w *world) checkStanding() {
 	}
 }
 
-// fillWords replaces the placeholder in a text.
+// fillWords returns the text with its placeholder replaced. A text has at most one placeholder.
 func (w *world) fillWords(c *cell, text string) string {
 	before, name, ok := strings.Cut(text, "$")
 	if !ok {
@@ -171,8 +169,7 @@ func (w *world) fillWords(c *cell, text string) string {
 	return before + fmt.Sprint(w.fillText(c, "$"+name))
 }
 
-// checkMade compares the number of assets that each member created with the number that it may
-// create.
+// checkMade compares how many assets each member has created with how many its cells must create.
 func (w *world) checkMade() {
 	by := map[string]*member{}
 	for _, m := range w.members {
@@ -214,7 +211,7 @@ func (w *world) checkMade() {
 	}
 }
 
-// runPreview previews cells. A preview reports only denials.
+// runPreview sends the commands of cells in previews. A preview fails only because of missing rights.
 func (w *world) runPreview(m *member, cells []*cell) {
 	for some := range slices.Chunk(cells, perRequest) {
 		var commands []any

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// combination is a set of properties that a cell shares with others. The first part names the
-// properties, for example "right".
+// combination is a set of properties that several cells may share. Its first element says which properties
+// these are, such as "right".
 type combination [6]string
 
-// pairs returns each pair of role, place, type, verb and path, and each action together with its
-// outcome.
+// pairs returns the pairs of role, place, type, verb and path of a cell. It also returns the combination of
+// what the cell does and how it must end.
 func (c *cell) pairs() []combination {
 	all := []combination{{"what", c.typ, c.verb, c.path, c.name, c.want.how}}
 	parts := [...]string{c.who.role, c.who.place, c.typ, c.verb, c.path}
@@ -24,7 +24,7 @@ func (c *cell) pairs() []combination {
 	return all
 }
 
-// rights returns the combinations on which rights depend, by kinds and by types.
+// rights returns the combinations of properties on which the rights of a cell depend.
 func (c *cell) rights(kind string) []combination {
 	own := "new"
 	if len(c.slots) > 0 {
@@ -38,10 +38,10 @@ func (c *cell) rights(kind string) []combination {
 	}
 }
 
-// sample returns some of the cells, in their order. It covers each combination that any cell has.
-// For a server, it covers only the pairs, because other tests compare servers and SQLite. If
-// several cells cover a combination, sample prefers one with a rare outcome among the members.
-// Rare outcomes show where rights begin and end.
+// sample returns some of the cells, in the same order. Every combination that a cell has is in the sample.
+// For a server, only the pairs count, because other tests compare servers and SQLite. Of several cells with
+// a combination, sample prefers one that ends differently for most other members. Such cells show where
+// rights begin and end.
 func (w *world) sample(all []*cell, onServer bool) []*cell {
 	type class struct{ typ, verb, path, name string }
 	count, same := map[class]int{}, map[class]map[string]int{}

@@ -23,25 +23,26 @@ func start(t *testing.T, dialect string) string {
 	return testproc.Serve(t, dialect, map[string]string{"ALDS_ADMIN_PASSWORD": password})
 }
 
-// answer is the response to a request.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// text returns the message of an error response.
+// text returns the message if the answer is an error.
 func (a answer) text() string {
 	var e struct{ Error string }
 	_ = json.Unmarshal(a.body, &e)
 	return e.Error
 }
 
-// changedMeanwhile is the message to a member who loses a project while its request runs, for
-// example because another member moves the project. The request has changed nothing.
+// changedMeanwhile is the message if the member loses a project while its request runs, for example because
+// another member moves the project. Such a request has changed nothing.
 const changedMeanwhile = "The rights of the member have changed"
 
-// ask sends a request as a member. It repeats the request while rights change at the same time.
+// ask sends a request as a member and returns the answer. It repeats the request while the answer is
+// changedMeanwhile.
 func (w *world) ask(login, method, path string, body any, headers ...string) answer {
 	w.t.Helper()
 	for {
@@ -51,7 +52,7 @@ func (w *world) ask(login, method, path string, body any, headers ...string) ans
 	}
 }
 
-// lost reports whether a request must be sent again because its member lost a project.
+// lost reports whether the request must be sent again because the member lost a project.
 func (a answer) lost() bool {
 	return a.status == http.StatusForbidden && a.text() == changedMeanwhile
 }
@@ -84,7 +85,7 @@ func (w *world) askOnce(login, method, path string, body any, headers ...string)
 	return a
 }
 
-// bulk is the response of api/asset.
+// bulk is the decoded answer of api/asset.
 type bulk struct {
 	Complete        bool
 	AssetsCreated   struct{ OidTokens []string }
@@ -92,8 +93,8 @@ type bulk struct {
 	QueryResult     struct{ Results [][]map[string]any }
 }
 
-// failures returns one error of each failed command, by its index. It prefers an error that does
-// not depend on another command.
+// failures returns one error for each command that failed. The key is the index of the command. It prefers
+// errors that are not the consequence of another failed command.
 func (b bulk) failures() map[int]string {
 	all := map[int]string{}
 	for _, c := range b.CommandFailures.Commands {
@@ -110,7 +111,7 @@ func (b bulk) failures() map[int]string {
 	return all
 }
 
-// hangsOn reports whether a command failed because another command of its request failed.
+// hangsOn reports whether a command failed only because another command of the request failed.
 func hangsOn(message string) bool { return strings.HasPrefix(message, "Invalid OID token: @") }
 
 // send posts commands as a member.
@@ -119,7 +120,7 @@ func (w *world) send(login string, commands []any, headers ...string) bulk {
 	a := w.ask(login, http.MethodPost, "/api/asset", commands, headers...)
 	if a.status == http.StatusAccepted {
 		a = w.await(login, strings.TrimPrefix(a.header.Get("Location"), "/alds"))
-		if a.lost() { // the stored response, which stays the same
+		if a.lost() { // polling again would return the same stored answer
 			return w.send(login, commands, headers...)
 		}
 	}
@@ -130,14 +131,14 @@ func (w *world) send(login string, commands []any, headers ...string) bulk {
 	return b
 }
 
-// await polls for the response of an accepted request.
+// await polls until an asynchronous request has ended, and returns the answer.
 func (w *world) await(login, path string) answer {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
 		a := w.askOnce(login, http.MethodGet, path, nil)
-		if a.lost() { // the poll itself may get this answer
+		if a.lost() { // the request that polls can get this answer itself
 			a = w.askOnce(login, http.MethodGet, path, nil)
 		}
 		var b bulk
@@ -149,7 +150,7 @@ func (w *world) await(login, path string) answer {
 	return answer{}
 }
 
-// must posts commands of the administrator, which must all succeed.
+// must sends commands as the administrator. All commands must succeed.
 func (w *world) must(commands ...any) bulk {
 	w.t.Helper()
 	b := w.send("admin", commands)

@@ -10,7 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/model/meta"
 )
 
-// These are the verbs of rights.yaml.
+// The verbs of rights.yaml.
 const (
 	create  = "create"
 	change  = "change"
@@ -21,7 +21,7 @@ const (
 
 const systemAdmin, memberAdmin = "System Admin", "Member Admin"
 
-// table is the content of rights.yaml.
+// table is the content of rights.yaml, with what the test derives from it.
 type table struct {
 	Roles yaml.Node `yaml:"roles"`
 	Kinds map[string]struct {
@@ -36,8 +36,8 @@ type table struct {
 	Rights map[string]map[string]yaml.Node `yaml:"rights"`
 	Except map[string]map[string][]string  `yaml:"except"`
 
-	order []string          // roles, the highest first
-	role  map[string]string // the Oid of each role
+	order []string          // roles, from the highest to the lowest
+	role  map[string]string // Oid of each role
 }
 
 func readTable(t *testing.T) *table {
@@ -58,8 +58,8 @@ func readTable(t *testing.T) *table {
 	return rights
 }
 
-// kindOf returns the kind of rights for an attribute or operation of a type. If there is no
-// special kind for it, this is the kind of the type.
+// kindOf returns the kind of rights for an attribute or operation of a type. Usually this is the kind of
+// the type, but rights.yaml has special kinds for some attributes and operations.
 func (t *table) kindOf(typ, name string) string {
 	if kind, ok := kindsAlone[typ]; ok {
 		return kind
@@ -79,7 +79,7 @@ func (t *table) kindOf(typ, name string) string {
 	return ""
 }
 
-// has reports whether a role has a right.
+// has reports whether a role has a right, without regard to the place of the role.
 func (t *table) has(role, kind, verb, name string) bool {
 	if role == systemAdmin {
 		return true
@@ -95,17 +95,17 @@ func (t *table) has(role, kind, verb, name string) bool {
 	return slices.Contains(all, verb) || verb != "moderate" && slices.Contains(all, "all")
 }
 
-// thing is an asset, with only the properties on which rights depend.
+// thing is an asset, reduced to the properties on which rights depend.
 type thing struct {
 	typ  string
-	in   []*project // the projects that the thing belongs to
-	on   *thing     // the asset that the thing belongs to
-	own  *member    // its owner and creator; nil: somebody else
-	is   *member    // if it is a member: which one of the matrix
-	high bool       // a member with a role above Member Admin
+	in   []*project // projects that it belongs to
+	on   *thing     // asset that it belongs to
+	own  *member    // owner and creator; nil: somebody else
+	is   *member    // if it is a member of the test: that member
+	high bool       // true: it is a member with a role above Member Admin
 }
 
-// may reports whether a member has a right to a thing.
+// may reports whether the member w has a right on the thing x.
 func (t *table) may(w *member, x thing, verb, name string) bool {
 	if w.system() == systemAdmin {
 		return true
@@ -134,21 +134,22 @@ func (t *table) may(w *member, x thing, verb, name string) bool {
 	}
 }
 
-// above reports whether role a is above role b.
+// above reports whether the role a is higher than the role b.
 func (t *table) above(a, b string) bool {
 	return slices.Index(t.order, a) < slices.Index(t.order, b)
 }
 
-// kindsAlone lists the kinds of rights to things that are not assets.
+// kindsAlone maps things that are not assets to their kinds of rights.
 var kindsAlone = map[string]string{"tag": "tags", "webhook": "webhooks", "custom attribute": "custom attributes"}
 
-// definitions lists the custom attributes of the matrix: a number and a relation of stories.
+// definitions are the commands that create the custom attributes of the test: a number and a relation of
+// stories.
 var definitions = []any{
 	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Weight", "Asset": "Story", "AttributeType": "Numeric"},
 	attrs{"AssetType": "AttributeDefinition", "Name": "Custom_Reviewers", "Asset": "Story", "AttributeType": "Relation", "RelatedAssetType": "Member", "IsMultivalue": true, "ReverseName": "Custom_Reviews"},
 }
 
-// model is the model of the program with the custom attributes of definitions.
+// model is the built-in model with the custom attributes of definitions.
 var model = extended(meta.Custom{Attributes: []meta.CustomAttribute{
 	{ID: 1, Type: "Story", Name: "Custom_Weight", Kind: meta.Numeric},
 	{ID: 2, Type: "Story", Name: "Custom_Reviewers", Kind: meta.Relation, To: "Member", Many: true, Back: "Custom_Reviews", Code: 10000},

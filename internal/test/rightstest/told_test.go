@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tells returns the attribute that shows a member whether a cell will succeed, or an empty text.
+// tells returns the attribute that shows the member whether the cell will succeed, or "" if there is none.
 func (c *cell) tells() string {
 	switch name, _ := changed(c.typ); {
 	case c.path == byOid && c.name == name && c.slots[0].is == nil:
@@ -17,8 +17,8 @@ func (c *cell) tells() string {
 	return ""
 }
 
-// compareTold compares the attributes that tells returns with the expected outcomes of the cells of
-// a member, before the cells run.
+// compareTold reads the attributes that tells returns, before the cells of the member run. It compares them
+// with the expected outcomes of these cells.
 func (w *world) compareTold(m *member) {
 	byType := map[string][]*cell{}
 	for _, c := range w.cells[m] {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// perRequest is the number of commands in one request.
+// perRequest is how many commands a request has at most.
 const perRequest = 500
 
-// found creates the projects, the members with their roles, and the assets that others refer to.
+// found creates the projects, the members with their roles, and the assets that other assets refer to.
 func (w *world) found() {
 	w.must(definitions...)
 	w.base["root"] = &slot{thing: thing{typ: "Scope", in: []*project{root}}, oid: "Scope:0"}
@@ -43,7 +43,8 @@ func (w *world) makeBase(name, typ string, in *project, a attrs) {
 	w.base[name] = s
 }
 
-// role returns the command that gives a role.
+// role returns a command that gives the member of a role in the project in. The keys are those of
+// world.base.
 func (w *world) role(of, in, role string) attrs {
 	return attrs{"from": w.base[in].oid, "execute": attrs{"op": "AssignMemberWithRole", "args": attrs{"Member": w.base[of].oid, "Role": w.rights.role[role]}}}
 }
@@ -62,7 +63,7 @@ func (w *world) makeMember(role, place string, at *project) {
 	w.members = append(w.members, m)
 }
 
-// makeSlots creates the assets of the cells.
+// makeSlots creates the assets that the cells use.
 func (w *world) makeSlots() {
 	for some := range slices.Chunk(w.slots, perRequest) {
 		commands := []any{attrs{"config": attrs{"import": true}}}
@@ -81,7 +82,7 @@ func (w *world) makeSlots() {
 		oids := w.must(commands...).AssetsCreated.OidTokens
 		for _, s := range some {
 			s.oid, oids = oids[0], oids[1:]
-			if s.typ == "Schedule" { // its project was created with it
+			if s.typ == "Schedule" { // the request has also created a project, which comes after the schedule
 				oids = oids[1:]
 			}
 		}
@@ -109,10 +110,10 @@ func (w *world) prepare(s *slot, op string) any {
 	return attrs{"from": w.base["target"].oid, "execute": attrs{"op": "AssignMemberWithRole", "args": attrs{"Member": s.oid, "Role": w.rights.role[role]}}}
 }
 
-// always is a filter that also matches deleted assets.
+// always is a filter that matches assets in every state, also deleted ones.
 const always = "AssetState='0','64','128','200','208','255'"
 
-// moments returns the current moments of assets by Oid, read as the administrator.
+// moments returns the current moment of each asset. The key is its Oid.
 func (w *world) moments(slots []*slot) map[string]string {
 	byType := map[string][]string{}
 	for _, s := range slots {

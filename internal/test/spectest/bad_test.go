@@ -18,47 +18,47 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// badTable is one file testdata/*/*.bad: requests that must be refused, one on each line. It
-// begins like a case. The name of each section defines how its lines are sent:
+// badTable is a file testdata/*/*.bad with requests that must be refused, one in each line. It begins like
+// a case. The name of a section says how its lines are sent:
 //
-//	-- filter of Story --      a filter, on query.v1, api/asset (query and update) and rest-1
-//	-- where of Story --       the entry of a where map, on query.v1 and api/asset
-//	-- select of Story --      a token, on query.v1, api/asset and rest-1
-//	-- sort of Story --        a term, on query.v1, api/asset and rest-1
-//	-- query --                a whole query, on query.v1 and api/asset
+//	-- filter of Story --      a filter, in query.v1, api/asset (query and update) and rest-1
+//	-- where of Story --       the entry of a where map, in query.v1 and api/asset
+//	-- select of Story --      a token, in query.v1, api/asset and rest-1
+//	-- sort of Story --        a term, in query.v1, api/asset and rest-1
+//	-- query --                a whole query, in query.v1 and api/asset
 //	-- request --              a body of query.v1
 //	-- command --              a command of api/asset
-//	-- get --                  a path with parameters in plain text
+//	-- get --                  a path with parameters, not encoded
 //	-- payload --              a body of api/asset that is refused as a whole
 //	-- payload yaml --         the same in YAML
 //	-- xml --                  a body of rest-1 that creates a Story
 //	-- yaml --                 a query in YAML, with \n between its lines
 //
-// A line has the form
+// # A line has the form
 //
-//	what is wrong with it | what is sent | the message
+// what is wrong with the request | what is sent | the expected message
 //
-// In a get section, the status is before the message. "^" marks the position that the answer must
-// contain, and is not sent. Without a "^", the answer must contain no position. In a message,
-// "{}" means the text that is sent, {{3*x}} means xxx, and {{xff}} means the byte 0xff. After the
-// last line of a table, the database must have as many versions as before.
+// In a get section, the expected status comes before the message. A "^" in the text to send is not sent. It
+// marks the position that the answer must name. Without a "^", the answer must not name a position. In a
+// message, "{}" stands for the text that is sent, {{3*x}} for xxx, and {{xff}} for the byte 0xff. After all
+// lines of a table, the database must have as many versions as before.
 type badTable struct {
 	file, spec, source string
 	rows               []badRow
 }
 
-// badRow is one line of a table.
+// badRow is a line of a badTable.
 type badRow struct {
-	how, typ      string // the section, for example "filter" and "Story"
+	how, typ      string // words of the section, for example "filter" and "Story"
 	what          string
 	sent, message string
-	place         int // position of the mark in sent; -1: no mark
+	place         int // position of "^" in sent; -1: there is no "^"
 	status        int
 	line          int
 }
 
-// TestBad sends every line of every table to the service, on every database. With -short, the
-// server gets each line in only one of its forms.
+// TestBad sends every line of every table to the service, on every database. With -short, each line is sent
+// in only one of its forms to the service on MariaDB or MySQL.
 func TestBad(t *testing.T) {
 	tables := loadBad(t)
 	for _, dialect := range []string{"mysql", "sqlite"} {
@@ -100,15 +100,15 @@ func (r *runner) everything() string {
 	return r.header.Get("Alds-Result")
 }
 
-// sender is one form in which a row is sent.
+// sender is one of the forms in which a line is sent.
 type sender struct {
 	name    string
 	request func(r badRow) (request string, place int)
-	prefix  string // text before the message
-	bulk    bool   // the command fails, but not the request
+	prefix  string // expected text before the message
+	bulk    bool   // true: the command fails, but the status of the request is 200
 }
 
-// senders lists, by section, the forms in which its lines are sent.
+// senders has the forms in which the lines of a section are sent. The key is the first word of the section.
 var senders = map[string][]sender{
 	"filter": {
 		inBody("query.v1", `{"from": "%t", "filter": ["`, `"]}`),
@@ -139,7 +139,8 @@ var senders = map[string][]sender{
 	"yaml": {inYAML("query.v1", false), inYAML("api/asset", true)},
 }
 
-// inBody sends a row between two pieces of JSON. If it is between quotes, it is escaped.
+// inBody returns a sender that puts the text of a line between two pieces of JSON. Between quotes, it
+// escapes the text.
 func inBody(name, before, after string) sender {
 	return sender{name: name, request: func(r badRow) (string, int) {
 		open := strings.ReplaceAll(before, "%t", r.typ)
@@ -163,7 +164,7 @@ func inCommand(name, before, after string) sender {
 	return w
 }
 
-// inYAML sends a row as YAML on several lines.
+// inYAML returns a sender that sends the text of a line as YAML on several lines.
 func inYAML(name string, bulk bool) sender {
 	lines := strings.NewReplacer(`\n`, "\n")
 	return sender{name: name, bulk: bulk, request: func(r badRow) (string, int) {
@@ -175,21 +176,21 @@ func inYAML(name string, bulk bool) sender {
 	}}
 }
 
-// inXML sends a row as a body in XML.
+// inXML sends the text of a line as a body in XML.
 func inXML(r badRow) (string, int) {
 	return "POST /rest-1.v1/Data/Story\nContent-Type: text/xml\nAccept: application/json\n\n" + r.sent, r.place
 }
 
-// inParam sends a row as a parameter of the path of its type. Positions are counted in the value
-// of the parameter.
+// inParam returns a sender that sends the text of a line as a URL parameter. The path is that of the type.
+// The expected position counts from the beginning of the parameter's value.
 func inParam(param, prefix string) sender {
 	return sender{name: "rest-1", prefix: prefix, request: func(r badRow) (string, int) {
 		return "GET /rest-1.v1/Data/" + r.typ + "?" + param + "=" + url.QueryEscape(r.sent), r.place
 	}}
 }
 
-// asGet sends a row as a path, and escapes the values of its parameters. Positions are counted in
-// the value of the parameter, or in the segment of the path.
+// asGet sends the text of a line as a path, and encodes the values of its parameters. The expected position
+// counts from the beginning of the parameter's value or of the path segment.
 func asGet(r badRow) (string, int) {
 	path, params, _ := strings.Cut(r.sent, "?")
 	at, place := len(path)+1, r.place
@@ -215,12 +216,12 @@ func asGet(r badRow) (string, int) {
 }
 
 func escape(s string) string {
-	b, _ := json.Marshal(s) // a string always marshals
+	b, _ := json.Marshal(s) // encoding a string never fails
 	s = string(b[1 : len(b)-1])
 	return strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(s)
 }
 
-// askBad sends one row in one form and checks the answer.
+// askBad sends one line in one form, and checks the answer.
 func askBad(t *testing.T, base string, table badTable, row badRow, w sender) {
 	t.Helper()
 	r := &runner{t: t, base: base}
@@ -264,7 +265,7 @@ func (r *runner) isRefused(row badRow, w sender, sent string, place int) string 
 		"queryResult": {"results": [], "count": -1}}`, true)
 }
 
-// diagnostics returns the expected diagnostics of a request with one failure.
+// diagnostics returns the diagnostics that the answer to a request with one failure must have.
 func diagnostics(sent string, place int) string {
 	if place < 0 {
 		return quote(absent)
@@ -277,7 +278,7 @@ func diagnostics(sent string, place int) string {
 
 func quote(s string) string { return `"` + escape(s) + `"` }
 
-// loadBad reads all tables, ordered by file name.
+// loadBad reads all tables, sorted by file name.
 func loadBad(t *testing.T) []badTable {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*/*.bad")
@@ -357,7 +358,7 @@ func parseBadRow(how, line string) (badRow, error) {
 	for i := range cells {
 		cells[i] = repeated.ReplaceAllStringFunc(strings.TrimSpace(cells[i]), func(s string) string {
 			m := repeated.FindStringSubmatch(s)
-			n, _ := strconv.Atoi(m[1]) // the expression matches only digits
+			n, _ := strconv.Atoi(m[1]) // the expression allows only digits here
 			return strings.Repeat(m[2], n)
 		})
 		cells[i] = strings.ReplaceAll(cells[i], "{{xff}}", "\xff")

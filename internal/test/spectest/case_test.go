@@ -15,27 +15,27 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// specCase is one file of testdata.
+// specCase is a case: one file in testdata.
 type specCase struct {
 	file   string // path below testdata with forward slashes, without its extension
-	what   string // the sentence
+	what   string // sentence at the beginning of the file
 	spec   string
 	source string
-	alone  string // why no other case may run at the same time; empty: others may
+	alone  string // why no other case may run at the same time; empty: other cases may
 	steps  []step
 }
 
-// step is one section of a case.
+// step is a section of a case.
 type step struct {
 	kind string
 	text string
-	line int // line of the section's header in the file, one-based
+	line int // line of the section's header in the file, counted from 1
 }
 
-// kinds lists the sections that a case may have.
+// kinds are the sections that a case may have.
 var kinds = []string{"request", "response", "body", "body contains", "body becomes", "body text", "capture", "later", "received", "deliveries", "signed"}
 
-// loadCases reads all cases in testdata, ordered by file name.
+// loadCases reads all cases in testdata, sorted by file name.
 func loadCases(t *testing.T) []specCase {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*/*.txtar")
@@ -59,8 +59,8 @@ func loadCases(t *testing.T) []specCase {
 	return cases
 }
 
-// parseCase reads one case file. Its sentence is the header without the lines "spec:", "source:"
-// and "alone:".
+// parseCase reads a case. The sentence of the case is the text before the first section, without the lines
+// "spec:", "source:" and "alone:".
 func parseCase(text []byte) (specCase, error) {
 	archive := txtar.Parse(text)
 	var c specCase

@@ -8,23 +8,22 @@ import (
 	"testing"
 )
 
-// unshown lists the sections of docs/interface.md without a case. They define terms, describe
-// what the service does not answer yet, or describe time limits that tests of other packages
-// check.
+// unshown are the sections of docs/interface.md that need no case. They define terms, or describe what the
+// service does not do yet, or describe time limits that tests of other packages check.
 var unshown = map[string]bool{
 	"1": true, "1.1": true, "2.1.1": true, "2.1.3": true, "2.2": true, "2.2.7": true, "2.8": true, "4.5": true,
 	"5.4": true, "5.7": true, "6.2.6": true, "10.5": true, "13": true,
 }
 
-// sourceForm matches the valid sources of a case: a section of the interface, or a decision of
+// sourceForm matches a source that a case may name: a section of docs/interface.md, or a decision in
 // docs/decisions.md.
 var sourceForm = regexp.MustCompile(`^(interface \d+(\.\d+)*|decision \d+)$`)
 
 // numbered matches the heading of a section of docs/interface.md.
 var numbered = regexp.MustCompile(`(?m)^#+ (\d+(?:\.\d+)*)\.? .*$`)
 
-// TestCoverage checks that every section of the interface that describes behaviour has a case or
-// an example.
+// TestCoverage checks that every section of docs/interface.md that describes behavior has a case or an
+// example.
 func TestCoverage(t *testing.T) {
 	shown := map[string]int{}
 	cite := func(file, sources string) {

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// document is a Markdown file with examples. They are executed in order, in a new database.
+// document is a Markdown file with examples. The test executes the examples in their order, in a new
+// database.
 type document struct {
 	file     string
-	receiver string // the URL of the receiver in the text
-	received string // if set, the events that the receiver must have after all examples
+	receiver string // URL that the receiver has in the text
+	received string // events that the receiver must have after all examples; empty: not checked
 }
 
-// documents lists all files with examples. Their base URL is baseInText.
+// documents are the files with examples. In their text, the URL of the service is baseInText.
 var documents = []document{
 	{
 		file: "README.md", receiver: "http://127.0.0.1:9000",
@@ -28,8 +29,8 @@ var documents = []document{
 
 const baseInText = "http://127.0.0.1:8080/alds"
 
-// TestExamples sends the requests of each document, one after the other. The answers and
-// deliveries must be those in the document.
+// TestExamples sends the requests in each document one after another. The answers and deliveries must be
+// those in the document.
 func TestExamples(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		for _, d := range documents {
@@ -68,8 +69,8 @@ func (d document) run(t *testing.T, dialect string) {
 	}
 }
 
-// examples returns the fenced blocks of a text that are requests, answers, deliveries or curl
-// commands. The kind of a block is the text after the fence, or "curl".
+// examples returns the fenced blocks of a text that are requests, answers, deliveries or curl commands. The
+// kind of such a block is the text after the fence; for a curl command it is "curl".
 func examples(text string) []step {
 	var steps []step
 	var open *step
@@ -93,7 +94,7 @@ func examples(text string) []step {
 	return steps
 }
 
-// example runs one block and describes what is wrong, or returns an empty text.
+// example runs one block. It returns a description of what is wrong, or "" if nothing is.
 func (r *runner) example(s step, answerShown bool, d document) string {
 	text := strings.NewReplacer(baseInText, r.base, d.receiver, r.receiver.URL).Replace(s.text)
 	switch s.kind {
@@ -114,14 +115,14 @@ func (r *runner) example(s step, answerShown bool, d document) string {
 	return "an example is no " + s.kind
 }
 
-// curl matches a curl command: its URL, and its body if it has one.
+// curl matches a curl command. Its groups are the URL and the body, which may be empty.
 var curl = regexp.MustCompile(`(?s)^curl .*?(http://[^\s"]+)"?(?: -d '(.*)')?\s*$`)
 
 // curlRequest returns the request that a curl command sends.
 func curlRequest(base, text string) string {
 	parts := curl.FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return text // not a request line, so that the request fails
+		return text // this text is no valid request, so the test fails
 	}
 	method := "GET"
 	if parts[2] != "" {
@@ -130,7 +131,7 @@ func curlRequest(base, text string) string {
 	return method + " " + strings.TrimPrefix(parts[1], base) + "\n\n" + parts[2]
 }
 
-// askAndSucceed sends a request without an answer in the text. It must succeed: the status is
+// askAndSucceed sends a request whose answer is not in the text. The request must succeed: the status is
 // 200, no command fails, and each query finds something.
 func (r *runner) askAndSucceed(text string) string {
 	if problem := r.ask(text); problem != "" {
@@ -143,8 +144,8 @@ func (r *runner) askAndSucceed(text string) string {
 	return ""
 }
 
-// expectAnswer compares an answer: its status and headers and, after an empty line, its whole
-// body.
+// expectAnswer compares the last answer with a text: status and headers and, after an empty line, the whole
+// body. If the text has no body, the body may be anything.
 func (r *runner) expectAnswer(text string) string {
 	head, body, _ := strings.Cut(text, "\n\n")
 	if problem := r.expectResponse(r.forms(head)); problem != "" || body == "" {
@@ -163,7 +164,7 @@ func (r *runner) expectAnswer(text string) string {
 	return r.learn(body, got)
 }
 
-// expectDeliveries compares the deliveries since the last block of deliveries.
+// expectDeliveries compares the deliveries since the previous block of deliveries with a text.
 func (r *runner) expectDeliveries(text string) string {
 	want, err := decode([]byte(text))
 	if err != nil {
@@ -176,10 +177,10 @@ func (r *runner) expectDeliveries(text string) string {
 	return problem
 }
 
-// placeholder matches a name in angle brackets, and the character before it.
+// placeholder matches a name in angle brackets, together with the character before it.
 var placeholder = regexp.MustCompile(`(.?)<([a-z][a-zA-Z0-9]*)>`)
 
-// known replaces names by the values that earlier answers showed.
+// known replaces each <name> that already has a value by this value.
 func (r *runner) known(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
@@ -190,8 +191,8 @@ func (r *runner) known(text string) string {
 	})
 }
 
-// forms replaces names by values, like known. It also replaces names without a value: after a
-// colon by <id>, which matches a number, and elsewhere by <any>.
+// forms is like known. It also replaces each <name> without a value: after a colon by <id>, which matches a
+// number, and elsewhere by <any>.
 func (r *runner) forms(text string) string {
 	return placeholder.ReplaceAllStringFunc(r.known(text), func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
@@ -205,10 +206,10 @@ func (r *runner) forms(text string) string {
 	})
 }
 
-// reserved lists the placeholders that have the same meaning everywhere.
+// reserved are the placeholders that have the same meaning everywhere, and therefore are not names.
 var reserved = map[string]bool{"id": true, "uuid": true, "time": true, "any": true, "number": true, "rest": true, "absent": true}
 
-// namedOnce returns the names that the examples use only once. They are probably misspelt.
+// namedOnce returns the names that occur only once in the examples. They are probably misspelled.
 func namedOnce(steps []step) []string {
 	count := map[string]int{}
 	for _, s := range steps {
@@ -221,7 +222,7 @@ func namedOnce(steps []step) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(name string) bool { return count[name] > 1 })
 }
 
-// learn stores the values in got of those names in text that have no value yet.
+// learn gives a value from got to each <name> in text that has no value yet.
 func (r *runner) learn(text string, got any) string {
 	want, err := decode([]byte(text))
 	if err != nil {
@@ -248,7 +249,7 @@ func (r *runner) learnFrom(want, got any) {
 	}
 }
 
-// learnText stores the values of the names in one string.
+// learnText gives values to the names in one string.
 func (r *runner) learnText(want string, got any) {
 	value, ok := got.(string)
 	if !ok {
@@ -277,8 +278,8 @@ func (r *runner) learnText(want string, got any) {
 	}
 }
 
-// soon repeats the last request until the answer is as expected, or until eventTimeout has
-// passed.
+// soon repeats the last request until expect returns "", but at most for eventTimeout. It returns the last
+// result of expect.
 func (r *runner) soon(expect func() string) string {
 	end := time.Now().Add(eventTimeout)
 	for {

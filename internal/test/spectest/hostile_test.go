@@ -19,10 +19,10 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// hostilePlaces lists requests with a place for a value, by kind of place. {path}, {param} and
-// {header} are replaced by the value as a client sends it there. {string} is replaced by the
-// value in a JSON string, {xml} by a text of XML, {markup} by the unchanged value, and {basic} by
-// base64. {story} and {hook} are replaced by existing things.
+// hostilePlaces has requests with a place for a value, by kind of place. {path}, {param}, {header} and
+// {basic} are replaced by the value as clients encode it there. {string} is replaced by the value as
+// content of a JSON string, {xml} by the value as text in XML, and {markup} by the value itself. {story}
+// and {hook} are replaced by the ids of an existing story and webhook.
 var hostilePlaces = map[string][]string{
 	"path": {
 		"GET /{path}", "GET /api/asset/{path}", "GET /query.v1/{path}",
@@ -111,10 +111,10 @@ var hostilePlaces = map[string][]string{
 	},
 }
 
-// hostileValue is a value, and what is wrong with it.
+// hostileValue is a value to send, with a description.
 type hostileValue struct{ what, value string }
 
-// hostileValues lists the values that are sent in every place.
+// hostileValues are the values that are sent in every place.
 var hostileValues = []hostileValue{
 	{"an accent", "é"},
 	{"four bytes", "🍎"},
@@ -159,12 +159,12 @@ var hostileValues = []hostileValue{
 	{"a slash", "a/../b"},
 }
 
-// shareOnServer is n if, with -short, each place on the server gets one of n values. The values
-// of neighbouring places differ, so n places of a kind get all values.
+// shareOnServer is a number n: with -short on MariaDB or MySQL, each place gets only every n-th value.
+// Neighboring places get different values, so n places of a kind get all values.
 const shareOnServer = 6
 
-// TestHostileValues sends every value in every place, on every database. No answer may have a
-// status of 500 or more, or be invalid UTF-8 or XML.
+// TestHostileValues sends every value in every place, on every database. No answer may have a status of 500
+// or more, or contain invalid UTF-8 or invalid XML.
 func TestHostileValues(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -188,7 +188,8 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// sendAll sends each value whose number modulo share is that of first.
+// sendAll sends one of share values to a place: those whose index has the same remainder as first when
+// divided by share.
 func (h *hostile) sendAll(t *testing.T, kind, place string, share, first int) {
 	t.Helper()
 	values := hostileValues
@@ -202,7 +203,8 @@ func (h *hostile) sendAll(t *testing.T, kind, place string, share, first int) {
 	}
 }
 
-// hostile sends requests byte for byte, because an HTTP client refuses some of them.
+// hostile sends requests byte by byte over a connection, because an HTTP client refuses to send some of
+// them.
 type hostile struct {
 	*runner
 	addr, prefix, token string
@@ -229,7 +231,7 @@ func newHostile(t *testing.T, base, token string) *hostile {
 	return h
 }
 
-// send sends one request and checks its answer.
+// send sends a request with a value in a place, and checks the answer.
 func (h *hostile) send(t *testing.T, place, what, value string) {
 	t.Helper()
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x00", `\u0000`, "\x01", `\u0001`, "\x1b", `\u001b`, "\r", `\r`, "\n", `\n`, "\t", `\t`).Replace(value)
@@ -253,7 +255,7 @@ func (h *hostile) send(t *testing.T, place, what, value string) {
 	}
 }
 
-// exchange sends a request on a new connection.
+// exchange sends a request on a new connection and returns the answer.
 func (h *hostile) exchange(text string) (status int, answer []byte, err error) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	first, headers, _ := strings.Cut(head, "\n")
@@ -287,9 +289,9 @@ func (h *hostile) exchange(text string) (status int, answer []byte, err error) {
 	return res.StatusCode, answer, err
 }
 
-// TestInvalidUTF8IsNamed checks that the service refuses a value that is not valid UTF-8. The
-// message must name the place of the value, and nothing may change. An unknown id in a path must
-// be not found, whatever its characters are.
+// TestInvalidUTF8IsNamed checks that the service refuses a value that is not valid UTF-8. The message must
+// name the place of the value, and nothing may change. In a path, an id that does not exist must be
+// answered 404, whatever characters it has.
 func TestInvalidUTF8IsNamed(t *testing.T) {
 	const update = "\n\n{\"from\": \"Story:{story}\", \"update\": {\"Name\": \"changed\"}}"
 	cases := []struct {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	more   = "<rest>"   // as the last element of a list or the name of a member: more may follow
-	absent = "<absent>" // as the value of a member: the answer must not have it
+	more   = "<rest>"   // as the last element of a list or as the name of a member: there may be more
+	absent = "<absent>" // as the value of a member: the answer must not have the member
 )
 
-// forms lists the placeholders for text of a certain form.
+// forms has the placeholders that stand for a text of a certain form, each with its regular expression.
 var forms = []struct {
 	word string
 	form string
@@ -25,8 +25,9 @@ var forms = []struct {
 	{"<any>", `(?s:.*)`},
 }
 
-// match compares two decoded JSON values. It describes the first difference, or returns an empty
-// text. With part, objects in got may have more members than in want.
+// match compares two decoded JSON values. It returns a description of the first difference, or "" if there
+// is none. If part is true, objects in got may have members that want does not have. at is the path of the
+// values.
 func match(at string, want, got any, part bool) string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -84,8 +85,8 @@ func matchObject(at string, want map[string]any, got any, part bool) string {
 	return ""
 }
 
-// member finds the member with the name key. A key with placeholders, such as "@<any>", also
-// matches a name of its form.
+// member returns the name and the value of the member with the name key. If key contains placeholders, such
+// as "@<any>", it returns a member whose name has this form. It returns "" and nil if there is none.
 func member(g map[string]any, key string) (string, any) {
 	if v, ok := g[key]; ok {
 		return key, v
@@ -134,7 +135,7 @@ func matchText(at, want string, got any) string {
 	return ""
 }
 
-// textMatches compares a text with a text that may contain placeholders.
+// textMatches reports whether the text got matches the text want, which may contain placeholders.
 func textMatches(want, got string) bool {
 	return want == got || strings.Contains(want, "<") && pattern(want).MatchString(got)
 }
@@ -147,7 +148,7 @@ func pattern(want string) *regexp.Regexp {
 	return regexp.MustCompile("^" + p + "$")
 }
 
-// decode reads JSON. It keeps numbers as they are written.
+// decode decodes JSON. Numbers keep the form in which they are written.
 func decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -161,7 +162,7 @@ func decode(text []byte) (any, error) {
 	return v, nil
 }
 
-// show prints a value on one line, shortened.
+// show returns a value as JSON in one line. It cuts long values.
 func show(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

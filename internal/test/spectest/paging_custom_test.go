@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// customSorts lists what TestPagesByCustom sorts by: attributes in columns, attributes in the
-// JSON because no column was free, and relations.
+// customSorts are the attributes by which TestPagesByCustom sorts: attributes in columns, attributes in the
+// JSON column because no other column was free, and relations.
 var customSorts = []string{
 	"Custom_N1", "Custom_N9", "Custom_D1", "Custom_D9", "Custom_T1", "Custom_T9", "Custom_Flag", "Custom_Long",
 	"Custom_One", "Custom_One.Name", "Custom_One.Order", "Custom_Who.Name",
 }
 
-// TestPagesByCustom reads results that are sorted by custom attributes of every kind, ascending
-// and descending, with equal and empty values. The pages by cursor and the pages by offset must
-// have the same rows as one large page.
+// TestPagesByCustom reads results that are sorted by custom attributes of every kind, ascending and
+// descending, with equal and empty values. Pages by cursor and pages by offset must have the same rows as
+// one large page.
 func TestPagesByCustom(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestPagesByCustom(t *testing.T) {
 	}
 }
 
-// fillCustom defines the attributes and creates stories. Each attribute has few different values,
-// so many are equal. Some are empty.
+// fillCustom defines the attributes and creates stories. Each attribute has only a few different values, so
+// many stories have the same value. Some stories have no value.
 func (r *runner) fillCustom() (scope string, rows int) {
 	r.t.Helper()
 	must := func(commands []string) bulkAnswer {
@@ -66,7 +66,7 @@ func (r *runner) fillCustom() (scope string, rows int) {
 	define := func(name, kind, more string) {
 		all = append(all, fmt.Sprintf(`{"AssetType": "AttributeDefinition", "Name": %q, "Asset": "Story", "AttributeType": %q%s}`, name, kind, more))
 	}
-	for i := 1; i <= 9; i++ { // no column is free for the ninth of a kind
+	for i := 1; i <= 9; i++ { // for the ninth attribute of a kind, no column is free
 		define(fmt.Sprint("Custom_N", i), "Numeric", "")
 		define(fmt.Sprint("Custom_D", i), "Date", "")
 		define(fmt.Sprint("Custom_T", i), "Text", "")
@@ -99,10 +99,10 @@ func (r *runner) fillCustom() (scope string, rows int) {
 	return scope, stories
 }
 
-// paged is one page.
+// paged is a page of a result.
 type paged struct {
 	rows []string
-	next string // cursor of the next page; empty: this is the last page
+	next string // cursor of the next page; empty: there is no next page
 }
 
 func (r *runner) pageOf(query string) (p paged) {

@@ -10,19 +10,21 @@ import (
 	"github.com/alds-dev/alds/internal/test/testseed"
 )
 
-// These are the sizes of TestPagesUnderWrites.
+// The sizes of TestPagesUnderWrites: rows that stay, rows that change, and how often the whole result is
+// read in each order.
 const (
 	steadyRows = 240
 	movingRows = 60
-	walks      = 2 // reads of the whole result, for each order
+	walks      = 2 // for each order
 )
 
-// orders lists the orders of the pages. Writes change the values of moving rows in all of them.
+// orders are the sort orders in which pages are read. Writes change the values of moving rows in each of
+// these orders.
 var orders = []string{`[]`, `["Name"]`, `["-Estimate", "Name"]`, `["Status.Order", "-Order"]`}
 
-// TestPagesUnderWrites reads a large result page by page with the cursor. Meanwhile, another
-// client creates, deletes, renames and reorders other rows. Each of the rows that stay must come
-// exactly once.
+// TestPagesUnderWrites reads a large result page by page with the cursor. Meanwhile, another client
+// creates, deletes, renames and reorders some of the rows. Each of the other rows must be on exactly one
+// page.
 func TestPagesUnderWrites(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -55,7 +57,7 @@ func TestPagesUnderWrites(t *testing.T) {
 	}
 }
 
-// command sends a body to the bulk interface and returns the answer.
+// command sends a body to api/asset and returns the decoded answer, or a description of the problem.
 func (r *runner) command(body string) (bulkAnswer, string) {
 	var a bulkAnswer
 	if problem := r.ask("POST /api/asset\n\n" + body); problem != "" {
@@ -70,7 +72,7 @@ func (r *runner) command(body string) (bulkAnswer, string) {
 	return a, ""
 }
 
-// bulkAnswer is the part of a bulk response that these tests read.
+// bulkAnswer is the part of the answer of api/asset that these tests read.
 type bulkAnswer struct {
 	Created  struct{ OidTokens []string } `json:"assetsCreated"`
 	Failures struct{ Count int }          `json:"commandFailures"`
@@ -80,7 +82,8 @@ type bulkAnswer struct {
 	} `json:"queryResult"`
 }
 
-// mover writes rows.
+// mover is the client that changes rows. steady and moving are the Oids of rows that stay and of rows that
+// it changes.
 type mover struct {
 	runner
 	rnd            *rand.Rand
@@ -88,7 +91,7 @@ type mover struct {
 	steady, moving []string
 }
 
-// fill creates the project and its rows. Steady and moving rows are mixed.
+// fill creates the project and its rows. It chooses at random which rows are steady and which are moving.
 func (w *mover) fill() {
 	w.t.Helper()
 	a, problem := w.command(`{"AssetType": "Scope", "Name": "pages", "Parent": "Scope:0", "BeginDate": "2026-01-01"}`)
@@ -110,7 +113,8 @@ func (w *mover) fill() {
 	w.moving, w.steady = a.Created.OidTokens[:movingRows], a.Created.OidTokens[movingRows:]
 }
 
-// values returns random values for the attributes of the orders. Many rows have the same values.
+// values returns random values for the attributes by which pages are sorted. Many rows have the same
+// values.
 func (w *mover) values() string {
 	status := []string{`null`, `"StoryStatus:133"`, `"StoryStatus:134"`}[w.rnd.IntN(3)]
 	estimate := []string{`null`, `1`, `2.5`, `8`}[w.rnd.IntN(4)]
@@ -121,7 +125,7 @@ func (w *mover) story() string {
 	return fmt.Sprintf(`{"AssetType": "Story", "Scope": %q, %s}`, w.scope, w.values())
 }
 
-// write creates three rows, deletes three, and changes and reorders some.
+// write creates three rows, deletes three rows, and changes and reorders some rows.
 func (w *mover) write() string {
 	var all []string
 	for range 3 {
@@ -138,7 +142,7 @@ func (w *mover) write() string {
 	return problem
 }
 
-// pager reads pages.
+// pager is the client that reads pages.
 type pager struct {
 	runner
 	rnd    *rand.Rand
@@ -157,8 +161,8 @@ func (p *pager) walkAll(turns chan<- bool, ended <-chan string) string {
 	return ""
 }
 
-// walk reads all pages. After each page, the writer starts its next write, which runs while the
-// next page is read.
+// walk reads all pages. After each page, it lets the writer begin its next write, which runs while walk
+// reads the next page. It returns a description of the first problem, or "".
 func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) string {
 	before, problem := p.ranks()
 	if problem != "" {
@@ -194,14 +198,14 @@ func (p *pager) walk(order string, turns chan<- bool, ended <-chan string) strin
 		return problem
 	}
 	for _, oid := range p.steady {
-		if seen[oid] != 1 && now[oid] == before[oid] { // a steady row may move to make room for another
+		if seen[oid] != 1 && now[oid] == before[oid] { // a steady row may also get another rank, to make room
 			return fmt.Sprintf("%s came %d times in pages of %d", oid, seen[oid], size)
 		}
 	}
 	return ""
 }
 
-// ranks returns the current rank of each row.
+// ranks returns the current rank of each row, by Oid.
 func (p *pager) ranks() (map[any]any, string) {
 	a, problem := p.command(fmt.Sprintf(`{"from": "Story", "select": ["Order"], "where": {"Scope": %q}}`, p.scope))
 	if problem != "" {

@@ -16,10 +16,10 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// eventTimeout is how long a case waits for events.
+// eventTimeout is how long a case waits for events or deliveries.
 const eventTimeout = 2 * time.Minute
 
-// receiver receives the webhooks of one case.
+// receiver receives the deliveries of webhooks for one case.
 type receiver struct {
 	*httptest.Server
 	mu         sync.Mutex
@@ -27,11 +27,11 @@ type receiver struct {
 	raw        []signed
 	asked      map[string]int // number of requests, by path
 	events     []any
-	seen       map[string]bool // events by sequenceId, type and webhook: a repeated event counts once
-	arrived    chan struct{}   // holds one signal after a request arrived
+	seen       map[string]bool // events by sequenceId, type and webhook: a repeated event does not count again
+	arrived    chan struct{}   // gets a signal when a request has arrived
 }
 
-// signed is a delivery as it arrived, for the check of its signature.
+// signed is a delivery as it arrived, so that its signatures can be checked.
 type signed struct {
 	header http.Header
 	body   []byte
@@ -65,7 +65,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Location", r.URL+"/elsewhere")
 		w.WriteHeader(status)
 		if status != http.StatusNoContent {
-			_, _ = w.Write([]byte("answer " + strconv.Itoa(status))) // if the sender is gone, its case fails elsewhere
+			_, _ = w.Write([]byte("answer " + strconv.Itoa(status))) // if the sender is gone, another check fails
 		}
 	}
 	select {
@@ -74,7 +74,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// record stores a delivery and returns the status for its answer.
+// record stores a delivery and returns the status with which the receiver must answer.
 func (r *receiver) record(req *http.Request, delivery any, text []byte, body any) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,9 @@ func (r *receiver) record(req *http.Request, delivery any, text []byte, body any
 	return status
 }
 
-// answerTo returns the status for request n to a path, counted from 0. The path /answers/500,410
-// lists the statuses in order; the last one is for all further requests. Other paths get 200.
+// answerTo returns the status for request n to a path, where the first request is 0. The path
+// /answers/500,410 has a list of statuses in their order. The last of them is for all further requests.
+// Other paths get 200.
 func answerTo(path string, n int) int {
 	list, ok := strings.CutPrefix(path, "/answers/")
 	if !ok {
@@ -111,9 +112,9 @@ func answerTo(path string, n int) int {
 	return status
 }
 
-// expectSigned checks the signatures of the deliveries so far, with the library that is published
-// for receivers. The text lists the secrets of each delivery. A delivery must have one signature
-// for each of its secrets, and no other.
+// expectSigned checks the signatures of all deliveries so far, with the library that is published for
+// receivers. text has a list of secrets for each delivery. A delivery must have exactly one signature for
+// each of its secrets.
 func (r *receiver) expectSigned(text string) string {
 	var want [][]string
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
@@ -155,8 +156,8 @@ func sequence(event any) int {
 	return int(i)
 }
 
-// wait returns a copy of the list from when it has at least n elements, or when eventTimeout has
-// passed.
+// wait waits until the list from points to has at least n elements, but at most for eventTimeout. It
+// returns a copy of the list.
 func (r *receiver) wait(n int, from *[]any) []any {
 	end := time.After(eventTimeout)
 	for {

@@ -11,15 +11,14 @@ import (
 	"testing"
 )
 
-// rowGroup is a group of rows. A row is a behaviour of the interface; the "spec:" line of a case
-// names it as "prefix / row".
+// rowGroup is a group of rows. A row names a behavior of the interface. A case names the rows that it shows
+// in its line "spec:", as "prefix / row".
 type rowGroup struct {
 	prefix, about string
 	rows          []string
 }
 
-// loadRows reads testdata/rows. A line "# prefix: about" begins a group, and each line below it
-// is a row.
+// loadRows reads testdata/rows. A line "# prefix: about" begins a group, and each line after it is a row.
 func loadRows(t *testing.T) []rowGroup {
 	t.Helper()
 	var groups []rowGroup
@@ -50,8 +49,7 @@ func lines(t *testing.T, name string) []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
-// TestRows logs how many cases each row has. It fails for a row without a case, and for a row
-// that is listed twice.
+// TestRows logs how many cases each row has. It fails if a row has no case or is listed twice.
 func TestRows(t *testing.T) {
 	count, bad := countCases(t)
 	seen := map[string]bool{}
@@ -75,7 +73,7 @@ func TestRows(t *testing.T) {
 	t.Logf("%d rows, %d gaps; %d bad inputs", len(seen), gaps, bad)
 }
 
-// countCases returns the number of cases that name each row, and the number of bad inputs.
+// countCases returns the number of cases for each row, and the number of requests that must be refused.
 func countCases(t *testing.T) (count map[string]int, bad int) {
 	t.Helper()
 	count = map[string]int{}
@@ -94,8 +92,8 @@ func countCases(t *testing.T) (count map[string]int, bad int) {
 	return count, bad
 }
 
-// TestRowsInGo checks that the tests in rows/tests.txt exist. They test rows that a case cannot
-// test, because it would need time, a setting or the database. A line has the form "package.Test:
+// TestRowsInGo checks that the tests listed in testdata/rows/tests.txt exist. They test rows that a case
+// cannot test, because the test needs time, a setting or the database. A line has the form "package.Test:
 // row".
 func TestRowsInGo(t *testing.T) {
 	found := map[string]map[string]bool{}
@@ -113,8 +111,8 @@ func TestRowsInGo(t *testing.T) {
 	t.Logf("%d rows are shown by tests of packages", len(rows))
 }
 
-// testsOf returns the names of the test functions of a package. pkg is the package without its
-// folder.
+// testsOf returns the names of the test functions of a package. pkg is the name of the package without the
+// folder above it.
 func testsOf(t *testing.T, pkg string) map[string]bool {
 	t.Helper()
 	var files []string

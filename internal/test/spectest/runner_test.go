@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// runner executes the steps of one case or document.
+// runner executes the steps of a case or the examples of a document.
 type runner struct {
 	t        *testing.T
 	base     string // http://host:port/instance
 	vars     map[string]string
 	receiver *receiver
-	shown    int    // number of deliveries that the document has shown
+	shown    int    // number of deliveries that the examples have shown so far
 	last     string // text of the last request
 	status   int
 	header   http.Header
 	body     []byte
 }
 
-// serial numbers the cases, for the words that no other case has.
+// serial is the number of cases so far. It makes the words of each case different.
 var serial atomic.Int64
 
 func runCase(t *testing.T, base, token string, c specCase) {
@@ -54,7 +54,7 @@ func runCase(t *testing.T, base, token string, c specCase) {
 	}
 }
 
-// makeScope creates the project of the case.
+// makeScope creates the project of the case and stores its Oid as scope.
 func (r *runner) makeScope() {
 	r.t.Helper()
 	problem := r.ask(fmt.Sprintf("POST /api/asset\n\n"+
@@ -67,7 +67,7 @@ func (r *runner) makeScope() {
 	}
 }
 
-// step runs one section and describes what is wrong, or returns an empty text.
+// step executes one section. It returns a description of what is wrong, or "" if nothing is.
 func (r *runner) step(kind, text string) string {
 	switch kind {
 	case "request":
@@ -98,8 +98,9 @@ func (r *runner) step(kind, text string) string {
 	return ""
 }
 
-// ask sends a request as the administrator, with the usual headers, unless the text sets these
-// headers. "Authorization: none" sends no credentials.
+// ask sends a request as the administrator. It adds the usual headers, unless the text has them.
+// "Authorization: none" means that it sends no credentials. It returns a description of what is wrong, or
+// "".
 func (r *runner) ask(text string) string {
 	r.last = text
 	q, err := parseRequest(text)
@@ -133,9 +134,9 @@ func (r *runner) ask(text string) string {
 	return failuresAreExact(r.body)
 }
 
-// failuresAreExact checks every answer of every case. The error of a failed command has exactly
-// two members, because clients compare it as a whole. Diagnostics list positions of failures, in
-// the order of the failures, or are absent.
+// failuresAreExact checks an answer of a case. The error of a failed command must have exactly two members,
+// because clients compare the whole error. The diagnostics must have the positions of failures, in the
+// order of the failures, or be missing.
 func failuresAreExact(body []byte) string {
 	var a struct {
 		CommandFailures struct{ Commands []map[string]json.RawMessage }
@@ -211,7 +212,7 @@ func (r *runner) expectReceived(text string, from *[]any) string {
 	return match("$", list, any(r.receiver.wait(n, from)), true)
 }
 
-// rootAttributes returns the attributes of the root of an XML answer as "@name".
+// rootAttributes returns the attributes of the root element of an XML answer. The key is "@name".
 func rootAttributes(body []byte) (any, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	for {
@@ -229,7 +230,7 @@ func rootAttributes(body []byte) (any, error) {
 	}
 }
 
-// capture stores values of the last answer. The text has lines "name = path".
+// capture stores values of the last answer. Each line of text has the form "name = path".
 func (r *runner) capture(text string) string {
 	read := decode
 	if bytes.HasPrefix(r.body, []byte("<")) {
@@ -281,7 +282,7 @@ func follow(v any, path []string) (string, error) {
 
 var variable = regexp.MustCompile(`\{\{([a-zA-Z0-9_.]+)\}\}`)
 
-// fill replaces names by captured values. A name without a value fails the case.
+// fill replaces each {{name}} by its captured value. The case fails if there is no such value.
 func (r *runner) fill(text string) string {
 	r.t.Helper()
 	return variable.ReplaceAllStringFunc(text, func(found string) string {

@@ -24,12 +24,12 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// atOnce is how many cases run at the same time. They mostly wait for the disk of the database,
-// or for events.
+// atOnce is how many cases run at a time. Most of the time they wait for the disk of the database or for
+// events.
 const atOnce = 8
 
-// runCases first runs the cases that must run alone, one by one. It then runs the others, several
-// at the same time.
+// runCases first runs the cases that must run alone, one after another. Then it runs the other cases,
+// several at a time.
 func runCases(t *testing.T, base, token string, cases []specCase) {
 	t.Helper()
 	var alone, others []specCase
@@ -49,7 +49,7 @@ func runCases(t *testing.T, base, token string, cases []specCase) {
 	together(others, run)
 }
 
-// together calls do for each element, for several at the same time.
+// together calls do for each element of all, for several elements at a time.
 func together[T any](all []T, do func(T)) {
 	next := make(chan T)
 	var workers sync.WaitGroup
@@ -76,14 +76,14 @@ func indexes[T any](all []T) []int {
 	return n
 }
 
-// startService runs the whole service in this process until the test ends. It returns the base
-// URL and an access token of Member:20.
+// startService runs the whole service in this process until the test ends. It returns the URL of the
+// service and an access token of Member:20.
 func startService(t *testing.T, dialect string) (base, token string) {
 	t.Helper()
 	return startServiceAt(t, dialect, testdb.URL(t, dialect))
 }
 
-// startServiceAt is startService with an empty database of the caller.
+// startServiceAt is like startService, on the empty database with the URL url.
 func startServiceAt(t *testing.T, dialect, url string) (base, token string) {
 	t.Helper()
 	return testproc.ServeWithToken(t, dialect, map[string]string{

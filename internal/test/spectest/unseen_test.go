@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// unseenRequests lists requests that are sent twice: about things that the caller does not see,
-// and about things that do not exist. {name} and {number} are those of an epic. {epic}, {story}
-// and {project} are Oids, {called} is the name of a project, {epic.id} a number in a path, and
-// {tag} a tag. {mine} is a project, {seen} a story and {above} an epic that the caller sees.
-// {stranger}, {stranger.id}, {who}, {nick} and {login} are a member who owns {seen}.
+// unseenRequests are sent twice: about assets that the caller does not see, and about assets that do not
+// exist. {name} and {number} are the name and Number of an epic. {epic}, {story} and {project} are Oids,
+// {called} is the name of a project, {epic.id} is the number in the Oid of the epic, and {tag} is a tag.
+// {mine}, {seen} and {above} are a project, a story and an epic that the caller sees. {stranger},
+// {stranger.id}, {who}, {nick} and {login} are the Oid, its number, and the names of a member who owns
+// {seen}.
 var unseenRequests = []string{
-	// Values of relations: by Oid, by name, by number.
+	// Values of relations: by Oid, by name, and by Number.
 	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}"}]`,
 	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{epic}:1234567"}]`,
 	`POST /api/asset [{"AssetType": "Story", "Name": "x", "Scope": "{mine}", "Super": "{name}"}]`,
@@ -57,7 +58,7 @@ var unseenRequests = []string{
 	// Arguments of operations.
 	`POST /api/asset [{"from": "{me}", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "{project}", "Role": "Role:4", "IsOwner": false}}}]`,
 	`POST /api/asset [{"from": "{me}", "execute": {"op": "AssignToScopeWithRole", "args": {"Scope": "{called}", "Role": "Role:4", "IsOwner": false}}}]`,
-	// The asset that a request is about.
+	// The asset that is changed.
 	`POST /api/asset [{"from": "{epic}", "update": {"Name": "y"}}]`,
 	`POST /api/asset [{"oid": "{epic}", "update": {"Name": "y"}}]`,
 	`POST /api/asset [{"from": "{epic}", "execute": "Delete"}]`,
@@ -122,22 +123,22 @@ var unseenRequests = []string{
 	`POST /query.v1 {"from": "Story", "filter": ["CreatedBy='{stranger}'|ChangedBy='{stranger}'"], "select": ["Name"]}`,
 	`POST /query.v1 {"from": "Story", "select": ["Owners[ID='{stranger}'].@Count", "Customer.Name", {"from": "Owners", "filter": ["Name='{who}'"], "select": ["Name"]}]}`,
 	`GET /api/ProjectRoles/ByMember?where=ID='{stranger}'`,
-	// Everything else.
+	// All other requests.
 	`GET /api/tags?tag={tag}`,
 	`GET /api/tags/command/search?term={tag}`,
 	`GET /ui.v1/DTO/MemberScopeRoles/ByProject?where=ID='{project}'`,
 }
 
-// These expressions match what differs between two answers to the same request: ids of requests,
-// times, and new assets.
+// These expressions match what differs between two answers to the same request: ids of requests, times, and
+// the Oids of new assets.
 var (
 	madeUp  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|"duration":"[^"]*"|"durationSeconds":[0-9.e-]+`)
 	newOids = regexp.MustCompile(`[A-Z][A-Za-z]+:\d{4,}(:\d+)?`)
 )
 
-// TestUnseenAssetsAnswerLikeUnknown checks that hidden things and things that do not exist get
-// the same answers, character by character. Hidden things are assets in a project that the caller
-// cannot see, and a member of that project only.
+// TestUnseenAssetsAnswerLikeUnknown checks that requests about assets that the caller does not see get the
+// same answers as requests about assets that do not exist, character by character. Unseen are the assets of
+// a project that the caller may not read, and a member who is only in that project.
 func TestUnseenAssetsAnswerLikeUnknown(t *testing.T) {
 	for _, dialect := range []string{"mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -158,7 +159,9 @@ func TestUnseenAssetsAnswerLikeUnknown(t *testing.T) {
 	}
 }
 
-// unseen is a service with a member who sees only one of two projects.
+// unseen is a service with a member who sees only one of two projects. common, hidden and nobody have the
+// values of placeholders: of assets that the member sees, of assets that it does not see, and of assets
+// that do not exist.
 type unseen struct {
 	*runner
 	common, hidden, nobody map[string]string
@@ -210,8 +213,8 @@ func newUnseen(t *testing.T, base string) *unseen {
 	return u
 }
 
-// answer sends a request about some things and returns the answer. The names of the things, and
-// what the service makes up, are replaced.
+// answer sends a request in which about has the values of placeholders. It returns the answer, in which
+// names and generated values are replaced so that answers can be compared.
 func (u *unseen) answer(t *testing.T, request string, about map[string]string) string {
 	t.Helper()
 	method, rest, _ := strings.Cut(request, " ")
@@ -237,7 +240,7 @@ func (u *unseen) answer(t *testing.T, request string, about map[string]string) s
 	return newOids.ReplaceAllString(answer, "…")
 }
 
-// everything returns all that is hidden from the member, as an administrator reads it.
+// everything returns all that the member does not see, as the administrator reads it.
 func (u *unseen) everything() string {
 	u.t.Helper()
 	problem := u.ask(u.fill("POST /query.v1\n\n" + `[

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// An area is a group of packages that are tested together.
+// area is a group of packages that are tested together.
 type area struct {
 	name string
-	// packages are folders below internal/. The entry bench means all folders below bench. An area
-	// with nil has the packages that are in no other area.
+	// packages are folders below internal/. The entry "bench" stands for all folders below bench. If
+	// packages is nil, the area has all packages that are in no other area.
 	packages []string
-	quick    bool // part of the quick tier; else of the gate
+	quick    bool // true: part of the quick tier; false: of the gate
 	about    string
 }
 
@@ -32,7 +32,7 @@ var areas = []area{
 
 const modulePath = "github.com/alds-dev/alds/"
 
-// areaOf returns the area of a package of this module.
+// areaOf returns the area of a package of this repository.
 func areaOf(pkg string) area {
 	folder := strings.TrimPrefix(strings.TrimPrefix(pkg, modulePath), "internal/")
 	if strings.HasPrefix(folder, "bench/") {
@@ -46,15 +46,16 @@ func areaOf(pkg string) area {
 	return areas[0]
 }
 
-// tier is what one call tests.
+// tier says what one call of testall tests.
 type tier struct {
 	name  string
 	short bool
-	takes string // how long, on two processors; "" if unknown
+	takes string // how long it takes on two processors; empty: unknown
 	has   func(area) bool
 }
 
-// tierOf reads the leading words of the arguments and returns the others.
+// tierOf returns the tier that the first words of the arguments name. It also returns the remaining
+// arguments.
 func tierOf(args []string) (tier, []string, error) {
 	quick := tier{"quick", true, "about 3 minutes, or 6 if nothing is compiled yet,", func(a area) bool { return a.quick }}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "./") {

@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// binaries stores the test binaries of one run for the next. go test links a binary only if
-// something in it has changed. Linking all of them takes a quarter of the time of the quick
-// tier. They are in the user's cache and need about a gigabyte.
+// binaries is a folder in the user's cache that keeps the test binaries for the next run. It needs about a
+// gigabyte. go test links a binary again only if something in it has changed. Linking all binaries takes a
+// quarter of the time of the quick tier.
 type binaries struct {
-	dir string // "" if they are not stored
+	dir string // empty: the binaries are not kept
 }
 
-// keepBinaries opens the folder of binaries. They are not stored while another run uses the
-// folder, or if the caller's flags name another place for them.
+// keepBinaries opens the folder for the binaries. The binaries are not kept while another run uses the
+// folder, or if the caller's flags say where or how to build them. Call release at the end of the run.
 func keepBinaries(flags []string) (b binaries, release func()) {
 	name := "binaries"
 	for _, f := range flags {
@@ -37,8 +37,8 @@ func keepBinaries(flags []string) (b binaries, release func()) {
 	return binaries{dir}, release
 }
 
-// groups splits packages into groups for one call of go test each. go test names a binary by
-// the last word of the package path, so the names in a group must differ.
+// groups splits the packages into groups. Each group is tested by its own call of go test. go test names a
+// binary by the last word of the package path, so these words must differ within a group.
 func (b binaries) groups(packages []string) [][]string {
 	if b.dir == "" {
 		return [][]string{packages}
@@ -56,7 +56,8 @@ func (b binaries) groups(packages []string) [][]string {
 	return groups
 }
 
-// flags returns the flags of go test that store the binaries of a group, without debug data.
+// flags returns the flags with which go test keeps the binaries of a group. The binaries have no debug
+// data.
 func (b binaries) flags(group int) []string {
 	if b.dir == "" {
 		return nil

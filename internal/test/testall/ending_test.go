@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// stubborn prints a line. It and its child ignore SIGINT.
+// stubborn is a script that prints a line. The script and its child process ignore SIGINT.
 const stubborn = `trap "" INT; sleep 600 & echo up; wait`
 
-// TestForcedEnd checks that the second Ctrl-C ends processes that ignore the first.
+// TestForcedEnd checks that the second Ctrl-C ends processes that have ignored the first.
 func TestForcedEnd(t *testing.T) {
 	e := newEnding()
 	cmd := exec.Command("sh", "-c", stubborn)
@@ -32,7 +32,7 @@ func TestForcedEnd(t *testing.T) {
 	}
 	e.signals <- os.Interrupt
 	e.signals <- os.Interrupt
-	if _, err := io.ReadAll(out); err != nil { // until both have ended
+	if _, err := io.ReadAll(out); err != nil { // returns when both processes have ended
 		t.Error(err)
 	}
 	if cmd.Wait() == nil || !e.isAsked() {
@@ -41,15 +41,15 @@ func TestForcedEnd(t *testing.T) {
 	release()
 }
 
-// TestGuard kills a process like testall, and checks that what it has started ends.
+// TestGuard starts processes as testall does, and is then killed. The processes must end, too.
 func TestGuard(t *testing.T) {
 	if os.Getenv("ALDS_TESTALL_IS_KILLED") != "" {
 		cmd := exec.Command("sh", "-c", stubborn)
-		cmd.Stderr = os.Stdout // the test reads until all have ended
+		cmd.Stderr = os.Stdout // so the test can read until all processes have ended
 		if _, err := newEnding().start(cmd); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println("up") // now its guard runs, too
+		fmt.Println("up") // from now on the guard runs, too
 		fmt.Println(cmd.Wait())
 		return
 	}
@@ -72,7 +72,7 @@ func TestGuard(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // until all have ended
+	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // returns when all processes have ended
 		t.Errorf("it printed %q (%v)", rest, err)
 	}
 	if cmd.Wait() == nil {
@@ -80,7 +80,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestOwnServer starts programs that are not those of MariaDB.
+// TestOwnServer puts other programs in the place of those of MariaDB. findServers must report why it does
+// not use them.
 func TestOwnServer(t *testing.T) {
 	t.Setenv("ALDS_TEST_MYSQL", "")
 	for _, c := range []struct {
@@ -90,7 +91,7 @@ func TestOwnServer(t *testing.T) {
 	}{
 		{"the data cannot be made", "exit 3", "exit 0", false, "exit status 3"},
 		{"the server ends", "exit 0", "echo unknown option >&2", false, "ended at its start"},
-		{"Ctrl-C while the data is made", "exec sleep 600", "exit 0", true, "signal: "}, // killed, if it misses the interrupt
+		{"Ctrl-C while the data is made", "exec sleep 600", "exit 0", true, "signal: "}, // the signal that kills it, if it has missed SIGINT
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bin := t.TempDir()

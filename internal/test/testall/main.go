@@ -1,23 +1,23 @@
 // Command testall runs the tests of alds in three tiers:
 //
 //	go run ./internal/test/testall               quick: units and the specification, some minutes
-//	go run ./internal/test/testall gate          what .ci/run adds: a short form of each system test
-//	go run ./internal/test/testall long [AREA]   everything at full depth, or one area; no limit
-//	go run ./internal/test/testall list          the areas and their packages
+//	go run ./internal/test/testall gate          what .ci/run adds: each system test, with less work
+//	go run ./internal/test/testall long [AREA]   everything at full depth, or one area; no time limit
+//	go run ./internal/test/testall list          prints the areas and their packages
 //
-// Further arguments go to go test. Those that begin with ./ are packages, which are then
-// tested instead of those of the tier:
+// Further arguments are passed to go test. Those that begin with ./ are packages. testall then tests these
+// packages instead of those of the tier:
 //
 //	go run ./internal/test/testall -count=1
 //	ALDS_TEST_MYSQL=mysql://root@127.0.0.1:3320 go run ./internal/test/testall ./internal/query/find
 //
-// Quick and gate pass -short to go test. Tests that check testing.Short then use a sample, or
-// leave the work to the long tier. Every package belongs to one area of areas.go.
+// In the tiers quick and gate, testall passes -short to go test. Tests that call testing.Short then test
+// only a sample, or run only in the long tier. Every package belongs to one area (see areas.go).
 //
-// While it runs, testall prints one line for each package that has ended. It prints a failed
-// test at once: its output and the command that runs it alone, with its seed. The summary is
-// last and fits on a screen. Ctrl-C ends the tests, and the summary says how many packages were
-// tested; the second Ctrl-C kills them.
+// testall prints a line for each package when the package has ended. It prints a failed test at once: its
+// output, and the command that runs it alone, with its seed. At the end it prints a summary that fits on a
+// screen. Ctrl-C ends the tests, and the summary says how many packages were tested. A second Ctrl-C kills
+// the tests.
 package main
 
 import (
@@ -53,10 +53,10 @@ func main() {
 	}
 }
 
-// errRed means that a test has failed. The output has named it.
+// errRed means that a test has failed. The output has already named the test.
 var errRed = errors.New("tests failed")
 
-// errInterrupted means Ctrl-C or SIGTERM.
+// errInterrupted means that testall got Ctrl-C or SIGTERM.
 var errInterrupted = errors.New("interrupted")
 
 func run(t tier, flags []string) error {
@@ -68,7 +68,7 @@ func run(t tier, flags []string) error {
 		t.name, t.takes = map[bool]string{true: "short", false: "long"}[t.short], ""
 	}
 	e := newEnding()
-	e.onCtrlC() // before anything is started that must be ended
+	e.onCtrlC() // before testall starts something that it must end
 	folder, release := inMemory()
 	defer release()
 	servers, address, stopServer, err := findServers(e, folder)
@@ -86,7 +86,7 @@ func run(t tier, flags []string) error {
 	}
 	env := append(os.Environ(), withoutC(flags))
 	if os.Getenv("GOGC") == "" {
-		env = append(env, "GOGC=400") // small heaps need few collections; testproc removes it for commands
+		env = append(env, "GOGC=400") // saves garbage collections of small heaps; testproc removes it for commands
 	}
 	if folder != "" {
 		env = append(env, "TMPDIR="+folder)
@@ -112,8 +112,8 @@ func run(t tier, flags []string) error {
 	return r.summary(servers)
 }
 
-// withoutC compiles tests as the commands are compiled, without cgo. So code that both use is
-// compiled once. The race detector needs cgo.
+// withoutC returns the setting of CGO_ENABLED for the tests. Tests are compiled without cgo, as the
+// commands are, so that code in both is compiled only once. Only the race detector needs cgo.
 func withoutC(flags []string) string {
 	if slices.Contains(flags, "-race") {
 		return "CGO_ENABLED=1"
@@ -121,8 +121,8 @@ func withoutC(flags []string) string {
 	return "CGO_ENABLED=0"
 }
 
-// packagesOf returns the packages to test, the flags for go test, and whether the arguments
-// name the packages. If they do not, it goes to the folder of the repository.
+// packagesOf returns the packages to test and the flags for go test. named is true if the arguments name
+// the packages. If they do not, it changes to the folder of the repository.
 func packagesOf(t tier, args []string) (packages, flags []string, named bool, err error) {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "./") {
@@ -161,8 +161,8 @@ func packagesOf(t tier, args []string) (packages, flags []string, named bool, er
 	return packages, flags, named, nil
 }
 
-// weight orders packages. Those that take longest begin first, so that none is left to run
-// alone at the end.
+// weight returns a number by which packages are sorted. Packages that take longest begin first, so that no
+// long package runs alone at the end.
 func weight(pkg string) int {
 	return slices.Index(lightToHeavy, strings.TrimPrefix(pkg, modulePath+"internal/"))
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// inMemory makes a folder in memory for the files of tests, if this machine has room for it.
-// SQLite and the servers that tests start then do not wait for a disk. If there is no room, it
-// returns "". release removes the folder.
+// inMemory creates a folder in memory for the files of tests, if this machine has enough memory. Then
+// SQLite and the servers that tests start do not wait for a disk. If there is not enough memory, dir is
+// empty. release removes the folder.
 func inMemory() (dir string, release func()) {
 	const shm = "/dev/shm"
 	if os.Getenv("TMPDIR") != "" {
 		return "", func() {}
 	}
-	removeLeft(shm) // first, because it makes room
+	removeLeft(shm) // first, because this frees memory
 	if !hasRoom(shm) {
 		return "", func() {}
 	}
@@ -30,10 +30,11 @@ func inMemory() (dir string, release func()) {
 	return dir, func() { _ = os.RemoveAll(dir) }
 }
 
-// left begins the name of a folder in memory. The rest is the id of the process that made it.
+// left is the beginning of the name of a folder in memory. The rest of the name is the id of the process
+// that created the folder.
 const left = "alds-tests-"
 
-// removeLeft removes folders of processes that were killed.
+// removeLeft removes the folders of processes that were killed.
 func removeLeft(shm string) {
 	found, _ := filepath.Glob(filepath.Join(shm, left+"*"))
 	for _, dir := range found {

@@ -14,24 +14,24 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// report has the results of the tests so far.
+// report has the results of the tests up to now.
 type report struct {
 	out      io.Writer
 	tier     tier
 	began    time.Time
-	packages int      // to be tested
-	flags    []string // for go test
-	env      []string // of go test
-	refused  string   // why go test was called wrongly; "": it was not
-	// interrupted is set if packages were not tested because of Ctrl-C
+	packages int      // number of packages to test
+	flags    []string // flags for go test
+	env      []string // environment of go test
+	refused  string   // why go test refused its arguments; empty: it did not
+	// interrupted is true if packages were not tested because of Ctrl-C.
 	interrupted bool
 
-	ended                   int // packages
-	passed, failed, skipped int // tests without subtests, and subtests
+	ended                   int // number of packages that have ended
+	passed, failed, skipped int // numbers of tests without subtests, and of subtests
 	tests                   map[string]*test
 	built                   map[string][]string // output of the compiler, by package
-	bad                     []string            // a line for each failure
-	reasons                 map[string]int      // of skipped tests
+	bad                     []string            // one line for each failure
+	reasons                 map[string]int      // by reason: number of skipped tests
 }
 
 func newReport(out io.Writer, t tier, packages int) *report {
@@ -41,25 +41,25 @@ func newReport(out io.Writer, t tier, packages int) *report {
 	}
 }
 
-// test is a test that runs, or a package (without a name).
+// test is a test or subtest. If name is empty, it is a package.
 type test struct {
 	pkg, name string
 	output    []string
-	crash     int  // lines of output up to the begin of a crash, which are kept; 0: it has not crashed
-	begun     bool // it has not ended
-	paused    bool // it waits for others before it goes on in parallel
-	parent    bool // has subtests
-	red       bool // one of its subtests has failed
+	crash     int  // number of lines to keep from before and at a crash; 0: no crash
+	begun     bool // true: it has begun and not ended
+	paused    bool // true: it waits for other tests before it continues in parallel
+	parent    bool // true: it has subtests
+	red       bool // true: one of its subtests has failed
 }
 
-// keptLines is how many lines of a test are stored, and shown if it fails. If the process has
-// crashed, these are the last lines before that, the first lines of the crash, and the last.
+// keptLines is how many lines of a test's output are kept, and shown if the test fails. After a crash of
+// the process, these are lines from before the crash, the first lines of the crash, and the last lines.
 const (
 	keptLines  = 60
 	crashLines = 20
 )
 
-// add stores a line of output.
+// add keeps a line of output.
 func (t *test) add(line string) {
 	keep := keptLines
 	if t.crash == 0 && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")) {
@@ -78,7 +78,7 @@ func (t *test) add(line string) {
 	}
 }
 
-// take counts an event, and prints failures at once.
+// take handles an event of go test. It counts results, and prints failures at once.
 func (r *report) take(e event) {
 	key := e.Package + " " + e.Test
 	switch e.Action {
@@ -103,7 +103,7 @@ func (r *report) take(e event) {
 	}
 }
 
-// of returns the test of an event. It adds the test and its parents if they are new.
+// of returns the test that an event is about. It adds the test and its parents if they are new.
 func (r *report) of(e event) *test {
 	key := e.Package + " " + e.Test
 	if r.tests[key] == nil {
@@ -115,8 +115,8 @@ func (r *report) of(e event) *test {
 	return r.tests[key]
 }
 
-// upper returns the parent of a subtest. A test whose own name has a slash gets a parent that
-// does not exist.
+// upper returns the name of the test that has a subtest. ok is false if name is not the name of a subtest.
+// If a test has a slash in its own name, the result is a test that does not exist.
 func upper(name string) (string, bool) {
 	i := strings.LastIndexByte(name, '/')
 	return name[:max(i, 0)], i > 0
@@ -130,16 +130,16 @@ func (r *report) testEnded(e event) {
 		}
 		r.of(event{Package: e.Package}).red = true
 	}
-	if t.crash > 0 && e.Action != "fail" { // the crash came after this test
+	if t.crash > 0 && e.Action != "fail" { // another test has caused the crash
 		r.of(event{Package: e.Package}).output = t.output
 	}
 	switch {
 	case e.Action == "fail" && t.red:
-		r.show(t) // a subtest was printed already; this is the output of the test itself, such as shared logs
+		r.show(t) // its failed subtest was already printed; this is its own output
 	case e.Action == "fail":
 		r.failed++
 		r.tellFailed(t, "")
-	case t.parent: // only its subtests are counted
+	case t.parent: // only the subtests of a test count
 	case e.Action == "pass":
 		r.passed++
 	case e.Action == "skip":
@@ -156,13 +156,13 @@ func (r *report) packageEnded(e event) {
 		result = "FAILED"
 		begun, others := r.unended(e.Package)
 		switch {
-		case len(begun) > 0: // the package ended in the middle of tests
+		case len(begun) > 0: // the package ended while tests were running
 			begun[0].output = slices.Concat(others, begun[0].output, t.output)
 			for _, t := range begun {
 				r.failed++
 				r.tellFailed(t, " did not end")
 			}
-		case !t.red: // it did not compile, or TestMain failed
+		case !t.red: // the package did not compile, or TestMain failed
 			r.failed++
 			t.output = slices.Concat(r.built[e.Package], others, t.output)
 			r.tellFailed(t, "")
@@ -171,8 +171,8 @@ func (r *report) packageEnded(e event) {
 	fmt.Fprintf(r.out, "%-6s%6.1fs  %s (%d of %d)\n", result, e.Elapsed, short(e.Package), r.ended, r.packages)
 }
 
-// unended returns the tests that ran when their package ended, and the output of those that
-// waited for subtests or other tests.
+// unended returns the tests that were running when their package ended. others is the output of tests that
+// only waited for subtests or for other tests.
 func (r *report) unended(pkg string) (ran []*test, others []string) {
 	parents := map[string]bool{}
 	for _, t := range r.tests {
@@ -192,7 +192,7 @@ func (r *report) unended(pkg string) (ran []*test, others []string) {
 	return ran, others
 }
 
-// seed matches the flag that repeats a test, if its output names one.
+// seed matches a flag with a seed in the output of a test. With this flag the test can be repeated.
 var seed = regexp.MustCompile(`-[a-z.]*seed[ =][0-9]+`)
 
 // tellFailed prints a failed test, and the command that runs it alone.
@@ -204,8 +204,8 @@ func (r *report) tellFailed(t *test, how string) {
 	r.bad = append(r.bad, fmt.Sprintf("%s %s%s\n    %s", short(t.pkg), t.name, how, alone))
 }
 
-// alone returns the command that runs a test on the servers of this run. The command fails if one is
-// missing.
+// alone returns the command that runs only this test, with the servers of this run. The command fails if a
+// server is missing.
 func (r *report) alone(t *test) string {
 	words := []string{"REQUIRE_SERVICES=1"}
 	for _, name := range []string{"ALDS_TEST_MYSQL", "ALDS_TEST_REDIS"} {
@@ -229,7 +229,7 @@ func (r *report) alone(t *test) string {
 			name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 			leave = slices.Contains(left, name)
 		}
-		if !leave { // the word after a flag is its value
+		if !leave { // a word after a flag is the value of the flag
 			words = append(words, quote(f))
 		}
 	}
@@ -241,7 +241,7 @@ func (r *report) alone(t *test) string {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
 
-// quote returns a word as the shell reads it.
+// quote returns a word in the form in which the shell reads it as one word.
 func quote(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -258,7 +258,7 @@ func (r *report) show(t *test) {
 	}
 }
 
-// exactly returns the pattern for -run of one test.
+// exactly returns a pattern for the flag -run that matches only one test.
 func exactly(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -269,8 +269,7 @@ func exactly(name string) string {
 
 func short(pkg string) string { return strings.TrimPrefix(pkg, modulePath) }
 
-// reason returns why a test was skipped: the last line that it printed before those of go
-// test.
+// reason returns why a test was skipped: the last line that the test itself printed.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if _, text, ok := strings.Cut(line, ".go:"); ok {
@@ -286,10 +285,11 @@ func since(t time.Time) string {
 	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// summaryLines is how many failures and reasons a summary lists.
+// summaryLines is how many failures, and how many reasons, a summary lists at most.
 const summaryLines = 12
 
-// summary prints the result on one screen.
+// summary prints the result on one screen. It returns an error if a test failed, if no test ran, or after
+// Ctrl-C.
 func (r *report) summary(servers []testdb.Server) error {
 	fmt.Fprintf(r.out, "\n== %s: %d packages in %s\n", r.tier.name, r.ended, since(r.began))
 	printServers(r.out, servers)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestReport feeds the report with output of go test, and compares what it prints.
+// TestReport passes output of go test to a report, and compares what the report prints.
 func TestReport(t *testing.T) {
 	const pkg = `"Package":"github.com/alds-dev/alds/internal/x"`
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestAlone checks the command that repeats a test.
+// TestAlone checks the command that runs one test alone.
 func TestAlone(t *testing.T) {
 	t.Setenv("ALDS_TEST_MYSQL", "mysql://root:a&b@h")
 	t.Setenv("ALDS_TEST_REDIS", "")
@@ -128,7 +128,7 @@ func TestAlone(t *testing.T) {
 	const begin = "REQUIRE_SERVICES=1 ALDS_TEST_MYSQL='mysql://root:a&b@h' go run ./internal/test/testall long ./internal/x -count=1 "
 	for name, want := range map[string]string{
 		"TestA/b": "-run '^TestA$/^b$' -race -x.for '2 m' -x.seed 5",
-		"":        "-race -run 'A|B' -x.for '2 m' -x.seed 5", // the whole package
+		"":        "-race -run 'A|B' -x.for '2 m' -x.seed 5", // the whole package, not one test
 	} {
 		got := r.alone(&test{pkg: modulePath + "internal/x", name: name, output: []string{"-x.seed 4\n", "-x.seed 5\n"}})
 		if got != begin+want {
@@ -137,7 +137,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestSummaryIsShort checks that many reasons and failures fit on a screen, and what is said after Ctrl-C.
+// TestSummaryIsShort checks that a summary with many reasons and failures fits on a screen. It also checks
+// the summary after Ctrl-C.
 func TestSummaryIsShort(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(&out, tier{}, 9)
@@ -159,7 +160,7 @@ func TestSummaryIsShort(t *testing.T) {
 	}
 }
 
-// TestRun runs go test on a module of its own.
+// TestRun tests a module that it creates itself.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -188,7 +189,7 @@ func TestExits(t *testing.T) { os.Exit(3) }
 	} {
 		var out bytes.Buffer
 		r := newReport(&out, tier{short: true}, 1)
-		r.flags = append([]string{"-ldflags=-s"}, strings.Fields(c.flags)...) // so the binary is not stored
+		r.flags = append([]string{"-ldflags=-s"}, strings.Fields(c.flags)...) // with this flag, the binary is not kept
 		err := r.test(newEnding(), []string{"m"})
 		if (err != nil || c.err != "") && (err == nil || err.Error() != c.err) {
 			t.Errorf("%s: error %v, want %q", c.flags, err, c.err)
@@ -199,7 +200,7 @@ func TestExits(t *testing.T) { os.Exit(3) }
 	}
 }
 
-// TestTiers checks that each word selects packages, and that other arguments go to go test.
+// TestTiers checks which packages each word selects. All other arguments must be passed to go test.
 func TestTiers(t *testing.T) {
 	for _, c := range []struct {
 		args, name, rest string
@@ -234,7 +235,8 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestPackages checks that a tier has the same packages in each folder of the repository.
+// TestPackages checks that a tier has the same packages, no matter in which folder of the repository
+// testall is started.
 func TestPackages(t *testing.T) {
 	quick, _, err := tierOf(nil)
 	if err != nil {
@@ -251,12 +253,12 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// quickOrHelpers are the entries of internal/test that are in no separate area: tests of the quick
-// tier, and helpers.
+// quickOrHelpers are the entries of internal/test that need no area of their own: tests of the quick tier,
+// and helpers.
 var quickOrHelpers = []string{"archtest", "testseed", "testall", "testdb", "testproc", "doc.go"}
 
-// TestAreas checks that every package of internal/test belongs to a separate area, except the
-// packages in quickOrHelpers. It also checks that the packages of each area exist.
+// TestAreas checks that every package of internal/test has an area of its own, except for those in
+// quickOrHelpers. It also checks that the packages of each area exist.
 func TestAreas(t *testing.T) {
 	folders, err := os.ReadDir("..")
 	if err != nil {

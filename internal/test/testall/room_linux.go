@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// The memory that tests need, and the memory that must stay free for other programs, in bytes.
+// How much memory tests need, and how much must stay free for other programs. Both are in bytes.
 const (
 	room    = 4 << 30
 	besides = 6 << 30
 )
 
-// hasRoom reports whether a folder is in memory, has room, and allows execution.
+// hasRoom reports whether a folder is in memory, has enough room, and may contain programs that run.
 func hasRoom(folder string) bool {
 	const tmpfs, noExec = 0x01021994, 0x8
 	var s syscall.Statfs_t
@@ -23,7 +23,7 @@ func hasRoom(folder string) bool {
 	return s.Bavail*uint64(s.Bsize) >= room && available() >= room+besides //nolint:gosec // a size is positive
 }
 
-// available returns the memory that programs can get, in bytes.
+// available returns how much memory programs can still get, in bytes.
 func available() int64 {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {

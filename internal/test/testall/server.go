@@ -14,9 +14,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// findServers starts a MariaDB for this run, if it can, and returns the databases that tests use. address
-// is that of the MariaDB, or "" if the usual server is used. stop ends the MariaDB. An error says why it
-// is not used; the other results are valid then, too.
+// findServers tries to start a MariaDB for this run, and returns the databases that tests use. address is
+// the address of that MariaDB, or "" if tests use the usual server. stop ends the MariaDB. An error says
+// why the MariaDB is not used. The other results are then valid, too.
 func findServers(e ending, folder string) (all []testdb.Server, address string, stop func(), err error) {
 	address, stop, err = ownServer(e, folder)
 	all = testdb.Servers(address)
@@ -24,7 +24,7 @@ func findServers(e ending, folder string) (all []testdb.Server, address string, 
 		return all, "", stop, err
 	}
 	i := slices.IndexFunc(all, func(s testdb.Server) bool { return s.IsMySQL })
-	if err := all[i].Err; err != nil { // it is too old, for example
+	if err := all[i].Err; err != nil { // for example, it is too old
 		stop()
 		return testdb.Servers(""), "", func() {}, err
 	}
@@ -32,10 +32,10 @@ func findServers(e ending, folder string) (all []testdb.Server, address string, 
 	return all, address, stop, nil
 }
 
-// ownServer starts a MariaDB for this run on temporary data, if its programs are installed.
-// The server never waits for a disk, so a database is created in a tenth of the time. It
-// leaves nothing behind on a shared server. ownServer returns the address, or "" if the usual
-// server is used; stop ends it. The first line of an error says what is wrong.
+// ownServer starts a MariaDB for this run with temporary data, if its programs are installed. This MariaDB
+// never waits for a disk, so databases are created ten times as fast. Also, nothing is left behind on a
+// server that others share. address is "" if tests must use the usual server. stop ends the MariaDB. The
+// first line of an error says what is wrong.
 func ownServer(e ending, folder string) (address string, stop func(), err error) {
 	stop = func() {}
 	daemon, install := program("mariadbd"), program("mariadb-install-db")
@@ -48,7 +48,7 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 		"--innodb-log-file-size=64M")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, append(os.Environ(), "TMPDIR="+folder)
-	cmd.WaitDelay = endsIn // what the program has left may keep its output open
+	cmd.WaitDelay = endsIn // processes that the program has left may keep its output open
 	release, err := e.start(cmd)
 	if err != nil {
 		return "", stop, err
@@ -78,11 +78,11 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = server.Wait() // it is killed
+		_ = server.Wait() // returns an error, because stop kills the server
 		close(ended)
 	}()
 	stop = func() {
-		_ = server.Process.Kill() // its data is deleted with it
+		_ = server.Process.Kill() // a clean end is not needed: the data is removed afterwards
 		<-ended
 	}
 	if err := answers("127.0.0.1:"+port, ended, e.asked); err != nil {
@@ -93,7 +93,8 @@ func ownServer(e ending, folder string) (address string, stop func(), err error)
 	return "mysql://root@127.0.0.1:" + port, stop, nil
 }
 
-// program finds a program of a server. Debian installs these outside a user's path.
+// program returns the path of a program of a server, or "" if it is missing. Debian installs such programs
+// outside the PATH of users.
 func program(name string) string {
 	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
 		if found, err := exec.LookPath(at); err == nil {
@@ -103,7 +104,7 @@ func program(name string) string {
 	return ""
 }
 
-// answers waits until a server accepts connections.
+// answers waits until a server accepts connections. It returns an error if that does not happen.
 func answers(address string, ended, asked <-chan struct{}) error {
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		c, err := net.Dial("tcp", address)

@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// event is a line of go test -json.
+// event is a line of the output of go test -json.
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // of the compiled package
+	ImportPath string // package that is being compiled
 	Test       string
 	Elapsed    float64 // seconds
 	Output     string
 }
 
-// quietFor is the time without output after which testall prints the running packages.
+// quietFor is how long no package ends before testall prints which packages are running.
 const quietFor = 15 * time.Second
 
 // test runs go test and reports its results.
@@ -42,9 +42,9 @@ func (r *report) test(e ending, packages []string) error {
 	return nil
 }
 
-// atOnce returns how many packages are tested at once. Their tests wait for databases and clocks, so
-// one package for each processor leaves a fifth of the processors' time unused. Those of the gate
-// wait for processes, too.
+// atOnce returns how many packages are tested at a time. Tests wait for databases and clocks. With only one
+// package for each processor, a fifth of the processors' time would be unused. Tests of the gate wait for
+// processes, too.
 func (t tier) atOnce() int {
 	if t.name == "gate" {
 		return runtime.GOMAXPROCS(0) + 2
@@ -52,7 +52,7 @@ func (t tier) atOnce() int {
 	return runtime.GOMAXPROCS(0) + 1
 }
 
-// testGroup runs go test once.
+// testGroup runs go test once, for one group of packages.
 func (r *report) testGroup(e ending, flags, packages []string) error {
 	args := append([]string{"test", "-json"}, flags...)
 	if !slices.Contains(r.flags, "-p") {
@@ -64,7 +64,8 @@ func (r *report) testGroup(e ending, flags, packages []string) error {
 	if !slices.ContainsFunc(r.flags, func(f string) bool { return strings.HasPrefix(f, "-timeout") }) {
 		args = append(args, "-timeout", map[bool]string{true: "60m", false: "4h"}[r.tier.short])
 	}
-	// the flags of a test are after the packages, where go test does not take their values for packages
+	// The flags of tests come after the packages. If they came before, go test would take their values for
+	// packages.
 	tests := exec.Command("go", slices.Concat(args, packages, r.flags)...) //nolint:gosec // the arguments are the caller's own
 	tests.Stderr, tests.Env = os.Stderr, r.env
 	out, err := tests.StdoutPipe()
@@ -91,7 +92,7 @@ func (r *report) testGroup(e ending, flags, packages []string) error {
 	return nil
 }
 
-// read parses the lines of go test. A line that is not an event is printed unchanged.
+// read parses the output of go test. It prints a line that is not an event unchanged.
 func (r *report) read(out io.Reader, events chan<- event) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 64<<20)
@@ -105,7 +106,8 @@ func (r *report) read(out io.Reader, events chan<- event) {
 	}
 }
 
-// follow reports events as they come, and the running packages after a silence.
+// follow handles events when they arrive. If no package ends for quietFor, it prints which packages are
+// running.
 func (r *report) follow(end ending, events <-chan event) {
 	running := map[string]time.Time{}
 	quiet := time.NewTicker(quietFor)
@@ -116,7 +118,7 @@ func (r *report) follow(end ending, events <-chan event) {
 			if !ok {
 				return
 			}
-			if end.isAsked() { // what fails now was interrupted
+			if end.isAsked() { // tests fail now because they were interrupted
 				continue
 			}
 			switch e.Action {

@@ -4,5 +4,5 @@ package testdb
 
 import "os"
 
-// alone does nothing on other systems: tests that share folders need Unix.
+// alone does nothing on systems other than Unix. Tests that share folders need Unix.
 func alone(*os.File, bool) error { return nil }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// alone waits until no other process has locked a file, and locks it until it is closed.
-// Without wait, it returns an error if another process has the lock.
+// alone locks a file until the file is closed. If another process has locked the file, it waits for the end
+// of that lock, or returns an error if wait is false.
 func alone(f *os.File, wait bool) error {
 	how := syscall.LOCK_EX
 	if !wait {

@@ -15,13 +15,14 @@ import (
 	"time"
 )
 
-// Certificate is a server's certificate in files. It is signed by a separate authority that no system
-// trusts.
+// Certificate is a server certificate in files. The authority that has signed it is not trusted by any
+// system.
 type Certificate struct {
 	CA, Cert, Key string // paths of PEM files
 }
 
-// NewCertificate makes a certificate for hosts, which are names or IP addresses. It is valid for an hour.
+// NewCertificate creates a certificate for hosts: names or IP addresses. The certificate is valid for an
+// hour.
 func NewCertificate(t testing.TB, hosts ...string) Certificate {
 	t.Helper()
 	authority := &x509.Certificate{
@@ -77,7 +78,8 @@ func writePEM(t testing.TB, dir, name, kind string, der []byte) string {
 	return path
 }
 
-// redisTLS returns the options with which Redis or a sentinel also listens with TLS.
+// redisTLS returns the options with which a Redis or a sentinel also listens for TLS connections on the
+// port.
 func redisTLS(c Certificate, port string) []string {
 	return []string{
 		"--tls-port", port, "--tls-cert-file", c.Cert, "--tls-key-file", c.Key, "--tls-ca-cert-file", c.CA,
@@ -85,7 +87,7 @@ func redisTLS(c Certificate, port string) []string {
 	}
 }
 
-// OwnMySQLWithTLS is like OwnMySQL. The server accepts connections with and without TLS.
+// OwnMySQLWithTLS is like OwnMySQL, for a server that accepts connections with TLS and without.
 func OwnMySQLWithTLS(t testing.TB, c Certificate) *Own {
 	t.Helper()
 	o := OwnMySQL(t)
@@ -95,7 +97,7 @@ func OwnMySQLWithTLS(t testing.TB, c Certificate) *Own {
 	return o
 }
 
-// OwnRedisWithTLS starts a Redis whose URL only accepts connections with TLS.
+// OwnRedisWithTLS starts a Redis. At its URL, it accepts only connections with TLS.
 func OwnRedisWithTLS(t testing.TB, c Certificate) *Own {
 	t.Helper()
 	o, port := OwnRedis(t), Port(t)
@@ -106,8 +108,8 @@ func OwnRedisWithTLS(t testing.TB, c Certificate) *Own {
 	return o
 }
 
-// OwnSentinelWithTLS starts a sentinel for the master "main", a Redis from OwnRedisWithTLS.
-// Its URL only accepts connections with TLS.
+// OwnSentinelWithTLS starts a Redis Sentinel. The master that it monitors has the name "main" and was
+// started by OwnRedisWithTLS. At its URL, the sentinel accepts only connections with TLS.
 func OwnSentinelWithTLS(t testing.TB, c Certificate, master *Own) *Own {
 	t.Helper()
 	dir, port, secure := scratch(t), Port(t), Port(t)
@@ -115,7 +117,7 @@ func OwnSentinelWithTLS(t testing.TB, c Certificate, master *Own) *Own {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := filepath.Join(dir, "sentinel.conf") // a sentinel stores its state there
+	settings := filepath.Join(dir, "sentinel.conf") // the sentinel stores its state in this file
 	if err := os.WriteFile(settings, []byte("sentinel monitor main 127.0.0.1 "+at+" 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

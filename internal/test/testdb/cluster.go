@@ -13,23 +13,23 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// clusterNodes is the number of nodes in a cluster. If one node fails, the others are still the majority.
+// clusterNodes is the number of nodes in a cluster. If one node fails, the other two are still a majority.
 const clusterNodes = 3
 
-// Cluster is a database on several nodes. Each node is a server that the test may kill and
-// start again; it then joins the others. The cluster ends with the test.
+// Cluster is a database on several nodes. Each node is a server. The test may kill a node and start it
+// again; the node then joins the other nodes. The cluster ends with the test.
 type Cluster struct {
 	Nodes []*Own
 
 	t testing.TB
-	// position returns the progress of a node as text. It is equal on nodes that have applied
-	// the same transactions.
+	// position returns as text which transactions a node has applied. The text is equal on nodes that have
+	// applied the same transactions.
 	position func(ctx context.Context, d *db.DB) (string, error)
 	// writes reports whether a node accepts writes.
 	writes func(ctx context.Context, d *db.DB) (bool, error)
 }
 
-// Writer waits for a node that accepts writes, and returns the index of the first one.
+// Writer waits until a node accepts writes, and returns the index of the first such node.
 func (c *Cluster) Writer() int {
 	c.t.Helper()
 	for until := time.Now().Add(ownStart); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
@@ -48,7 +48,7 @@ func (c *Cluster) Writer() int {
 	return 0
 }
 
-// CreateDatabase makes an empty database on all nodes.
+// CreateDatabase creates an empty database on all nodes.
 func (c *Cluster) CreateDatabase(name string) {
 	c.t.Helper()
 	if err := c.Nodes[0].execute("CREATE DATABASE `" + name + "` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
@@ -57,8 +57,8 @@ func (c *Cluster) CreateDatabase(name string) {
 	c.Settle()
 }
 
-// Settle waits until all nodes have applied everything that any node has committed. There must
-// be no writes meanwhile, and all nodes must run.
+// Settle waits until every node has applied everything that any node has committed. All nodes must run, and
+// nothing may write meanwhile.
 func (c *Cluster) Settle() {
 	c.t.Helper()
 	var at []string
@@ -70,7 +70,7 @@ func (c *Cluster) Settle() {
 	c.t.Fatalf("the nodes do not agree within %s: %q", ownStart, at)
 }
 
-// positions returns the positions of all nodes, or the error of a node that does not answer.
+// positions returns the position of each node, or the error if a node does not answer.
 func (c *Cluster) positions() []string {
 	at := make([]string, len(c.Nodes))
 	for i, o := range c.Nodes {
@@ -94,11 +94,11 @@ func equal(all []string) bool {
 	return true
 }
 
-// askedFor is how long a node may take to answer. After a node was killed, writes fail for a few seconds
-// until the others notice.
+// askedFor is how long a node may take to answer. When a node was killed, writes fail for a few seconds,
+// until the other nodes notice.
 const askedFor = 30 * time.Second
 
-// ask runs a query on a node, on a separate connection.
+// ask calls question with a new connection to the server.
 func (o *Own) ask(question func(ctx context.Context, d *db.DB) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), askedFor)
 	defer cancel()
@@ -122,8 +122,8 @@ func (o *Own) execute(statements ...string) error {
 	})
 }
 
-// nodePort returns a port that a killed server can use again. It is neither in the range that the system
-// assigns automatically nor in the range of testproc.
+// nodePort returns a free port that a server can use again after it was killed. The port is neither in the
+// range from which the system assigns ports, nor in the range of FreePort.
 func nodePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -146,8 +146,8 @@ func nodePorts(t testing.TB) []string {
 	return ports
 }
 
-// there returns the first of the files that exists. If none exists, the test is skipped, or fails with
-// REQUIRE_SERVICES=1.
+// there returns the first of the files that exists. If none of them exists, the test is skipped, or fails
+// with REQUIRE_SERVICES=1.
 func there(t testing.TB, what string, files ...string) string {
 	t.Helper()
 	for _, file := range files {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Counted returns the address of a proxy in front of a server, and the number of commands that
-// the server has answered.
+// Counted starts a proxy in front of a server. It returns the address of the proxy, and a counter of the
+// commands that clients have sent and the server must answer.
 func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -35,10 +35,10 @@ func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	return u.String(), trips
 }
 
-// forward counts the commands of a client by the header of MySQL's protocol. It has three
-// bytes of length, and a number that is 0 at the start of a command.
+// forward forwards a connection and counts the commands in it. Each packet of MySQL's protocol begins with
+// three bytes for its length and one byte for its number. The number is 0 in the first packet of a command.
 func forward(client net.Conn, server string, trips *atomic.Int64) {
-	const closeStatement = 0x19 // has no answer
+	const closeStatement = 0x19 // this command has no answer
 	to, err := net.Dial("tcp", server)
 	if err != nil {
 		_ = client.Close()

@@ -18,8 +18,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Galera starts a Galera cluster of MariaDB nodes, all of which accept writes. If its programs
-// are missing, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Galera starts a Galera cluster of MariaDB nodes. All nodes accept writes. If its programs are missing,
+// the test is skipped, or fails with REQUIRE_SERVICES=1.
 func Galera(t testing.TB) *Cluster {
 	t.Helper()
 	provider := there(t, "Galera", "/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so")
@@ -33,7 +33,7 @@ func Galera(t testing.TB) *Cluster {
 		t.Fatalf("install a MariaDB: %v", err)
 	}
 	c := &Cluster{t: t, position: galeraPosition, writes: galeraWrites}
-	group, dirs := nodePorts(t), make([]string, clusterNodes) // ports for traffic between nodes, and data folders
+	group, dirs := nodePorts(t), make([]string, clusterNodes) // ports for connections between nodes, and folders
 	for i, port := range nodePorts(t) {
 		dirs[i] = scratch(t)
 		c.Nodes = append(c.Nodes, &Own{
@@ -46,8 +46,8 @@ func Galera(t testing.TB) *Cluster {
 	return c
 }
 
-// found starts the nodes. It stops the first one in between and copies its data to the others.
-// So no data has to be copied when they join.
+// found starts all nodes for the first time. It starts the first node alone, stops it and copies its data
+// to the other nodes. So these nodes need no data from the first when they join.
 func (c *Cluster) found(fresh string, dirs []string) {
 	c.t.Helper()
 	first, data := c.Nodes[0], filepath.Join(dirs[0], "data")
@@ -55,7 +55,7 @@ func (c *Cluster) found(fresh string, dirs []string) {
 	first.further = func() []string { return []string{"--wsrep-new-cluster"} }
 	first.Start()
 	first.Stop()
-	_ = os.Remove(filepath.Join(data, "galera.cache")) // large, and not needed by other nodes
+	_ = os.Remove(filepath.Join(data, "galera.cache")) // this file is large, and other nodes do not need it
 	for i, o := range c.Nodes[1:] {
 		c.give(o, dirs[i+1], data)
 	}
@@ -69,7 +69,7 @@ func (c *Cluster) found(fresh string, dirs []string) {
 	}
 }
 
-// give copies data from another folder to a node.
+// give copies the data in the folder from to a node.
 func (c *Cluster) give(o *Own, dir, from string) {
 	c.t.Helper()
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(from)); err != nil {
@@ -79,9 +79,9 @@ func (c *Cluster) give(o *Own, dir, from string) {
 	o.endWithTest()
 }
 
-// serviceUser returns the attributes with which root runs a node as the user of the
-// distribution's service. It also gives that user the folder. The program that copies data to
-// a node would otherwise run as nobody.
+// serviceUser returns the attributes with which root runs a node as the user of the distribution's database
+// service. It also makes that user the owner of the folder. Otherwise the program that copies data to a
+// node would run as the user nobody.
 func serviceUser(t testing.TB, dir string) *syscall.SysProcAttr {
 	t.Helper()
 	attr := WithParent()
@@ -124,7 +124,7 @@ func galeraOptions(t testing.TB, dir, port, provider string, group []string, i i
 	}
 }
 
-// isSynced returns nil if a node accepts statements and has all data of the others.
+// isSynced returns nil if a node accepts statements and has all data of the cluster.
 func (o *Own) isSynced() error {
 	return o.ask(func(ctx context.Context, d *db.DB) error {
 		state, err := status(ctx, d, "wsrep_local_state_comment")
@@ -137,14 +137,15 @@ func (o *Own) isSynced() error {
 
 var position = regexp.MustCompile(`Recovered position: *([0-9a-f-]+:-?[0-9]+)`)
 
-// recovered makes a killed node determine its position, as the distribution's service does before a start.
-// The node then gets only the missing data from the others.
+// recovered finds out up to which transaction a killed node has data, as the distribution's service does
+// before a start. It returns the option for the start. The node then gets only the missing data from the
+// other nodes.
 func (o *Own) recovered() []string {
 	o.t.Helper()
 	args := append([]string{}, o.args[1:]...)
 	cmd := exec.Command(o.args[0], append(args, "--wsrep-recover", "--log-error="+o.log+".recovery")...) //nolint:gosec // a server of the test
 	cmd.SysProcAttr = o.attr
-	_ = os.Remove(o.log + ".recovery") // the log of an earlier start
+	_ = os.Remove(o.log + ".recovery") // remove the log of an earlier call
 	out, err := cmd.CombinedOutput()
 	text, unread := os.ReadFile(o.log + ".recovery")
 	found := position.FindAllStringSubmatch(string(text), -1)
@@ -163,7 +164,7 @@ func galeraWrites(ctx context.Context, d *db.DB) (bool, error) {
 	return ready == "ON", err
 }
 
-// status returns a status variable of a server.
+// status returns the value of a status variable of a server.
 func status(ctx context.Context, d *db.DB, name string) (value string, err error) {
 	err = d.QueryRow(ctx, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = ?", name).Scan(&value)
 	return value, err

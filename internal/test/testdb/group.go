@@ -14,9 +14,10 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Group starts a group replication of MySQL nodes. With multi all nodes accept writes; otherwise only one
-// node does, and another takes over if that node fails. The nodes run in the folder that .ci/mysql unpacks,
-// which needs root. If that is not possible, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// Group starts a cluster of MySQL nodes with group replication. If multi is true, all nodes accept writes.
+// Otherwise only one node does, and another node takes over if it fails. The nodes run in the folder that
+// .ci/mysql unpacks, and only root can start them there. If that is not possible, the test is skipped, or
+// fails with REQUIRE_SERVICES=1.
 func Group(t testing.TB, multi bool) *Cluster {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -29,7 +30,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 	tree := strings.TrimSpace(string(out))
 	there(t, "the plugin of group replication", filepath.Join(tree, "usr/lib/mysql/plugin/group_replication.so"))
 	c := &Cluster{t: t, position: groupPosition, writes: groupWrites}
-	group := nodePorts(t) // ports for traffic between nodes
+	group := nodePorts(t) // ports for connections between nodes
 	for i, port := range nodePorts(t) {
 		dir, err := os.MkdirTemp(filepath.Join(tree, "tmp"), "alds")
 		if err != nil {
@@ -43,7 +44,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 		bootstraps := i == 0
 		o.ready = func() error {
 			err := o.joins(bootstraps)
-			bootstraps = bootstraps && err != nil // after its first start it joins the others
+			bootstraps = bootstraps && err != nil // after its first start, it joins the other nodes like any other
 			return err
 		}
 		c.Nodes = append(c.Nodes, o)
@@ -53,7 +54,7 @@ func Group(t testing.TB, multi bool) *Cluster {
 	return c
 }
 
-// within returns the attributes of a process that runs with a folder as its root directory.
+// within returns the attributes of a process whose root directory is the folder tree.
 func within(tree string) *syscall.SysProcAttr {
 	attr := WithParent()
 	if attr == nil {
@@ -72,7 +73,7 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 		"--mysqlx=0", "--secure-file-priv=NULL",
 		// If a node loses commits, the other nodes still have them.
 		"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0", "--innodb-buffer-pool-size=128M", "--innodb-redo-log-capacity=64M",
-		// A node that has not joined yet would otherwise accept writes that the others never get.
+		// Otherwise a node that has not joined yet would accept writes that the other nodes never get.
 		"--super-read-only=ON",
 		fmt.Sprintf("--server-id=%d", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog",
 		"--report-host=127.0.0.1", "--report-port=" + port,
@@ -86,7 +87,8 @@ func groupOptions(dir, port string, multi bool, group []string, i int) []string 
 	}
 }
 
-// initialize makes the data of the first node. Other nodes get a copy from before the first node's start.
+// initialize creates the data of a node. The other nodes get a copy of the first node's data as it was
+// before its first start.
 func (o *Own) initialize(dir string, first *Own) {
 	o.t.Helper()
 	data := filepath.Join(dir, "data")
@@ -105,7 +107,7 @@ func (o *Own) initialize(dir string, first *Own) {
 	cmd.SysProcAttr, cmd.Dir = o.attr, "/"
 	out, failed := cmd.CombinedOutput()
 	if err = errors.Join(err, failed); err == nil {
-		// This file has the id of the server. Each node needs a different id.
+		// This file has the id of the server, which must differ between nodes.
 		_ = os.Remove(filepath.Join(data, "auto.cnf"))
 		err = os.CopyFS(filepath.Join(dir, "fresh"), os.DirFS(data))
 	}
@@ -114,7 +116,8 @@ func (o *Own) initialize(dir string, first *Own) {
 	}
 }
 
-// joins returns nil if a node is in the group. Otherwise it makes the node join, and returns an error.
+// joins returns nil if a node is in the group. Otherwise it makes the node join, and returns an error until
+// the node has joined.
 func (o *Own) joins(bootstraps bool) error {
 	var state string
 	err := o.ask(func(ctx context.Context, d *db.DB) error {
@@ -129,7 +132,7 @@ func (o *Own) joins(bootstraps bool) error {
 		err = o.execute("SET GLOBAL group_replication_bootstrap_group = ON", "START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF")
 	case state == "OFFLINE":
 		err = o.execute("CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'", "START GROUP_REPLICATION")
-	case state == "ERROR": // the others have not yet removed the node that was killed
+	case state == "ERROR": // the other nodes have not removed the killed node yet
 		err = o.execute("STOP GROUP_REPLICATION")
 	}
 	return errors.Join(errors.New("its state is "+state), err)

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Keep returns a folder in the user's cache that test binaries share, for files that take seconds to make.
-// The folder is in that for temporary files if the cache cannot be written.
-// No other process uses the folder until release is called.
+// Keep returns a folder in the user's cache that test binaries share. It is for files that take seconds to
+// create. If the cache cannot be written, the folder is below the folder for temporary files. No other
+// process uses the folder until release is called.
 func Keep(name string) (dir string, release func(), err error) { return keep(name, true) }
 
 // KeepIfFree is like Keep, but returns an error if another process uses the folder.
@@ -16,7 +16,7 @@ func KeepIfFree(name string) (dir string, release func(), err error) { return ke
 
 func keep(name string, wait bool) (dir string, release func(), err error) {
 	dir, lock, err := openKept(os.UserCacheDir, name)
-	if err != nil { // no home folder, or one without room or rights
+	if err != nil { // there is no home folder, or it is full or not writable
 		dir, lock, err = openKept(func() (string, error) { return os.TempDir(), nil }, name)
 	}
 	if err != nil {
@@ -25,10 +25,11 @@ func keep(name string, wait bool) (dir string, release func(), err error) {
 	if err := alone(lock, wait); err != nil {
 		return "", nil, errors.Join(err, lock.Close())
 	}
-	return dir, func() { _ = lock.Close() }, nil // closing ends the lock
+	return dir, func() { _ = lock.Close() }, nil // closing the file ends the lock
 }
 
-// openKept makes a folder below the one that parent returns, and opens the file that locks it.
+// openKept creates a folder below the folder that parent returns. It also opens the file that is locked
+// while the folder is in use.
 func openKept(parent func() (string, error), name string) (dir string, lock *os.File, err error) {
 	dir, err = parent()
 	if err != nil {

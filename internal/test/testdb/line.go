@@ -9,24 +9,24 @@ import (
 	"testing"
 )
 
-// Line is a proxy in front of a server. It can be frozen: then no bytes pass, and neither side notices that
-// the other is unreachable, as after the failure of a host or network.
+// Line is a proxy in front of a server. It can be frozen. Then no bytes pass, and client and server do not
+// notice that they cannot reach each other. That is what happens when a host or a network fails.
 type Line struct {
-	Addr string // host:port for clients, in place of the server's
+	Addr string // host:port to which clients connect instead of the server
 
 	to      string
-	from    []byte // see Replace; nil: bytes pass unchanged
+	from    []byte // text that Replace replaces; nil: none
 	by      []byte
 	mu      sync.Mutex
 	thawed  *sync.Cond
 	frozen  bool
-	left    int // bytes until the line freezes; 0: no limit
+	left    int // how many bytes may still pass before the line freezes; 0: no limit
 	closed  bool
 	conns   map[net.Conn]bool
 	serving sync.WaitGroup
 }
 
-// NewLine opens a line to host:port until the test ends.
+// NewLine opens a line to a server at host:port. It is closed at the end of the test.
 func NewLine(t testing.TB, to string) *Line {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,27 +52,28 @@ func NewLine(t testing.TB, to string) *Line {
 	return line
 }
 
-// Replace makes the line replace a text in statements of MySQL's protocol with a text of the same length.
-// Call it before the first connection.
+// Replace makes the line replace a text in the statements of MySQL clients. Both texts must have the same
+// length. Call it before the first connection.
 func (l *Line) Replace(text, by string) { l.from, l.by = []byte(text), []byte(by) }
 
-// Freeze stops all bytes in both directions until Thaw.
+// Freeze holds back all bytes in both directions until Thaw.
 func (l *Line) Freeze() { l.set(true) }
 
-// FreezeAfter freezes the line after n more bytes, counted in both directions.
+// FreezeAfter freezes the line when n more bytes have passed, counted in both directions together.
 func (l *Line) FreezeAfter(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left = n
 }
 
-// Thaw lets held and new bytes pass, in both directions.
+// Thaw ends Freeze. The bytes that were held back pass, too.
 func (l *Line) Thaw() { l.set(false) }
 
-// Cut closes all connections, and closes new ones at once until Mend, as during a restart of the server.
+// Cut closes all connections. Until Mend, it also closes each new connection at once, as a restarting
+// server does.
 func (l *Line) Cut() { l.close() }
 
-// Mend accepts connections again after Cut.
+// Mend makes the line accept connections again after Cut.
 func (l *Line) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +97,7 @@ func (l *Line) close() {
 	l.thawed.Broadcast()
 }
 
-// pass counts n bytes and waits while the line is frozen. It reports whether the line is open.
+// pass counts n bytes, and waits while the line is frozen. It returns false if the line was cut.
 func (l *Line) pass(n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +112,7 @@ func (l *Line) pass(n int) bool {
 	return !l.closed
 }
 
-// has records a connection. It reports whether the line is open.
+// has adds a connection. It returns false if the line was cut.
 func (l *Line) has(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +151,8 @@ func (l *Line) serve(client net.Conn) {
 	delete(l.conns, server)
 }
 
-// copy copies until one side ends. While the line is frozen, the other side does not notice the end.
+// copy copies bytes until one side ends the connection. While the line is frozen, the other side does not
+// notice the end.
 func (l *Line) copy(to, from net.Conn) error {
 	part := make([]byte, 32<<10)
 	for {
@@ -169,7 +171,7 @@ func (l *Line) copy(to, from net.Conn) error {
 	}
 }
 
-// statements is copy for the packets of a MySQL client, with the replacement.
+// statements is like copy, for packets of a MySQL client. It replaces the text of Replace.
 func (l *Line) statements(to, from net.Conn) error {
 	for {
 		head := make([]byte, 4)

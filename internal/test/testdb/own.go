@@ -16,28 +16,30 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Own is a server for a single test, which may kill the server and start it again on the same data. It ends
-// with the test.
+// Own is a server for a single test. The test may kill the server and start it again with the same data.
+// The server ends with the test.
 type Own struct {
-	URL string // URL of the server; for MariaDB without a database
+	URL string // URL of the server; for a MariaDB without the name of a database
 
 	t    testing.TB
 	name string
 	args []string
-	// further returns options of the next start only; nil: none
+	// further is called at each start. It returns additional options for this start only; nil: no
+	// additional options.
 	further func() []string
-	attr    *syscall.SysProcAttr // attributes of its process
-	env     []string             // environment of its process; nil: that of the test
-	log     string               // file for its log
+	attr    *syscall.SysProcAttr // attributes of the server's process
+	env     []string             // environment of the server's process; nil: that of the test
+	log     string               // file to which the server writes its log
 	ready   func() error
 	cmd     *exec.Cmd
 	ended   chan struct{}
 }
 
-// ownStart is how long a server may take to answer. A killed server recovers first.
+// ownStart is how long a server may take until it answers. A server that was killed must first recover its
+// data.
 const ownStart = 5 * time.Minute
 
-// installed is the data of an unused MariaDB, which is copied for each server. It is made once and stored
+// installed is the data of a new MariaDB. It is copied for each server. It is created only once, and kept
 // for later test binaries.
 var installed struct {
 	once sync.Once
@@ -46,11 +48,11 @@ var installed struct {
 }
 
 const (
-	// redoLog keeps the copied data small.
+	// redoLog makes the data smaller, because the data is copied for each server.
 	redoLog = "--innodb-log-file-size=16M"
 
-	// flushed makes a commit write to the operating system but not wait for the disk. A killed server loses
-	// nothing; only a crash of the system would lose commits.
+	// flushed makes a commit write to the operating system without waiting for the disk. If the server is
+	// killed, no commit is lost. Commits would be lost only in a crash of the operating system.
 	flushed = "--innodb-flush-log-at-trx-commit=2"
 )
 
@@ -59,7 +61,8 @@ func install(program, user string) (dir string, err error) {
 	return installed.dir, installed.err
 }
 
-// installIn makes the data, unless it is stored already.
+// installIn creates the data of a new MariaDB, unless it is already kept. It returns the folder with the
+// data.
 func installIn(program, user string) (dir string, err error) {
 	daemon, err := lookUp("mariadbd")
 	if err != nil {
@@ -93,8 +96,8 @@ func installIn(program, user string) (dir string, err error) {
 	return dir, os.Rename(unfinished, dir)
 }
 
-// OwnMySQL starts a MariaDB with separate data. The test fails if the server's programs are missing,
-// because it cannot restart a server that runs elsewhere. The options apply to each start.
+// OwnMySQL starts a MariaDB with its own data. If the programs of MariaDB are missing, the test is skipped,
+// or fails with REQUIRE_SERVICES=1. The options apply to each start.
 func OwnMySQL(t testing.TB, options ...string) *Own {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
@@ -103,7 +106,7 @@ func OwnMySQL(t testing.TB, options ...string) *Own {
 	return o
 }
 
-// ownMySQL is like OwnMySQL, but the caller starts the server.
+// ownMySQL is like OwnMySQL, but does not start the server.
 func ownMySQL(t testing.TB, name string) *Own {
 	t.Helper()
 	daemon, installer := program(t, "mariadbd", "mariadb-server"), program(t, "mariadb-install-db", "mariadb-server")
@@ -122,8 +125,8 @@ func ownMySQL(t testing.TB, name string) *Own {
 		args: []string{
 			daemon, "--no-defaults", user, "--datadir=" + data, redoLog, flushed, "--bind-address=127.0.0.1", "--port=" + port,
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
-			// a server that starts removes the temporary tables in its folder, also those of
-			// another server
+			// When a server starts, it removes the temporary tables in this folder. With a shared folder,
+			// it would remove those of other servers.
 			"--tmpdir=" + dir,
 		},
 	}
@@ -137,8 +140,8 @@ func ownMySQL(t testing.TB, name string) *Own {
 	return o
 }
 
-// AsTiDB starts a MariaDB that claims to be TiDB, so that alds sends it what it would send to TiDB. It
-// returns the URL of an empty database there, and the recorder in front of it.
+// AsTiDB starts a MariaDB that claims to be TiDB, so that alds sends it the statements for TiDB. It returns
+// the URL of an empty database on this server, and the recorder that records the statements.
 func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	t.Helper()
 	o := OwnMySQL(t, "--version=8.0.11-TiDB-v8.5.0")
@@ -153,14 +156,14 @@ func AsTiDB(t testing.TB) (url string, r *Recorder) {
 	return "mysql://root@" + r.Addr + "/alds", r
 }
 
-// OpenAsTiDB is like AsTiDB, with an open and migrated database.
+// OpenAsTiDB is like AsTiDB, and also migrates and opens the database.
 func OpenAsTiDB(t testing.TB) (*db.DB, *Recorder) {
 	t.Helper()
 	url, r := AsTiDB(t)
 	return open(t, url), r
 }
 
-// OwnRedis starts a Redis that stores nothing on disk. If it is killed, it loses all data.
+// OwnRedis starts a Redis that does not write to disk. If it is killed, all its data is lost.
 func OwnRedis(t testing.TB) *Own {
 	t.Helper()
 	dir, port := scratch(t), Port(t)
@@ -186,8 +189,8 @@ func answersPing(port string) func() error {
 	}
 }
 
-// Slow makes a server run for works and stop for stands, in turns, as with a slow disk. The returned
-// function ends that.
+// Slow makes a server pause and run in turn, as if its disk were slow. stands is the duration of each
+// pause, works the duration of each run. end stops that.
 func (o *Own) Slow(works, stands time.Duration) (end func()) {
 	o.t.Helper()
 	process := o.cmd.Process
@@ -224,7 +227,7 @@ func (o *Own) endWithTest() {
 			text, _ := os.ReadFile(o.log)
 			o.t.Logf("the end of %s's log:\n%s", o.name, text[max(0, len(text)-3000):])
 		}
-		if o.cmd != nil && o.cmd.Process != nil { // it was started at least once
+		if o.cmd != nil && o.cmd.Process != nil { // the server was started at least once
 			o.Kill()
 		}
 	})
@@ -254,7 +257,7 @@ func (o *Own) launch() {
 		o.t.Fatal(err)
 	}
 	go func(cmd *exec.Cmd, ended chan struct{}) {
-		_ = cmd.Wait() // the test decides how it ends
+		_ = cmd.Wait() // ignored, because the test decides how the server ends
 		close(ended)
 	}(o.cmd, o.ended)
 }
@@ -277,7 +280,7 @@ func (o *Own) await() {
 	}
 }
 
-// With adds options for all following starts. A later option overrides an earlier option of the same name.
+// With adds options for all later starts. If an option is given twice, the later one counts.
 func (o *Own) With(options ...string) { o.args = append(o.args, options...) }
 
 // Kill sends SIGKILL to the server and waits until it has ended.
@@ -288,7 +291,7 @@ func (o *Own) Stop() { o.end(syscall.SIGTERM) }
 
 func (o *Own) end(s syscall.Signal) {
 	o.t.Helper()
-	_ = o.cmd.Process.Signal(s) // it may have ended already
+	_ = o.cmd.Process.Signal(s) // the server may have ended already
 	select {
 	case <-o.ended:
 	case <-time.After(ownStart):
@@ -298,8 +301,8 @@ func (o *Own) end(s syscall.Signal) {
 	}
 }
 
-// program returns the path of a server's program. Debian installs these outside the PATH of users.
-// If the program is missing, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// program returns the path of a program of a server. Debian installs such programs outside the PATH of
+// users. If the program is missing, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func program(t testing.TB, name, pkg string) string {
 	t.Helper()
 	if found, err := lookUp(name); err == nil {
@@ -323,7 +326,8 @@ func lookUp(name string) (found string, err error) {
 	return "", err
 }
 
-// scratch returns a folder with a short path, because the path of a socket may have at most 107 bytes.
+// scratch returns a new temporary folder. Its path is short, because the path of a socket may have at most
+// 107 bytes.
 func scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "alds")

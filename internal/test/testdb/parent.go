@@ -4,6 +4,6 @@ package testdb
 
 import "syscall"
 
-// WithParent returns the attributes of a process that should end with the tests. Only Linux
-// can enforce that.
+// WithParent returns the attributes of a process that should end together with the tests. Only Linux can
+// ensure that, so here it returns nil.
 func WithParent() *syscall.SysProcAttr { return nil }

@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// The ports of FreePort. The system does not assign them automatically, so no other program uses one
-// between the choice and the start of the service.
+// The range of the ports of FreePort. The system does not assign these ports on its own. So no other
+// program gets a port after FreePort has chosen it and before the service starts.
 const (
 	firstPort = 16_000
 	ports     = 16_000
 )
 
-// FreePort returns an unused TCP port of 127.0.0.1. Test binaries take turns and choose the ports one after
-// another, so a port is chosen again only after all the others.
+// FreePort returns a TCP port of 127.0.0.1 that nothing uses. All test binaries together go through the
+// range in turn, so a port is chosen again only after all other ports.
 func FreePort() (string, error) {
 	dir, release, err := Keep("ports")
 	if err != nil {
@@ -28,7 +28,7 @@ func FreePort() (string, error) {
 	last := filepath.Join(dir, "last")
 	text, _ := os.ReadFile(last) //nolint:gosec // in the user's cache
 	n, err := strconv.Atoi(string(text))
-	if err != nil { // the first of this user
+	if err != nil { // this user has not chosen a port before
 		n = rand.N(ports)
 	}
 	for range ports {
@@ -43,7 +43,7 @@ func FreePort() (string, error) {
 	return "", errors.New("no port is free")
 }
 
-// Port does the same as FreePort for a test.
+// Port is like FreePort. It fails the test on an error.
 func Port(t testing.TB) string {
 	t.Helper()
 	port, err := FreePort()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPortsDiffer checks that choices at the same moment differ, although nobody uses the ports yet.
+// TestPortsDiffer checks that ports that are chosen at the same time differ, although nothing uses them
+// yet.
 func TestPortsDiffer(t *testing.T) {
 	var seen sync.Map
 	var all sync.WaitGroup

@@ -10,23 +10,23 @@ import (
 	"sync"
 )
 
-// Recorder is a proxy between clients and a server. It records each statement, from the
-// driver, gorm, or a process that a test has started.
+// Recorder is a proxy between clients and a server. It records each statement, no matter whether the
+// driver, gorm, or a process of a test sends it.
 type Recorder struct {
-	Addr string // where clients connect
+	Addr string // address to which clients connect
 
 	listener net.Listener
 	mu       sync.Mutex
 	sent     map[string]*Sent // by Statement.Text
 }
 
-// Sent is a statement, and how often it was sent or prepared.
+// Sent is a statement, with the number of times that it was sent or prepared.
 type Sent struct {
 	Statement
 	Times int
 }
 
-// newRecorder listens in front of the server at an address, until it is closed.
+// newRecorder starts a proxy in front of the server at an address. The proxy runs until it is closed.
 func newRecorder(server string) (*Recorder, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,7 +37,7 @@ func newRecorder(server string) (*Recorder, error) {
 	return r, nil
 }
 
-// Close accepts no more clients.
+// Close makes the recorder accept no more clients.
 func (r *Recorder) Close() error { return r.listener.Close() }
 
 func (r *Recorder) accept(server string) {
@@ -50,7 +50,7 @@ func (r *Recorder) accept(server string) {
 	}
 }
 
-// join copies between a client and the server until one of them ends.
+// join forwards bytes between a client and the server until one of them ends the connection.
 func (r *Recorder) join(client net.Conn, server string) {
 	defer func() { _ = client.Close() }()
 	to, err := net.Dial("tcp", server)
@@ -80,7 +80,7 @@ const (
 	comPrepare = 0x16
 	clientTLS  = 0x800 // flag in the first four bytes of the client's first message
 
-	// maxPacket is the length of a packet that continues in the next one.
+	// maxPacket is the length of a packet that is continued in the next packet.
 	maxPacket = 1<<24 - 1
 )
 
@@ -88,9 +88,9 @@ func hasTLS(first []byte) bool {
 	return len(first) > 8 && binary.LittleEndian.Uint32(first[4:])&clientTLS != 0
 }
 
-// pass copies the next message of a client and returns it. A message is a sequence of packets,
-// each with three bytes of length and a number. The number is 0 for a command, whose code
-// follows.
+// pass forwards the next message of a client and returns it. A message consists of packets. Each packet
+// begins with three bytes for its length and one byte for its number. The first packet of a command has the
+// number 0, and the code of the command follows.
 func pass(from io.Reader, to io.Writer) (said []byte, err error) {
 	for {
 		var head [4]byte
@@ -131,7 +131,7 @@ func (r *Recorder) note(said []byte) {
 	}
 }
 
-// Statements returns the recorded statements, sorted by their text.
+// Statements returns the statements recorded so far, sorted by their text.
 func (r *Recorder) Statements() []Sent {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// redisDatabases is the number of databases that a Redis server has by default. Tests do not use number 0,
-// except for the marks of the databases in use.
+// redisDatabases is the number of databases that a Redis server has by default. Tests do not use database
+// 0. It only has the marks of the databases in use.
 const redisDatabases = 16
 
-// Redis returns the redis:// URL of an empty Redis database that no other test uses until this
-// one ends.
+// Redis returns the redis:// URL of an empty Redis database. No other test uses the database until this
+// test ends.
 func Redis(t testing.TB) string {
 	t.Helper()
 	u, err := url.Parse(redisAddress())
@@ -47,14 +47,14 @@ func Redis(t testing.TB) string {
 	return ""
 }
 
-// owner is the value of a mark: the host and the id of this process.
+// owner returns the value of a mark, which says who uses a database: the host and the id of this process.
 func owner() string {
-	host, _ := os.Hostname() // "" if it has none
+	host, _ := os.Hostname() // empty if the host has no name
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
 }
 
-// takeOver gives this process the mark of a process of this host that was killed, and reports whether it
-// did.
+// takeOver makes this process the owner of a mark, if the process that owned it ran on this host and was
+// killed. It reports whether it has done that.
 func (c *redisConn) takeOver(mark string) bool {
 	old := c.do("GET", mark)
 	pid, err := strconv.Atoi(path.Base(old))
@@ -89,7 +89,7 @@ func dialRedis(host, password string) (*redisConn, error) {
 	return c, nil
 }
 
-// do sends a command and returns the line that it is answered with, or a text without its length.
+// do sends a command. It returns the line of the answer, or for a text the text itself.
 func (c *redisConn) do(words ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))

@@ -9,14 +9,16 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Replica is a MariaDB that applies the commits of another MariaDB, the writer, some seconds later.
+// Replica is a replica: a MariaDB that applies the commits of another MariaDB, the writer, some seconds
+// later.
 type Replica struct {
 	Writer *Own
 	*Own   // the replica
 }
 
-// Replicated starts a MariaDB and a replica. The replica applies each commit delay-1 to delay seconds
-// later, because the delay counts from the start of the second of the commit.
+// Replicated starts a MariaDB and a replica of it. The replica applies a commit between delay-1 and delay
+// seconds after the writer, because the delay counts from the beginning of the second in which the commit
+// was made.
 func Replicated(t testing.TB, delay int) *Replica {
 	t.Helper()
 	r := &Replica{Writer: ownMySQL(t, "the writer"), Own: ownMySQL(t, "the replica")}
@@ -36,7 +38,7 @@ func Replicated(t testing.TB, delay int) *Replica {
 	return r
 }
 
-// CreateDatabase makes an empty database, and waits until the replica has it.
+// CreateDatabase creates an empty database, and waits until the replica has it.
 func (r *Replica) CreateDatabase(name string) {
 	r.t.Helper()
 	if err := r.Writer.execute("CREATE DATABASE `" + name + "` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
@@ -67,10 +69,10 @@ func (r *Replica) CatchUp() {
 	}
 }
 
-// Freeze stops the replica until Thaw.
+// Freeze stops the replication until Thaw.
 func (r *Replica) Freeze() { r.must("STOP SLAVE") }
 
-// Thaw lets the replica continue.
+// Thaw continues the replication.
 func (r *Replica) Thaw() { r.must("START SLAVE") }
 
 func (r *Replica) must(statement string) {

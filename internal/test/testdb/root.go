@@ -17,7 +17,7 @@ func Root(t testing.TB) string {
 	return dir
 }
 
-// FindRoot returns the first folder with a go.mod, from the current one upwards.
+// FindRoot returns the current folder or the nearest folder above it that has a go.mod.
 func FindRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A rule describes what no statement of alds may contain, and which engine does not support it. alds sends
-// only what all engines of docs/engines.md support.
+// rule says what a statement of alds must not contain, and why: usually because an engine does not support
+// it. alds sends only what all engines in docs/engines.md support.
 type rule struct {
 	has string // consecutive tokens, as in Statement.words
 	is  func(Statement) bool
 	why string
 }
 
-// onTiDB are rules for statements that alds sends to other engines, but not to TiDB.
+// onTiDB are rules for statements to TiDB. alds sends such statements to other engines.
 var onTiDB = []rule{
 	{has: "READ ONLY", why: "TiDB refuses it unless tidb_enable_noop_functions is set"},
 	{has: "JSON_TABLE (", why: "TiDB has no JSON_TABLE"},
@@ -22,9 +22,9 @@ var onTiDB = []rule{
 	{is: altersOneColumnTwice, why: "TiDB holds each change against the table as it is before the statement"},
 }
 
-// everywhere are rules for all servers.
+// everywhere are rules for statements to all servers.
 var everywhere = []rule{
-	// Locks that hold on only one node, or that an engine lacks.
+	// Locks that exist on only one node, or that an engine does not have.
 	{has: "FOR SHARE", why: "it locks on one node of a cluster only; TiDB takes it for nothing"},
 	{has: "LOCK IN SHARE MODE", why: "as FOR SHARE"},
 	{has: "LOCK TABLES", why: "it locks on one node of a cluster only; not in Galera, TiDB and Vitess"},
@@ -32,7 +32,7 @@ var everywhere = []rule{
 	{has: "NOWAIT", why: "not in MariaDB's form for all statements"},
 	{has: "SERIALIZABLE", why: "not in TiDB"},
 
-	// Features that an engine lacks.
+	// Features that an engine does not have.
 	{has: "RETURNING", why: "not in MySQL, TiDB and Vitess; MariaDB has none for UPDATE"},
 	{has: "AUTO_INCREMENT", why: "Galera and group replication leave gaps, TiDB gives ranges to servers"},
 	{has: "FOREIGN KEY", why: "Vitess in part; group replication advises against cascades with several primaries"},
@@ -65,14 +65,14 @@ var everywhere = []rule{
 	{is: changesAll, why: "an UPDATE or DELETE without a condition: TiDB takes 100 MB in a transaction by default, Galera 2 GB, Vitess so many rows"},
 	{is: deletesByRange, why: "a DELETE by a range alone and without LIMIT: as one without a condition"},
 
-	// Features not known to be in all engines.
+	// Features that may be missing in an engine.
 	{is: func(s Statement) bool { return unknownVerb(s) != "" }, why: "a kind of statement that is not in the list"},
 	{is: func(s Statement) bool { return unknownFunction(s) != "" }, why: "a function that is not in the list"},
 	{is: func(s Statement) bool { return unknownVariable(s) != "" }, why: "SET of a variable that is not in the list"},
 	{is: unknownCollation, why: "a character set or collation that is not in the list"},
 }
 
-// verbs are the beginnings of the statements of alds.
+// verbs are the words with which statements of alds may begin.
 var verbs = []string{
 	"SELECT", "( SELECT", "WITH", "INSERT INTO", "INSERT IGNORE INTO", "UPDATE", "DELETE FROM",
 	"START TRANSACTION", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT",
@@ -88,24 +88,24 @@ var functions = []string{
 	"SUBSTR", "SUBSTRING", "SUM", "UNIX_TIMESTAMP", "VERSION",
 }
 
-// others are words before a parenthesis that are not functions.
+// others are words that may come before a parenthesis and are not functions.
 var others = strings.Fields(`IN AND OR NOT ON AS FROM JOIN WHERE EXISTS VALUES SELECT BY CASE WHEN THEN ELSE SET UNION ALL LIKE BETWEEN HAVING
 	KEY INDEX OVER COLUMNS RECURSIVE DISTINCT IS LIMIT CHAR VARCHAR VARBINARY BINARY INT SMALLINT BIGINT`)
 
 // variables are the session variables that alds may set on every server. On nodes of clusters it also sets
-// WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY (db.DB.Write). They are not in the list, because no
-// recorder runs in front of a cluster.
+// WSREP_SYNC_WAIT and GROUP_REPLICATION_CONSISTENCY (see db.DB.Write). These two are missing here, because
+// statements to clusters are not recorded.
 var variables = []string{
 	"TRANSACTION ISOLATION LEVEL READ COMMITTED", "TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 	"SQL_MODE", "TIME_ZONE", "INNODB_LOCK_WAIT_TIMEOUT", "SQL_SELECT_LIMIT", "MAX_EXECUTION_TIME",
 	"WAIT_TIMEOUT", "NET_READ_TIMEOUT", "NET_WRITE_TIMEOUT",
 }
 
-// collations are the allowed collations. TiDB has them if its new collations are enabled, which is the
-// default since 6.0.
+// collations are the allowed collations. TiDB has them if its new collations are enabled. That is its
+// default since version 6.0.
 var collations = []string{"UTF8MB4_UNICODE_CI", "UTF8MB4_BIN", "ASCII_BIN"}
 
-// accepted are the beginnings of statements that may break a rule, with the reason.
+// accepted maps the beginnings of statements that may break a rule to the reason.
 var accepted = map[string]string{
 	"DELETE FROM AUDIT_TRAIL WHERE AT":               "trail.Prune has counted that there are at most pruneRows of them",
 	"DELETE FROM PROCESS WHERE SEEN <":               "a row for each process that has run within a week and is gone",
@@ -124,7 +124,7 @@ func (s Statement) isAccepted() bool {
 	return false
 }
 
-// broken returns a text for each rule that the statement breaks.
+// broken returns a text for each of the rules that the statement breaks.
 func (s Statement) broken(rules []rule) (all []string) {
 	if s.isAccepted() {
 		return nil
@@ -151,8 +151,8 @@ func unknownVerb(s Statement) string {
 	return strings.Join(strings.Fields(s.words)[:1], " ")
 }
 
-// unknownFunction returns a word before a parenthesis that is not in the lists. A word after INTO, EXISTS
-// or KEY is a name, and so is a table of a WITH.
+// unknownFunction returns the first word before a parenthesis that is in neither functions nor others, or
+// "". It ignores names: a word after INTO, EXISTS or KEY, and a table of a WITH.
 func unknownFunction(s Statement) string {
 	tokens := strings.Fields(s.words)
 	for i, t := range tokens {
@@ -167,8 +167,8 @@ func unknownFunction(s Statement) string {
 	return ""
 }
 
-// isTableOfWith reports whether columns in parentheses belong to a table of a WITH: AS and another
-// parenthesis follow.
+// isTableOfWith reports whether the parentheses have the columns of a table in a WITH. Then AS and another
+// parenthesis follow them.
 func isTableOfWith(tokens []string) bool {
 	end := slices.Index(tokens, ")")
 	return end > 0 && end+2 < len(tokens) && tokens[end+1] == "AS" && tokens[end+2] == "("
@@ -197,24 +197,25 @@ func unknownCollation(s Statement) bool {
 	return false
 }
 
-// changesAll matches an UPDATE or DELETE without a condition.
+// changesAll reports whether a statement is an UPDATE or DELETE without a condition.
 func changesAll(s Statement) bool {
 	return (s.begins("UPDATE") || s.begins("DELETE")) && !s.has("WHERE")
 }
 
-// deletesByRange matches a DELETE without LIMIT whose condition has no =, IN or BETWEEN.
+// deletesByRange reports whether a statement is a DELETE without LIMIT whose condition has no =, IN or
+// BETWEEN.
 func deletesByRange(s Statement) bool {
 	return s.begins("DELETE") && s.has("WHERE") && !s.has("=") && !s.has("IN (") && !s.has("BETWEEN") && !s.has("LIMIT")
 }
 
-// altersOneColumnTwice matches an ALTER TABLE that adds a column and a key.
+// altersOneColumnTwice reports whether a statement is an ALTER TABLE that adds both a column and a key.
 func altersOneColumnTwice(s Statement) bool {
 	return s.begins("ALTER TABLE") && s.has("ADD COLUMN") && (s.has("ADD KEY") || s.has("ADD UNIQUE KEY"))
 }
 
-// subqueryInON matches a SELECT inside an ON.
+// subqueryInON reports whether a statement has a SELECT inside an ON.
 func subqueryInON(s Statement) bool {
-	var on []bool // by level of parentheses: the level is inside an ON
+	var on []bool // by level of parentheses: true if the level is inside an ON
 	on = append(on, false)
 	for _, t := range strings.Fields(s.words) {
 		last := len(on) - 1
@@ -236,8 +237,8 @@ func subqueryInON(s Statement) bool {
 	return false
 }
 
-// Broken returns a text for each rule that the recorded statements break. isTiDB adds the rules of TiDB.
-// own are statements of the tests; they are not checked.
+// Broken returns a text for each rule that a recorded statement breaks. If isTiDB is true, the rules for
+// TiDB count, too. own are statements that the tests themselves send. They are not checked.
 func (r *Recorder) Broken(isTiDB bool, own ...string) (all []string) {
 	rules := everywhere
 	if isTiDB {

@@ -9,7 +9,8 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// TestStatementsOf checks that statements lose only their values.
+// TestStatementsOf checks that statementsOf splits a text into statements, and removes only the values from
+// them.
 func TestStatementsOf(t *testing.T) {
 	for text, want := range map[string][]string{
 		"SELECT a.id, `b` FROM t a WHERE x = 'it''s \\' ; ' AND y IN (1, -2.5e3, NULL, ?)": {"SELECT a.id, `b` FROM t a WHERE x = ? AND y IN (?…)"},
@@ -31,7 +32,7 @@ func TestStatementsOf(t *testing.T) {
 	}
 }
 
-// TestRules checks that the rules find forbidden statements in any case.
+// TestRules checks that the rules find forbidden statements, in upper case and in lower case.
 func TestRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"select * from t for share":                                                    "FOR SHARE",
@@ -65,7 +66,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRecorder checks that the recorder records prepared statements, statements as text, and several
+// TestRecorder checks that a recorder records prepared statements, statements sent as text, and several
 // statements in one message.
 func TestRecorder(t *testing.T) {
 	d, r := MySQL(t), local.server.recorder
@@ -84,7 +85,7 @@ func TestRecorder(t *testing.T) {
 		_, err := tx.Exec(ctx, "UPDATE sequence SET value = 1 WHERE name = 'recorded'")
 		return err
 	})
-	if err != nil && most[0] > length { // otherwise the server refuses it, or closes the connection before it has arrived
+	if err != nil && most[0] > length { // if it is too long, the server refuses it, or closes the connection early
 		t.Error(err)
 	}
 	all := r.Statements()
@@ -95,8 +96,8 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// large are the columns that accept more than 6 MB, the default limit for a row of TiDB, and the size of
-// their largest values. docs/engines.md describes the setting of TiDB.
+// large has the columns that accept values of more than 6 MB, the largest row that TiDB accepts by default.
+// The value is the size of their largest values. docs/engines.md describes the setting of TiDB.
 var large = map[string]string{
 	"asset.description":                "15 MiB, asset.maxColumn",
 	"asset.attrs":                      "15 MiB, asset.maxColumn",
@@ -115,7 +116,7 @@ var large = map[string]string{
 	"system_check.findings":            "20 findings of each check",
 }
 
-// TestLargeColumns checks that every column that accepts more than 6 MB is listed.
+// TestLargeColumns checks that large has every column that accepts more than 6 MB.
 func TestLargeColumns(t *testing.T) {
 	d := MySQL(t)
 	found, err := db.Column[string](context.Background(), d, `SELECT CONCAT(table_name, '.', column_name) FROM information_schema.columns

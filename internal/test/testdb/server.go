@@ -25,18 +25,18 @@ import (
 type server struct {
 	base     *url.URL
 	admin    *db.DB
-	recorder *Recorder // proxy for all connections except admin
+	recorder *Recorder // proxy for all connections except those of admin
 	template template
 }
 
-// local is the server of this test binary, found once.
+// local is the server that this test binary uses. It is looked for only once.
 var local struct {
 	once   sync.Once
 	server *server
 	err    error
 }
 
-var made atomic.Int64 // number of databases made by this test binary
+var made atomic.Int64 // number of databases that this test binary has created
 
 func mysqlServer(t testing.TB) *server {
 	t.Helper()
@@ -47,7 +47,8 @@ func mysqlServer(t testing.TB) *server {
 	return local.server
 }
 
-// missing skips the test, or fails it with REQUIRE_SERVICES=1.
+// missing skips the test, or fails it with REQUIRE_SERVICES=1. what is the name of the service that is
+// missing.
 func missing(t testing.TB, what string, err error) {
 	t.Helper()
 	if os.Getenv("REQUIRE_SERVICES") == "1" {
@@ -56,9 +57,9 @@ func missing(t testing.TB, what string, err error) {
 	t.Skipf("%s does not answer, so this is not tested here: %v", what, err)
 }
 
-// Address checks that connections may use an address of this machine. On Linux all of 127.0.0.0/8 works, on
-// other systems only configured addresses. If it does not work, the test is skipped, or fails with
-// REQUIRE_SERVICES=1.
+// Address checks that connections can use an address of this machine as their source. On Linux all
+// addresses in 127.0.0.0/8 work, on other systems only configured addresses. If the address does not work,
+// the test is skipped, or fails with REQUIRE_SERVICES=1.
 func Address(t testing.TB, address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
@@ -69,11 +70,11 @@ func Address(t testing.TB, address string) {
 	_ = l.Close()
 }
 
-// commandEndsIn is how long a command may take. Installing a package contacts a registry.
+// commandEndsIn is how long a command may take. A command that installs a package connects to a registry.
 const commandEndsIn = 3 * time.Minute
 
-// Runs checks that a command of this machine succeeds, such as "node", "--version". If it does not, the
-// test is skipped, or fails with REQUIRE_SERVICES=1.
+// Runs checks that a command such as "node", "--version" succeeds on this machine. If it fails, the test is
+// skipped, or fails with REQUIRE_SERVICES=1.
 func Runs(t testing.TB, command ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandEndsIn)
@@ -84,7 +85,7 @@ func Runs(t testing.TB, command ...string) {
 	}
 }
 
-// usualServer returns the address in the environment, or that of a local server.
+// usualServer returns the address from the environment, or the address of a local server.
 func usualServer() string {
 	return cmp.Or(os.Getenv("ALDS_TEST_MYSQL"), "mysql://root@127.0.0.1:3306")
 }
@@ -118,7 +119,7 @@ func (s *server) url(name string) string {
 	return u.String()
 }
 
-// create makes a database named alds_test_<package>_<process>[_n].
+// create creates a database and returns its name: alds_test_<package>_<process>_<number>.
 func (s *server) create(t testing.TB) string {
 	t.Helper()
 	pkg := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
@@ -136,7 +137,7 @@ func (s *server) drop(name string) {
 
 var ours = regexp.MustCompile(`^alds_test_[a-z0-9]*_([0-9]+)_[0-9]+$`)
 
-// Sweep drops databases of test processes that were killed, on the usual server.
+// Sweep drops the databases that killed test processes have left on the usual server.
 func Sweep() {
 	if s, err := openServer(usualServer()); err == nil {
 		s.sweep()
@@ -144,8 +145,8 @@ func Sweep() {
 	}
 }
 
-// sweep drops databases of test processes of this machine that have ended. On a server elsewhere they may be
-// of another machine.
+// sweep drops the databases of test processes that have ended, but only on a server of this machine. On
+// another server, databases may belong to processes of other machines.
 func (s *server) sweep() {
 	if ip := net.ParseIP(s.base.Hostname()); s.base.Hostname() != "localhost" && !ip.IsLoopback() {
 		return
@@ -159,17 +160,17 @@ func (s *server) sweep() {
 	}
 }
 
-// HasEnded reports whether a process of this machine has ended. It may still be in the list of processes if
-// nobody asks how it ended.
+// HasEnded reports whether a process of this machine has ended. A process that has ended can still be in
+// the list of processes, until its parent asks for its exit status.
 func HasEnded(pid int) bool {
 	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return true
 	}
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // Linux has it
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // only Linux has this file
 	return strings.Contains(string(stat), ") Z ")
 }
 
-// databases returns the names of the databases of a server; nil after an error.
+// databases returns the names of the databases of a server, or nil after an error.
 func (s *server) databases() (all []string) {
 	rows, err := s.admin.Query(context.Background(), "SELECT schema_name FROM information_schema.schemata")
 	if err != nil {

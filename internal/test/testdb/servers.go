@@ -10,13 +10,13 @@ import (
 
 // Server is a database that tests use.
 type Server struct {
-	Name    string // with version and address, if it answers
-	IsMySQL bool   // it is MySQL or MariaDB
-	Err     error  // why it is not used; nil: it is used
+	Name    string // with version and address, if the server answers
+	IsMySQL bool   // true: MySQL or MariaDB
+	Err     error  // why tests do not use it; nil: they use it
 }
 
 // Servers returns the databases that tests on this machine use: SQLite, MySQL or MariaDB, and Redis.
-// address is the address of MySQL or MariaDB; "": the usual address.
+// address is the address of the MySQL or MariaDB. If it is empty, that is the usual address.
 func Servers(address string) []Server {
 	mysql := Server{Name: "MySQL or MariaDB", IsMySQL: true}
 	if s, err := findServer(cmp.Or(address, usualServer())); err != nil {
@@ -41,8 +41,8 @@ func Servers(address string) []Server {
 	return []Server{{Name: "SQLite, built in"}, mysql, redis}
 }
 
-// product returns the name of a server from its version. MySQL's versions look like 9.7.4-2, MariaDB's like
-// 10.11.19-MariaDB-0+deb12u1.
+// product returns the name of a server, which it takes from its version. Versions of MySQL look like
+// 9.7.4-2, versions of MariaDB like 10.11.19-MariaDB-0+deb12u1.
 func product(version string) string {
 	number, more, _ := strings.Cut(version, "-")
 	if strings.HasPrefix(more, "MariaDB") {

@@ -13,13 +13,13 @@ import (
 //go:embed testdata/slowdisk.c
 var slowDisk []byte
 
-// Disk is the disk of a test server's data. A test can delay its calls.
+// Disk is the disk with the data of a test server. A test can make it slow.
 type Disk struct {
 	t    testing.TB
-	file string // its first four bytes are the delay of each call in microseconds
+	file string // the first four bytes are the delay of each call in microseconds
 }
 
-// OwnMySQLOnDisk is like OwnMySQL, with a disk that a test can make slow. It needs a C compiler.
+// OwnMySQLOnDisk is like OwnMySQL, for a server whose disk a test can make slow. It needs a C compiler.
 func OwnMySQLOnDisk(t testing.TB) (*Own, *Disk) {
 	t.Helper()
 	o := ownMySQL(t, "MariaDB")
@@ -39,10 +39,10 @@ func OwnMySQLOnDisk(t testing.TB) (*Own, *Disk) {
 	return o, d
 }
 
-// Delay makes each call of the server to its disk take longer, from now on.
+// Delay makes each later call of the server to its disk take longer. by is the additional time.
 func (d *Disk) Delay(by time.Duration) {
 	d.t.Helper()
-	f, err := os.OpenFile(d.file, os.O_CREATE|os.O_WRONLY, 0o600) // in place, because the server maps this file
+	f, err := os.OpenFile(d.file, os.O_CREATE|os.O_WRONLY, 0o600) // in place, because the server has mapped this file
 	if err != nil {
 		d.t.Fatal(err)
 	}

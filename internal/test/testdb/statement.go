@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Statement is a statement as a server received it, without its values, so that there are few different
-// statements.
+// Statement is a statement that a server received, without its values. So only a few different statements
+// remain.
 type Statement struct {
-	// Text is the readable form. A value is "?", several in parentheses are "(?…)", and several of those
-	// "(?…)…".
+	// Text is the readable form. A value is "?". Several values in parentheses are "(?…)", and several such
+	// parentheses are "(?…)…".
 	Text string
-	// words has a space around each token. Words are in upper case, and names in backquotes in
-	// lower case. Rules search for tokens in it.
+	// words is the form in which rules search. It has a space around each token. Words are in upper case,
+	// names in backquotes are in lower case.
 	words string
 }
 
@@ -73,14 +73,15 @@ func newStatement(tokens []string) Statement {
 type lexeme int
 
 const (
-	// nothing is white space, a comment, or the delimiter of a comment that some server executes.
+	// nothing is white space, a comment, or the beginning or end of a comment whose content some servers
+	// execute.
 	nothing lexeme = iota
 	value
-	word // also a name in backquotes
+	word // also for a name in backquotes
 	sign
 )
 
-// next returns the kind and the length of the first token of a text.
+// next returns the kind and the length of the token at the beginning of a text.
 func next(text string) (lexeme, int) {
 	switch c := text[0]; {
 	case c <= ' ':
@@ -105,9 +106,9 @@ func next(text string) (lexeme, int) {
 	return sign, 1
 }
 
-// comment returns the length of a comment, or of the beginning of an executed one. MySQL and
-// TiDB execute "/*!50708", only TiDB executes "/*T![clustered_index]". "/*M!" is for MariaDB
-// only, and a comment for others.
+// comment returns the length of a comment. If some servers execute its content, it returns only the length
+// of its beginning. MySQL and TiDB execute "/*!50708", and only TiDB executes "/*T![clustered_index]".
+// "/*M!" is executed only by MariaDB and counts as a comment.
 func comment(text string) int {
 	for _, open := range []string{"/*!", "/*T!"} {
 		if rest, ok := strings.CutPrefix(text, open); ok {
@@ -124,7 +125,7 @@ func comment(text string) int {
 	return len(text)
 }
 
-// quoted returns the length of a quoted text. A doubled quote in it does not end it.
+// quoted returns the length of a text in quotes. Two quotes in a row do not end the text.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -152,8 +153,8 @@ func isWord(c byte) bool {
 	return c == '_' || c == '$' || c == '@' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// withoutPrefix drops tokens that belong to the following value: its sign, or the character set that the
-// driver puts before bytes.
+// withoutPrefix removes tokens at the end that belong to the next value: a sign, or the character set that
+// the driver writes before bytes.
 func withoutPrefix(tokens []string) []string {
 	n := len(tokens)
 	if n > 0 && tokens[n-1] == "_binary" {

@@ -6,7 +6,7 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Exec runs a statement, which must succeed.
+// Exec executes an SQL statement. The test fails if the statement fails.
 func Exec(t testing.TB, d *db.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := d.Exec(t.Context(), query, args...); err != nil {
@@ -14,7 +14,7 @@ func Exec(t testing.TB, d *db.DB, query string, args ...any) {
 	}
 }
 
-// Count returns the number that a query reads.
+// Count returns the number that an SQL query selects.
 func Count(t testing.TB, d *db.DB, query string, args ...any) (n int) {
 	t.Helper()
 	if err := d.QueryRow(t.Context(), query, args...).Scan(&n); err != nil {
@@ -37,7 +37,7 @@ func CountTables(t testing.TB, url string) int {
 	return Count(t, d, "SELECT COUNT(*) FROM sqlite_master")
 }
 
-// Tick waits until the clock of the database has moved on by more than a microsecond.
+// Tick waits until the clock of the database is more than a microsecond later.
 func Tick(t testing.TB, d *db.DB) {
 	t.Helper()
 	now := func() int { return Count(t, d, "SELECT "+d.Dialect.NowMicros) }

@@ -19,11 +19,12 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// Databases of tests are copies of a template, which is migrated only once. For SQLite it is a file for all
-// test binaries of a run. On a server it is a database that stays until the migrations change.
+// Databases for tests are copies of a template, which is migrated only once. For SQLite the template is a
+// file that all test binaries of a run share. On a server it is a database that is kept until the
+// migrations change.
 
-// templatePrefix is the start of a template's name. The rest is the hash of the files that define the
-// template.
+// templatePrefix is the beginning of a template's name. The rest of the name is a hash of the files that
+// determine what the template contains.
 const templatePrefix = "alds_template_"
 
 var hashed = sync.OnceValues(func() (string, error) {
@@ -85,7 +86,8 @@ func migratedFile(t testing.TB, file string) {
 	}
 }
 
-// makeFile returns the template of SQLite, which another test binary may have made.
+// makeFile returns the file of the SQLite template. It creates the file unless another test binary has done
+// so.
 func makeFile(name string) (string, error) {
 	file := filepath.Join(os.TempDir(), name+".db")
 	if _, err := os.Stat(file); err == nil {
@@ -106,14 +108,14 @@ func makeFile(name string) (string, error) {
 	return file, os.Rename(made, file)
 }
 
-// template has the statements that copy the template of a server.
+// template has the statements that copy the template on a server.
 type template struct {
 	once   sync.Once
-	copies []string // with %s for the name of the database
+	copies []string // %s stands for the name of the new database
 	err    error
 }
 
-// copyTemplate copies the template to an empty database.
+// copyTemplate copies the template to the empty database with the given name.
 func (s *server) copyTemplate(t testing.TB, name string) {
 	t.Helper()
 	s.template.once.Do(func() { s.template.copies, s.template.err = s.makeTemplate(templateName(t)) })
@@ -129,7 +131,7 @@ func (s *server) copyTemplate(t testing.TB, name string) {
 	}
 }
 
-// alone runs fn on a connection that accepts several statements at once.
+// alone calls fn with a connection that accepts several statements at once.
 func (s *server) alone(fn func(ctx context.Context, c *sql.Conn) error) error {
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.MultiStatements = "tcp", s.base.Host, true
@@ -149,11 +151,11 @@ func (s *server) alone(fn func(ctx context.Context, c *sql.Conn) error) error {
 	return fn(ctx, c)
 }
 
-// finished is the last table of a template. If it is missing, the process that made the
-// template was killed.
+// finished is the table that is created last in a template. If it is missing, the process that was creating
+// the template was killed.
 const finished = "template_is_finished"
 
-// makeTemplate makes the template if it is missing, and returns the statements that copy it.
+// makeTemplate creates the template if it does not exist, and returns the statements that copy it.
 func (s *server) makeTemplate(name string) (copies []string, err error) {
 	err = s.alone(func(ctx context.Context, c *sql.Conn) error {
 		var got sql.NullInt64
@@ -190,7 +192,7 @@ func (s *server) migrateTemplate(ctx context.Context, c *sql.Conn, name string) 
 	return err
 }
 
-// tablesOf returns the tables of a template; nil if the template is not finished.
+// tablesOf returns the names of the tables of a template, or nil if the template is not finished.
 func tablesOf(ctx context.Context, c *sql.Conn, name string) (all []string, err error) {
 	rows, err := c.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", name)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	schema "github.com/alds-dev/alds/sql"
 )
 
-// Each runs test as subtests "mysql" and "sqlite", each with an empty migrated database.
+// Each runs test twice, as the subtests "mysql" and "sqlite". Each of them gets an empty migrated database.
 func Each(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	t.Run("mysql", func(t *testing.T) { test(t, MySQL(t)) })
 	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
 }
 
-// pool has the MySQL databases of this test binary.
+// pool has the databases that this test binary has created on the MySQL or MariaDB server.
 var pool struct {
 	sync.Mutex
 	free []*database
@@ -34,7 +34,7 @@ type database struct {
 	db   *db.DB
 }
 
-// MySQL returns an empty migrated MariaDB or MySQL database for this test.
+// MySQL returns an empty migrated database on the MariaDB or MySQL server, for this test.
 func MySQL(t testing.TB) *db.DB {
 	t.Helper()
 	server := mysqlServer(t)
@@ -55,7 +55,7 @@ func MySQL(t testing.TB) *db.DB {
 	return d.db
 }
 
-// unused removes a free database from the pool and returns it; nil: there is none.
+// unused takes a free database out of the pool and returns it. It returns nil if there is none.
 func unused() *database {
 	pool.Lock()
 	defer pool.Unlock()
@@ -74,8 +74,8 @@ func SQLite(t testing.TB) *db.DB {
 	return open(t, URL(t, "sqlite"))
 }
 
-// URL returns the DATABASE_URL of a new migrated database of the dialect "mysql" or "sqlite",
-// for a test that opens it itself.
+// URL returns the DATABASE_URL of a new migrated database, for a test that opens the database itself.
+// dialect is "mysql" or "sqlite".
 func URL(t testing.TB, dialect string) string {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -126,7 +126,7 @@ func open(t testing.TB, url string) *db.DB {
 	return d
 }
 
-// empty deletes all rows and inserts those of the migrations.
+// empty deletes all rows and inserts the rows that the migrations insert.
 func empty(d *db.DB) error {
 	ctx := context.Background()
 	steps, err := schema.Migrations(d.Dialect.Name)
@@ -136,7 +136,7 @@ func empty(d *db.DB) error {
 	var all []string
 	left := tables(steps)
 	for _, table := range left {
-		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // the condition satisfies the rules of Judged
+		all = append(all, "DELETE FROM "+table+" WHERE 1 = 1") // the rules of Judged require a condition
 	}
 	for _, s := range steps {
 		if _, into, ok := strings.Cut(s.Text, "INTO "); ok && strings.HasPrefix(s.Text, "INSERT ") {
@@ -155,8 +155,8 @@ func empty(d *db.DB) error {
 	})
 }
 
-// tables returns the quoted names of the tables that exist after the migrations, without the table of the
-// migrations.
+// tables returns the names, in quotes, of the tables that exist after the migrations. The table that lists
+// the migrations is not among them.
 func tables(steps []schema.Migration) []string {
 	var all []string
 	for _, s := range steps {
@@ -179,7 +179,7 @@ func tables(steps []schema.Migration) []string {
 // Main runs the tests of a package and drops their databases. Call it from TestMain.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Run is like Main, for a TestMain with more clean-up. The caller exits with the returned code.
+// Run is like Main, for a TestMain that has more to clean up. The caller must exit with the returned code.
 func Run(m *testing.M) int {
 	defer dropAll()
 	code := m.Run()
@@ -191,11 +191,11 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// printed prints the recorded statements.
+// If printed is set, Run prints the recorded statements.
 var printed = flag.Bool("testdb.statements", false, "print each distinct statement that was sent to MySQL or MariaDB, and how often")
 
-// Judged is like Main, for a package whose tests cover most statements that alds sends to a server. It
-// fails if a statement breaks a rule. own are statements that only the tests send.
+// Judged is like Main, for a package whose tests send most of the statements that alds sends to a server.
+// It fails if a statement breaks a rule. own are statements that only the tests send.
 func Judged(m *testing.M, own ...string) {
 	code := Run(m)
 	if local.server != nil && code == 0 {

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { Main(m) }
 
 func TestEachHandsOutEmptyDatabases(t *testing.T) {
-	for range 2 { // the second time MySQL returns the same database, emptied
+	for range 2 { // the second time, MySQL returns the same database, which was emptied
 		Each(t, func(t *testing.T, d *db.DB) {
 			ctx := context.Background()
 			if err := d.SchemaIsCurrent(ctx); err != nil {
@@ -42,7 +42,7 @@ func TestRedisHandsOutDatabasesOfTheirOwn(t *testing.T) {
 }
 
 func TestRedisTakesOverMarksOfDeadProcesses(t *testing.T) {
-	u, err := url.Parse(Redis(t)) // skips without a server
+	u, err := url.Parse(Redis(t)) // skips the test if there is no server
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// Becomes waits up to AnswersIn until a URL answers with a status, and reports whether it did. 0 means any
-// status.
+// Becomes requests a URL until the answer has the status, or any status if status is 0. It returns false if
+// that takes longer than AnswersIn.
 func Becomes(ctx context.Context, url string, status int) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -27,13 +27,13 @@ func Becomes(ctx context.Context, url string, status int) bool {
 	return false
 }
 
-// FreeAddr returns an unused host:port of this machine. No other test gets the same.
+// FreeAddr returns a host:port of this machine that nothing uses. Each call returns a different address.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	return "127.0.0.1:" + testdb.Port(t)
 }
 
-// Log stores the last lines that processes wrote, up to keptLines writes.
+// Log stores what processes wrote last. It keeps the last keptLines writes.
 type Log struct {
 	mu    sync.Mutex
 	lines []string
@@ -41,7 +41,7 @@ type Log struct {
 
 const keptLines = 80
 
-// Write adds one line of a logger, or several lines of a process.
+// Write stores one line of a logger, or several lines of a process.
 func (l *Log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

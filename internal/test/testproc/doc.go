@@ -1,4 +1,4 @@
-// Package testproc starts the commands of this repository as processes of tests, waits until they answer,
+// Package testproc starts the commands of this repository as processes for tests, waits until they answer,
 // and stops them.
 //
 //	func TestMain(m *testing.M) { testproc.Main(m) } // removes the built commands
@@ -7,5 +7,5 @@
 //	if !testproc.Becomes(t.Context(), url, 0) { ... }
 //	p.Kill()
 //
-// Serve runs the service in the process of the test.
+// Serve instead runs the service inside the process of the test.
 package testproc

@@ -11,9 +11,9 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// NPM returns a folder with a node_modules of npm packages, each named with its version. Options of npm may
-// come before the packages. Installed packages are stored for the next run. If the packages are
-// unavailable, the test is skipped, or fails with REQUIRE_SERVICES=1.
+// NPM returns a folder whose node_modules has the given npm packages. Each is written as "name@version".
+// Options of npm may come before the packages. The installed packages are kept for later runs. If npm
+// cannot get the packages, the test is skipped, or fails with REQUIRE_SERVICES=1.
 func NPM(t testing.TB, packages ...string) (dir string) {
 	t.Helper()
 	of := fnv.New64a()

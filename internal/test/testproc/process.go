@@ -22,8 +22,8 @@ import (
 // AnswersIn is how long a process may take to answer or to end.
 const AnswersIn = 2 * time.Minute
 
-// Main is the main function of a test binary that starts commands. It also does what
-// testdb.Main does.
+// Main runs the tests of a package that starts commands, and exits. It does all that testdb.Main does, and
+// removes the built commands.
 func Main(m *testing.M) {
 	code := testdb.Run(m)
 	if built.dir != "" {
@@ -32,7 +32,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the folder of the commands, which are built once for all tests.
+// built is the folder with the commands. All tests of a test binary share it.
 var built struct {
 	once sync.Once
 	dir  string
@@ -42,7 +42,7 @@ var built struct {
 // commands are the commands of this repository.
 var commands = []string{"api", "worker", "scheduler", "standalone"}
 
-// Built returns the folder of the commands. The first call builds them.
+// Built returns the folder with the commands. The first call builds the commands.
 func Built(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() { built.dir, built.err = buildIn(testdb.Root(t)) })
@@ -52,9 +52,9 @@ func Built(t testing.TB) string {
 	return built.dir
 }
 
-// buildIn builds the commands of a tree. It links them in a folder that all test binaries share, so that
-// the next build is fast. Then it copies them to a folder of this binary, because a build of another tree
-// would replace the shared files.
+// buildIn builds the commands of a source tree. It builds into a folder that all test binaries share, so
+// that the next build is fast. Then it copies the commands to a folder of this test binary, because a build
+// of another source tree would replace the shared files.
 func buildIn(root string) (dir string, err error) {
 	shared, release, err := testdb.Keep("commands")
 	if err != nil {
@@ -75,7 +75,7 @@ func buildIn(root string) (dir string, err error) {
 	}
 	for _, name := range commands {
 		from, to := filepath.Join(shared, name), filepath.Join(dir, name)
-		if os.Link(from, to) == nil { // go build replaces a file and does not write into it
+		if os.Link(from, to) == nil { // go build replaces a file, and never writes into it
 			continue
 		}
 		if err := copyProgram(from, to); err != nil {
@@ -85,10 +85,10 @@ func buildIn(root string) (dir string, err error) {
 	return dir, nil
 }
 
-// buildEnv returns the environment of `make build`, so that nothing is compiled twice.
+// buildEnv returns the environment that `make build` uses, so that packages are not compiled a second time.
 func buildEnv() []string { return append(os.Environ(), "CGO_ENABLED=0") }
 
-// copyProgram copies a program to another file system.
+// copyProgram copies a program. It is for files on different file systems, where a link is not possible.
 func copyProgram(from, to string) error {
 	b, err := os.ReadFile(from) //nolint:gosec // it was just built
 	if err == nil {
@@ -97,8 +97,8 @@ func copyProgram(from, to string) error {
 	return err
 }
 
-// BuildWith builds commands of another release: this tree with some files added or replaced. The keys of
-// files are paths in the tree. It returns the folder of the commands.
+// BuildWith builds commands of a different release: this source tree, with some files added or replaced.
+// files maps the path of such a file in the tree to its text. It returns the folder with the commands.
 func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	t.Helper()
 	root, dir := testdb.Root(t), t.TempDir()
@@ -129,7 +129,8 @@ func BuildWith(t testing.TB, files map[string]string, names ...string) string {
 	return dir
 }
 
-// BuildTree builds commands of another source tree, such as an older release, and returns their folder.
+// BuildTree builds commands of another source tree, such as an older release. It returns the folder with
+// the commands.
 func BuildTree(t testing.TB, root string, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -145,16 +146,16 @@ func BuildTree(t testing.TB, root string, names ...string) string {
 	return dir
 }
 
-// Options describes how a command is started.
+// Options says how Start starts a command.
 type Options struct {
-	Dir string   // folder of the command; "": the commands of this tree, built once
-	Env []string // the whole environment, as os.Environ returns it
-	// Log receives stderr, in addition to the log of a failed test; nil: only the log of the test.
+	Dir string   // folder with the command; "": that of Built
+	Env []string // all environment variables, as os.Environ returns them
+	// Log also receives stderr, if it is not nil. The end of stderr is always in the log of a failed test.
 	Log   io.Writer
-	Files int // most file descriptors; 0: as many as the test
+	Files int // most file descriptors of the process; 0: as many as the test process may have
 }
 
-// Process is a started command.
+// Process is a running command.
 type Process struct {
 	Out bytes.Buffer // standard output; read it only after the process has ended
 
@@ -166,8 +167,8 @@ type Process struct {
 	err   error         // result of Wait; read it only after the process has ended
 }
 
-// Start starts a command. It runs until it ends, is killed, or the test ends. A failed test logs its last
-// lines.
+// Start starts a command. When the test ends, it kills the process if the process still runs. The log of a
+// failed test has the last lines that the process wrote to stderr.
 func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	t.Helper()
 	if o.Dir == "" {
@@ -179,7 +180,7 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 		cmd = exec.Command("sh", append([]string{"-c", "ulimit -n " + strconv.Itoa(o.Files) + ` && exec "$0" "$@"`, program}, args...)...) //nolint:gosec // a command of this repository
 	}
 	p := &Process{t: t, cmd: cmd, name: strings.Join(append([]string{name}, args...), " "), log: &Log{}, ended: make(chan struct{})}
-	// testall sets GOGC for tests; a command runs as on an operator's machine
+	// testall sets GOGC for tests. A command must run without it, as on an operator's machine.
 	cmd.Env = slices.DeleteFunc(slices.Clone(o.Env), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
 	cmd.Stderr, cmd.Stdout, cmd.SysProcAttr = p.log, &p.Out, testdb.WithParent()
 	if o.Log != nil {
@@ -201,12 +202,12 @@ func Start(t testing.TB, o Options, name string, args ...string) *Process {
 	return p
 }
 
-// shownLines is the number of lines of each process that a failed test logs.
+// shownLines is how many of the last lines of each process are in the log of a failed test.
 const shownLines = 12
 
 // Kill sends SIGKILL to the process and waits until it has ended.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may have ended already
+	_ = p.cmd.Process.Kill() // the process may have ended already
 	<-p.ended
 }
 
@@ -214,7 +215,7 @@ func (p *Process) Kill() {
 // error or does not end within AnswersIn.
 func (p *Process) Stop() {
 	p.t.Helper()
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended already
 	select {
 	case <-p.ended:
 		if p.err != nil {
@@ -242,8 +243,7 @@ func (p *Process) MustRun() {
 	}
 }
 
-// Wait waits until a process has ended that ends without a signal. The test fails if the process returns an
-// error.
+// Wait waits until the process ends by itself. The test fails if the exit status is not 0.
 func (p *Process) Wait() {
 	p.t.Helper()
 	<-p.ended
@@ -258,13 +258,13 @@ func (p *Process) Status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// ForgetPeak resets the peak that Memory returns.
+// ForgetPeak makes Memory return only the peak from now on.
 func (p *Process) ForgetPeak() error {
 	return os.WriteFile("/proc/"+strconv.Itoa(p.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o600)
 }
 
-// Memory returns the current and the peak memory of the process, in bytes; 0 if the system does not report
-// it.
+// Memory returns the current and the highest memory of the process in bytes. Both are 0 if the system does
+// not report them.
 func (p *Process) Memory() (now, most int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
 	if err != nil {

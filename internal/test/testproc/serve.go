@@ -19,9 +19,9 @@ import (
 
 var cheapPasswords = sync.OnceFunc(auth.ForTests)
 
-// Serve runs the service in this process until the test ends, on an empty database. On
-// "sqlite" it runs standalone, on "mysql" its three roles with Redis. It returns the URL of
-// the instance. env adds to the settings, such as ALDS_ADMIN_PASSWORD.
+// Serve runs the service in the process of the test, on an empty database, until the test ends. For the
+// dialect "sqlite" it runs standalone. For "mysql" it runs the roles api, worker and scheduler with Redis.
+// It returns the URL of the instance. env has further settings, such as ALDS_ADMIN_PASSWORD.
 func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	t.Helper()
 	cheapPasswords()
@@ -30,7 +30,7 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 		"ALDS_ADDR":       addr,
 		"ALDS_SECRET_KEY": strings.Repeat("A", 43) + "=",
 		"ALDS_DATA_DIR":   t.TempDir(),
-		"ALDS_LOG_LEVEL":  "warn", // otherwise each request logs a line
+		"ALDS_LOG_LEVEL":  "warn", // at the level info each request would log a line
 	}
 	roles := []app.Role{app.StandaloneWith(embedded.Start)}
 	if dialect == "mysql" {
@@ -70,8 +70,8 @@ func Serve(t *testing.T, dialect string, env map[string]string) (base string) {
 	return base
 }
 
-// newDatabase returns the URL of an unused database. On a server it is a copy with all tables. For SQLite
-// it has no tables, because migrate copies a whole file.
+// newDatabase returns the URL of a new database. On a server the database already has all tables. A SQLite
+// database has no tables, because migrate copies a whole file.
 func newDatabase(t *testing.T, dialect string) string {
 	t.Helper()
 	if dialect == "mysql" {
@@ -80,14 +80,15 @@ func newDatabase(t *testing.T, dialect string) string {
 	return testdb.EmptyURL(t, dialect)
 }
 
-// migrated has the files of migrated SQLite databases, by their settings.
+// migrated has the contents of migrated SQLite files. The key stands for the settings with which they were
+// migrated.
 var migrated struct {
 	sync.Mutex
 	files map[string][]byte
 }
 
-// migrate does the same as the command migrate. A new SQLite file becomes a copy of an earlier file with
-// the same settings, if there is one.
+// migrate does what the command migrate does. If the test process has already migrated a SQLite file with
+// the same settings, it copies that file instead.
 func migrate(ctx context.Context, settings map[string]string, e app.Environment, roles ...app.Role) error {
 	do := func() error { return app.Migrate(ctx, e, roles...) }
 	file, isFile := strings.CutPrefix(settings["DATABASE_URL"], "sqlite:")
@@ -108,7 +109,7 @@ func migrate(ctx context.Context, settings map[string]string, e app.Environment,
 		return err
 	}
 	if _, err := os.Stat(file + "-wal"); err == nil {
-		return nil // not stored: a part of the database is in the file that ends in -wal
+		return nil // do not keep it: a part of the database is still in the file that ends in -wal
 	}
 	b, err := os.ReadFile(file) //nolint:gosec // a file of the test
 	if migrated.files == nil {
@@ -118,9 +119,9 @@ func migrate(ctx context.Context, settings map[string]string, e app.Environment,
 	return err
 }
 
-// ServeWithToken does the same as Serve, and creates an access token of the administrator. It calls the
-// function of the operator's command, because starting the command takes longer than many tests. The tests
-// of the documents run the command itself.
+// ServeWithToken is like Serve, and also creates an access token of the administrator. It calls the
+// function behind the command, because starting the command takes longer than many tests. Package doctest
+// tests the command itself.
 func ServeWithToken(t *testing.T, dialect string, env map[string]string) (base, token string) {
 	t.Helper()
 	settings := maps.Clone(env)

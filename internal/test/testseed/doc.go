@@ -1,3 +1,3 @@
-// Package testseed gives random tests their seed: a new one each time, or that of the flag
-// -seed, which a failed test prints.
+// Package testseed provides the seed of random tests: a new seed each time, or the seed that the flag -seed
+// sets. A failed test prints its seed.
 package testseed

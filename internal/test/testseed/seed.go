@@ -8,11 +8,12 @@ import (
 
 var given = flag.Uint64("seed", 0, "repeat the random tests with this seed; 0: another one each time")
 
-// Given reports whether the flag sets a seed. A test whose time is limited must then repeat
-// everything that the first run with this seed did, however long it takes.
+// Given reports whether the flag -seed is set. A test that usually has a time limit must then ignore this
+// limit, so that it does everything that the first run with this seed did.
 func Given() bool { return *given != 0 }
 
-// New returns the seed of a random test. If the test fails, it prints the flag that repeats it.
+// New returns the seed for a random test. If the test fails, it prints the flag with which the test can be
+// repeated.
 func New(t testing.TB) uint64 {
 	t.Helper()
 	seed := *given
@@ -23,8 +24,8 @@ func New(t testing.TB) uint64 {
 	return seed
 }
 
-// Print makes a test or subtest print the flag with the seed if it fails. The flag is then next to
-// the failure of the subtest, which can be run alone.
+// Print makes a test or subtest print the flag with the seed if it fails. In a subtest the flag is printed
+// next to the failure, so that the subtest can be repeated alone.
 func Print(t testing.TB, seed uint64) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// object is JSON to send.
+// object is a JSON object to send.
 type object = map[string]any
 
-// answer is the response to a request. Its status is 0 if there was no response.
+// answer is the answer to a request. Its status is 0 if there was no answer.
 type answer struct {
 	status int
 	text   []byte
 	bulk   bulk
 }
 
-// bulk is the part of a bulk response that the tests read.
+// bulk is the part of the answer to a bulk request that the tests read.
 type bulk struct {
 	RequestID     string `json:"requestId"`
 	AssetsCreated struct {
@@ -38,18 +38,18 @@ type bulk struct {
 // done reports whether all commands of the request succeeded.
 func (a answer) done() bool { return a.status == http.StatusOK && a.bulk.CommandFailures.Count == 0 }
 
-// later reports whether the same request may be sent again: there was no response, or 503, or 409
-// because of a race.
+// later reports whether the same request may be sent again. That is so if there was no answer, for 503, and
+// for 409, the answer to a race of two requests.
 func (a answer) later() bool {
 	return a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict
 }
 
-// unknown reports whether the response leaves open if the request was carried out.
+// unknown reports whether the answer does not show if the request was executed.
 func (a answer) unknown() bool {
 	return a.status == 0 || a.status == http.StatusServiceUnavailable && bytes.Contains(a.text, []byte("outcome of the request is not known"))
 }
 
-// send posts a body to api i.
+// send posts a body to the api with the index i. key is the Idempotency-Key; empty: none.
 func (s *site) send(i int, path, key string, body any) (a answer) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -76,19 +76,20 @@ func (s *site) send(i int, path, key string, body any) (a answer) {
 		a.status, a.text = 0, []byte(err.Error())
 	}
 	if a.status == http.StatusOK && strings.HasPrefix(path, "/api/asset") {
-		_ = json.Unmarshal(a.text, &a.bulk) // other responses have another form
+		_ = json.Unmarshal(a.text, &a.bulk) // answers of other requests have other fields
 	}
 	s.note(path, a)
 	return a
 }
 
-// answersIn is longer than the service may work on a request.
+// answersIn is how long send waits for an answer. The service gives up earlier.
 const answersIn = 2 * time.Minute
 
-// expected lists the statuses that the interface allows for the requests of these tests.
+// expected are the statuses that the interface allows for the requests of these tests.
 var expected = []int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable}
 
-// note counts a response, and records it if its status is not expected.
+// note counts an answer by its status. If the status is not in expected, it also keeps the answer as an
+// error.
 func (s *site) note(path string, a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (s *site) note(path string, a answer) {
 	}
 }
 
-// shown is how many of several similar errors are printed.
+// shown is how many similar errors are printed.
 const shown = 5
 
 func (s *site) judgeStatuses() {
@@ -111,7 +112,7 @@ func (s *site) judgeStatuses() {
 	s.wrong(len(s.bad), "answers have a status that should not be: %s", strings.Join(s.bad[:min(shown, len(s.bad))], "\n"))
 }
 
-// wrong fails the test if n is not 0.
+// wrong fails the test if n, a number of errors, is not 0.
 func (s *site) wrong(n int, format string, args ...any) {
 	s.t.Helper()
 	if n != 0 {
@@ -119,8 +120,8 @@ func (s *site) wrong(n int, format string, args ...any) {
 	}
 }
 
-// patiently sends a request until the response is final, or until quietIn has passed. A response
-// is final if the request may not be sent again.
+// patiently repeats a request until the answer is final, or until quietIn has passed. An answer is final if
+// the request may not be sent again.
 func (s *site) patiently(i int, path string, body any) (a answer) {
 	for until := time.Now().Add(quietIn); ; time.Sleep(20 * time.Millisecond) {
 		if a = s.send(i, path, "", body); !a.later() || time.Now().After(until) {
@@ -129,7 +130,8 @@ func (s *site) patiently(i int, path string, body any) (a answer) {
 	}
 }
 
-// must sends commands to api 0, which must succeed, and returns the Oids of the created assets.
+// must sends commands to the first api and returns the Oids of the created assets. All commands must
+// succeed.
 func (s *site) must(commands any) []string {
 	s.t.Helper()
 	a := s.patiently(0, "/api/asset", commands)
@@ -139,7 +141,7 @@ func (s *site) must(commands any) []string {
 	return a.bulk.AssetsCreated.OIDTokens
 }
 
-// read queries api i, and returns the rows of the query.
+// read sends a query to the api with the index i, and returns the rows.
 func read[T any](s *site, i int, query object) []T {
 	s.t.Helper()
 	a := s.patiently(i, "/query.v1", query)
@@ -150,7 +152,7 @@ func read[T any](s *site, i int, query object) []T {
 	return sets[0]
 }
 
-// both runs a function for each api at the same time.
+// both calls run for each api at the same time, and waits for both calls.
 func both(run func(i int)) {
 	var wait sync.WaitGroup
 	for i := range apis {
@@ -159,8 +161,7 @@ func both(run func(i int)) {
 	wait.Wait()
 }
 
-// rounds calls run at most n times, until the time of the case is over. It returns the number of
-// calls.
+// rounds calls run at most n times, and not after the time of the case. It returns the number of calls.
 func rounds(n int, run func(k int)) (k int) {
 	for end := time.Now().Add(lasting()); k < n && time.Now().Before(end); k++ {
 		run(k)
@@ -168,7 +169,7 @@ func rounds(n int, run func(k int)) (k int) {
 	return k
 }
 
-// projects creates n projects below the first one.
+// projects creates n projects below Scope:0.
 func (s *site) projects(n int) []string {
 	s.t.Helper()
 	all := make([]any, n)

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// left is what a request left in the database: the numbers of its audits and versions.
+// left is what a request has stored: the numbers of its audit rows and of its versions of assets.
 type left struct{ audits, versions int }
 
-// whole is how many versions a complete request creates, by kind.
+// whole maps a kind of request to the number of versions that a complete request stores.
 var whole = map[string]int{create: 3 * perBlock, update: perBlock, remove: 3 * perBlock, atomic: 4 * perBlock, common: 1}
 
-// judge compares the response to every request with the rows that the request left, and compares
-// what clients read with the requests that were done.
+// judge compares the answer to every request with what the request has stored. It also compares what
+// clients read with the requests that were executed.
 func (l *load) judge() {
 	s := l.s
 	s.t.Helper()
@@ -46,7 +46,7 @@ func (l *load) judge() {
 	s.wrong(len(wrong), "requests are not what their answers say, such as\n%s", strings.Join(wrong[:min(shown, len(wrong))], "\n"))
 }
 
-// said returns what the response states about its request.
+// said describes what the answer says about the execution of the request.
 func (r *request) said() string {
 	switch {
 	case r.last.unknown():
@@ -59,7 +59,8 @@ func (r *request) said() string {
 	return "answered 200"
 }
 
-// weigh describes what is wrong with the rows that a request left, or returns an empty text.
+// weigh describes what is wrong with the rows that a request has stored, or returns "" if they match the
+// answer.
 func (r *request) weigh(l left) string {
 	failures, want := 0, whole[r.kind]
 	if r.kind == atomicFails {
@@ -90,8 +91,8 @@ type seen struct {
 	Children            []struct{}
 }
 
-// compare reads the stories of an author, and describes how they differ from the result of the
-// requests that were done.
+// compare reads the stories of an author through each api. It describes how they differ from the result of
+// the executed requests.
 func (a *author) compare(of map[string]left) (wrong []string) {
 	a.s.t.Helper()
 	rows := map[string][]seen{}
@@ -110,7 +111,8 @@ func (a *author) compare(of map[string]left) (wrong []string) {
 	return wrong
 }
 
-// compare removes the stories of the block from rows, and describes those that are wrong.
+// compare describes the stories of the block that are wrong, and removes all stories of the block from
+// rows.
 func (b *block) compare(rows map[string][]seen, of map[string]left) (wrong []string) {
 	stories, value := 0, 0
 	look := func(mark string, stories, value int) {

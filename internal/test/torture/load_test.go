@@ -16,7 +16,7 @@ const (
 	authors  = 4
 )
 
-// These are the kinds of requests.
+// The kinds of requests.
 const (
 	create      = "create"
 	update      = "update by query"
@@ -26,25 +26,24 @@ const (
 	common      = "change of a story that all change"
 )
 
-// request is one bulk request and its result.
+// request is a bulk request and its last answer.
 type request struct {
 	kind  string
-	mark  string // its comment, and the Reference of the stories that it creates
+	mark  string // comment of the request, and the Reference of the stories that it creates
 	key   string // Idempotency-Key; empty: none
 	block *block
-	value int // the Estimate that it sets
+	value int // value of Estimate that it sets
 	last  answer
 }
 
-// block is the stories of one create, with all requests about them.
+// block is the stories that one request has created, with all requests about these stories.
 type block struct {
 	mark     string
-	requests []*request // in order; the first created the stories
-	lost     bool       // the result of a request about it is unknown, or the create failed
+	requests []*request // in order; the first request created the stories
+	lost     bool       // true: the create failed, or it is not known whether a request was executed
 }
 
-// author sends requests about its blocks, one after the other. It also changes stories that all
-// authors change.
+// author sends one request after another, about its own blocks and about stories that all authors change.
 type author struct {
 	s        *site
 	api      int
@@ -56,8 +55,8 @@ type author struct {
 	requests []*request
 }
 
-// mixedLoad creates, changes, deletes and reads through both apis. Every request must be done
-// completely or not at all, as its response states.
+// mixedLoad creates, changes, deletes and reads through both apis. Every request must be executed
+// completely or not at all, as its answer says.
 func mixedLoad(s *site) {
 	l := startLoad(s)
 	l.goesOn(0, 1)
@@ -66,24 +65,24 @@ func mixedLoad(s *site) {
 	l.judge()
 }
 
-// load is a set of authors that send requests.
+// load is a set of authors that send requests at the same time.
 type load struct {
 	s       *site
 	authors []*author
 	stop    chan struct{}
 	working sync.WaitGroup
-	done    [apis]count.Int64 // requests with status 200, by api
+	done    [apis]count.Int64 // by index of the api: requests that were answered 200
 }
 
-// goesOn waits for the time of a case. It then waits until at least five requests have succeeded
-// at each of the apis since the call.
+// goesOn waits for the duration of a case. Then it waits until at least five more requests to each of the
+// apis in of have succeeded since the call.
 func (l *load) goesOn(of ...int) {
 	l.s.t.Helper()
 	var before [apis]int64
 	for i := range apis {
 		before[i] = l.done[i].Load()
 	}
-	time.Sleep(lasting()) // the time only decides how many requests are sent
+	time.Sleep(lasting()) // this time only decides how many requests are sent
 	for _, i := range of {
 		l.s.until(fmt.Sprintf("the load of api %d goes on", i+1), func() bool { return l.done[i].Load() >= before[i]+5 })
 	}
@@ -129,8 +128,8 @@ func (a *author) work(stop chan struct{}, done *count.Int64) {
 	}
 }
 
-// next returns a random request: a create of a block, a request about a block, or a change of a
-// common story.
+// next returns a random request: one that creates a block, one about a block, or one that changes a common
+// story.
 func (a *author) next() *request {
 	if a.g.IntN(4) == 0 {
 		return a.about(&block{}, common)
@@ -194,8 +193,8 @@ func (a *author) stories(r *request) []any {
 	return all
 }
 
-// do sends a request. With a key, it repeats the request until the response is final. It reports
-// whether the request succeeded.
+// do sends a request. If the request has a key, it repeats the request until the answer is final. It
+// returns true if the status is 200.
 func (a *author) do(r *request) (done bool) {
 	path := "/api/asset?comment=" + url.QueryEscape(r.mark)
 	if r.last = a.s.send(a.api, path, r.key, a.body(r)); r.key != "" && r.last.later() {

@@ -8,8 +8,8 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// twoMigrations migrates a new database through two nodes at the same time, like two releases
-// that start together. The work must be done once, and both must succeed.
+// twoMigrations migrates a new database through two nodes at the same time, as two releases that start
+// together do. The work must be done once, and both migrations must succeed.
 func twoMigrations(s *site) {
 	tries := 2
 	if testing.Short() {

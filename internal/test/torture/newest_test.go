@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// newest creates a story through one api and immediately names it in a write through the other,
-// as a parent or as the changed asset. A node that has not applied the story yet should not
-// answer that it does not exist. This may happen in less than one percent of the writes.
+// newest creates a story through one api. Immediately afterwards, a write through the other api names the
+// story as a parent or as the asset to change. The other node may not have the story yet, and should then
+// not answer that it does not exist. Less than one percent of the writes may get this answer.
 func newest(s *site) {
 	atLeast, during, _ := much()
 	during = max(during, lasting())

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// oneKey sends the same request with one key through both apis at the same time. The request must
-// be done once, and both responses must be equal.
+// oneKey sends the same request with one key through both apis at the same time. The request must be
+// executed once, and both answers must be equal.
 func oneKey(s *site) {
 	differ, others := 0, 0
 	name := func(k int) string { return fmt.Sprintf("Story of key %d", k) }
@@ -50,8 +50,8 @@ func oneKey(s *site) {
 	s.wrong(others, "answers to requests with a key are neither 200 nor ask to send them again")
 }
 
-// underKey sends a request until the response is final. It repeats the request after no response,
-// after 503, and after 409 while the first request still runs.
+// underKey sends a request with a key. It repeats the request while there is no answer, for 503, and for
+// 409 while the first request still runs.
 func (s *site) underKey(i int, key string, body any) answer {
 	return s.underKeyAt(i, "/api/asset", key, body)
 }
@@ -66,8 +66,8 @@ func (s *site) underKeyAt(i int, path, key string, body any) (a answer) {
 	return a
 }
 
-// oneName gives two assets the same unique name through both apis at the same time. Exactly one
-// must get it. The names are user names, in which case does not matter, and names of custom
+// oneName gives two new assets the same unique name, through both apis at the same time. Exactly one of
+// them must get the name. The names are usernames, which may differ in case, and names of custom
 // attributes.
 func oneName(s *site) {
 	two, none := 0, 0

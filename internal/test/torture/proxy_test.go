@@ -10,8 +10,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testdb"
 )
 
-// proxy forwards connections to the node that takes writes, and closes connections to any other
-// node.
+// proxy forwards connections to the node that accepts writes.
 type proxy struct {
 	address string
 
@@ -41,7 +40,7 @@ func newProxy(t *testing.T, c *testdb.Cluster) *proxy {
 	return p
 }
 
-// forward sends new connections to a node, and closes all existing connections.
+// forward makes the proxy forward new connections to a node. It closes all existing connections.
 func (p *proxy) forward(node *testdb.Own) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

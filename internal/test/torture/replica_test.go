@@ -25,15 +25,15 @@ import (
 var pairs = flag.Int("torture.pairs", 0, "at least how many pairs there are of a write and a read with a replica that lags, and of a write and one on another node that names what it made; 0: 64 with -short, else 500")
 
 const (
-	// lags is the delay of the replica in seconds. The replica is always at least one second
-	// behind.
+	// lags is how many seconds after the writer the replica executes a write. It is always at least one
+	// second.
 	lags = 2
 
-	writers = 8 // members that write and read
+	writers = 8 // number of members who write and read
 )
 
-// much returns the lowest number of pairs of a write and a read, and the shortest time for them.
-// One of lateEach pairs reads only when the replica has the write.
+// much returns how many pairs of a write and a read the test makes at least, and for how long at least. One
+// of lateEach pairs waits with its read until the replica has the write.
 func much() (atLeast int, during time.Duration, lateEach int) {
 	if testing.Short() {
 		return cmp.Or(*pairs, 64), 0, 12
@@ -41,8 +41,8 @@ func much() (atLeast int, during time.Duration, lateEach int) {
 	return cmp.Or(*pairs, 500), 8 * time.Second, 50
 }
 
-// TestReadsElsewhere runs two apis whose queries go to a replica that is more than a second
-// behind.
+// TestReadsElsewhere runs two apis that query a replica. The replica is more than a second behind the
+// writer.
 func TestReadsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newReplicated(t)
@@ -60,13 +60,13 @@ func TestReadsElsewhere(t *testing.T) {
 	}
 }
 
-// replicated is two apis and a worker, on a writer and its replica.
+// replicated is two apis and a worker that use a writer and its replica.
 type replicated struct {
 	*testdb.Replica
 	t       *testing.T
 	base    [apis]string
 	admin   [apis]string
-	members []string // user names of the members who write
+	members []string // usernames of the members who write
 	serial  count.Int64
 }
 
@@ -102,7 +102,7 @@ func newReplicated(t *testing.T) *replicated {
 	return s
 }
 
-// ask sends a request of a member to api i, and returns the response. header contains names and
+// ask sends a request as a member to the api with the index i, and returns the answer. header has names and
 // values in turn.
 func (s *replicated) ask(i int, member, method, path string, body any, header ...string) answer {
 	text, err := json.Marshal(body)
@@ -125,13 +125,13 @@ func (s *replicated) ask(i int, member, method, path string, body any, header ..
 	}
 	defer res.Body.Close()
 	a := answer{status: res.StatusCode}
-	a.text, _ = io.ReadAll(res.Body) // the checks fail if a part is missing
+	a.text, _ = io.ReadAll(res.Body) // if a part of the answer is missing, the checks fail
 	_ = json.Unmarshal(a.text, &a.bulk)
 	return a
 }
 
-// must sends a command that must succeed, and returns the Oids of the created assets. It sends the
-// command again while too many members log in at once.
+// must sends a command and returns the Oids of the created assets. The command must succeed. While too many
+// members log in at once, must repeats the command.
 func (s *replicated) must(i int, member string, command object) []string {
 	a := s.ask(i, member, http.MethodPost, "/api/asset", command)
 	for until := time.Now().Add(quietIn); a.status == http.StatusTooManyRequests && time.Now().Before(until); {
@@ -144,11 +144,10 @@ func (s *replicated) must(i int, member string, command object) []string {
 	return a.bulk.AssetsCreated.OIDTokens
 }
 
-// mark returns a text that no asset has yet.
+// mark returns a text that begins with of and that no asset has yet.
 func (s *replicated) mark(of string) string { return fmt.Sprintf("%s-%06d", of, s.serial.Add(1)) }
 
-// shows reads an asset in one of four ways, and reports whether the response contains the
-// Reference.
+// shows reads an asset in one of four ways. It returns true if the answer has the expected Reference.
 func (s *replicated) shows(i int, member string, way int, oid, reference string, header ...string) bool {
 	q := object{"from": oid, "select": []string{"Reference"}}
 	var a answer
@@ -159,7 +158,7 @@ func (s *replicated) shows(i int, member string, way int, oid, reference string,
 		a = s.ask(i, member, http.MethodGet, "/rest-1.v1/Data/"+strings.Replace(oid, ":", "/", 1)+"?sel=Reference", nil, header...)
 	case 2:
 		a = s.ask(i, member, http.MethodPost, "/api/asset", q, header...)
-	case 3: // in one snapshot, with several statements
+	case 3: // several queries in one snapshot
 		a = s.ask(i, member, http.MethodPost, "/query.v1", []object{q, {"from": "Scope", "select": []string{"Name"}, "page": object{"start": 0, "size": 1}}}, header...)
 	}
 	if a.status != http.StatusOK && (a.status != http.StatusNotFound || way%4 != 1) {
@@ -168,8 +167,8 @@ func (s *replicated) shows(i int, member string, way int, oid, reference string,
 	return bytes.Contains(a.text, []byte(reference))
 }
 
-// ownWrites lets members write through one api and read through the other. Every read must find
-// the write.
+// ownWrites lets members write through one api and read through the other. Every read must find the write.
+// Meanwhile another member reads, see follow.
 func ownWrites(s *replicated) {
 	before := s.counts()
 	atLeast, during, lateEach := much()
@@ -215,12 +214,12 @@ func ownWrites(s *replicated) {
 	}
 }
 
-// followedAtLeast is the lowest number of reads in follow.
+// followedAtLeast is how often follow reads at least.
 const followedAtLeast = 12
 
-// follow lets a member who does not write read a value that another member changes, through both
-// apis in turn. It returns how often the value was older than the last written one. The value
-// must never be older than a value that the reader has already seen.
+// follow writes a value as the administrator and reads it as another member, through both apis in turn. It
+// returns how often the value that it read was older than the one written last. A value must never be older
+// than one that was read before.
 func (s *replicated) follow(stop chan struct{}) (old int) {
 	s.must(0, "admin", object{"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": adminPassword, "DefaultRole": "Role:1"})
 	oid := s.must(0, "admin", object{"AssetType": "Story", "Name": "followed", "Scope": "Scope:0", "Estimate": 0})[0]
@@ -253,11 +252,12 @@ func (s *replicated) follow(stop chan struct{}) (old int) {
 	}
 }
 
-// eventualReads checks that eventual reads miss some own writes, and that the replica answers
-// them. Strong reads must find the writes of other members.
+// eventualReads sends reads with "Consistency: eventual" to a replica that is behind. The replica must
+// answer them, so some do not find the member's own writes. Reads with "Consistency: strong" must find the
+// writes of other members.
 func eventualReads(s *replicated) {
 	const tries = 10
-	s.Freeze() // so that the replica is behind on any machine
+	s.Freeze() // makes the replica fall behind on any machine
 	defer s.Thaw()
 	missed, before := 0, s.counts()
 	for k := range tries {
@@ -277,8 +277,8 @@ func eventualReads(s *replicated) {
 	}
 }
 
-// theRest does what must not use the replica, while the replica lags: credentials, stored
-// responses, tokens, fan-out and the feed.
+// theRest tests everything that must not use the replica: credentials, stored answers, tokens, the creation
+// of deliveries, and the feed.
 func theRest(s *replicated) {
 	before := s.counts()
 	delivered := make(chan []byte, 10)
@@ -302,7 +302,7 @@ func theRest(s *replicated) {
 		if a := s.ask(0, "admin", http.MethodGet, "/api/changes", nil); json.Unmarshal(a.text, &feed) != nil || feed.Next == "" {
 			s.t.Errorf("the end of the feed: %d: %.200s", a.status, a.text)
 		}
-		// The new member can log in at once.
+		// The new member must be able to log in at once.
 		first := s.ask(1, name, http.MethodPost, "/api/asset", create, "Idempotency-Key", mark)
 		second := s.ask(0, name, http.MethodPost, "/api/asset", create, "Idempotency-Key", mark)
 		if first.status != http.StatusOK || !bytes.Equal(first.text, second.text) {
@@ -331,8 +331,8 @@ func theRest(s *replicated) {
 	}
 }
 
-// replicaIsKilled kills the replica during reads. No read may fail, and the replica must be used
-// again when it is back.
+// replicaIsKilled kills the replica while members read. No read may fail. When the replica runs again, the
+// apis must use it again.
 func replicaIsKilled(s *replicated) {
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
@@ -353,7 +353,7 @@ func replicaIsKilled(s *replicated) {
 			}
 		})
 	}
-	more := func() { // some reads in each state
+	more := func() { // waits for some more reads
 		from := reads.Load()
 		s.await("reads go on", func() bool { return reads.Load() >= from+10*writers })
 	}
@@ -376,8 +376,8 @@ func replicaIsKilled(s *replicated) {
 	s.t.Logf("%d reads", reads.Load())
 }
 
-// replicaStandsStill stops the replication until the replica is no longer used, and then lets it
-// catch up. Members must always find their own writes.
+// replicaStandsStill stops the replication until the apis no longer use the replica, and then lets the
+// replica catch up. Members must always find their own writes.
 func replicaStandsStill(s *replicated) {
 	if testing.Short() {
 		s.t.Skip("long tier only: waits ten seconds for a replica to lag too much")
@@ -406,8 +406,8 @@ func (s *replicated) await(what string, reached func() bool) {
 	}
 }
 
-// by lists the labels of the metric for reads: the reason why a read went to the replica or to
-// the writer.
+// by are the values of the label "by" of the metric for reads. Each is a reason why a read went to the
+// replica or to the writer.
 var by = []string{"replica", "member", "strong", "none", "behind", "refused"}
 
 func (s *replicated) counts() map[string]int {
@@ -418,7 +418,7 @@ func (s *replicated) counts() map[string]int {
 	return all
 }
 
-// since prints how the counts changed since an earlier time.
+// since describes how much the counts have grown since before.
 func (s *replicated) since(before map[string]int) string {
 	var all []string
 	for _, b := range by {
@@ -429,13 +429,13 @@ func (s *replicated) since(before map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// metric returns the sum of a metric over both apis.
+// metric returns the sum of a metric over both apis. label is a part of the labels, or empty.
 func (s *replicated) metric(name, label string) (sum int) {
 	line := regexp.MustCompile(`(?m)^` + name + `\{[^}]*` + label + `[^}]*\} ([0-9.e+]+)$`)
 	for _, admin := range s.admin {
 		res, err := http.Get(admin + "/metrics") //nolint:noctx // it answers at once
 		if err != nil {
-			continue // the api has not started yet
+			continue // the api is still starting
 		}
 		text, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()

@@ -24,7 +24,7 @@ var (
 
 func TestMain(m *testing.M) { testproc.Main(m) }
 
-// lasting returns how long each case sends requests.
+// lasting returns for how long each case sends requests.
 func lasting() time.Duration {
 	if testing.Short() {
 		return cmp.Or(*lasts, 500*time.Millisecond)
@@ -37,10 +37,10 @@ const (
 	apis          = 2
 )
 
-// TestTorture runs the cases one after the other. A failed case may leave a wrong database, and
-// processes that have read it. So the next case gets a new database and new processes.
+// TestTorture runs the cases one after another. A failed case may leave wrong data in the database, and in
+// processes that have read the data. So the case after it gets a new database and new processes.
 func TestTorture(t *testing.T) {
-	t.Parallel() // together with TestReadsElsewhere, which mostly waits
+	t.Parallel() // in parallel with TestReadsElsewhere, which mostly waits
 	in := newInstallation(t)
 	var s *site
 	for _, c := range []struct {
@@ -76,12 +76,11 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// installation is shared by all cases: the nodes, a Redis, and the addresses of the database for
-// the processes.
+// installation has what all cases share: the nodes of the database, a Redis, and the proxies.
 type installation struct {
 	cluster *testdb.Cluster
 	redis   *testdb.Own
-	proxies []*proxy // in front of the node that takes writes; empty if all nodes do
+	proxies []*proxy // forward to the node that accepts writes; empty if all nodes do
 	sites   int
 }
 
@@ -106,7 +105,8 @@ func newInstallation(t *testing.T) *installation {
 	return in
 }
 
-// address returns the URL of the database for process i.
+// address returns the URL of the database server for the process with the index i, without the name of a
+// database.
 func (in *installation) address(i int) string {
 	if len(in.proxies) > 0 {
 		return "mysql://root@" + in.proxies[0].address
@@ -114,22 +114,22 @@ func (in *installation) address(i int) string {
 	return in.cluster.Nodes[i%len(in.cluster.Nodes)].URL
 }
 
-// site is one database and its processes: an api on each of two nodes, and a worker and a
-// scheduler on the third.
+// site is a database with its processes: an api on each of two nodes, and a worker and a scheduler on the
+// third node.
 type site struct {
 	*installation
-	outer    *testing.T // processes run until it ends
+	outer    *testing.T // the processes run until this test ends
 	t        *testing.T // the current case
 	running  []*testproc.Process
 	loads    int
 	name     string // name of the database
 	base     []string
 	settings []string
-	db       *db.DB // for direct reads, at a node that is not killed
+	db       *db.DB // connection of the test, to a node that is not killed
 
 	mu       sync.Mutex
 	statuses map[int]int
-	bad      []string // responses with an unexpected status
+	bad      []string // answers with an unexpected status
 }
 
 func (in *installation) newSite(outer, t *testing.T) *site {
@@ -149,7 +149,7 @@ func (in *installation) newSite(outer, t *testing.T) *site {
 	return s
 }
 
-// lookAt opens the database for direct reads at a node, which must not be killed.
+// lookAt makes the test read the database at a node, which must not be killed.
 func (s *site) lookAt(node int) {
 	s.t.Helper()
 	d, err := db.Open(s.outer.Context(), s.cluster.Nodes[node].URL+"/"+s.name, db.Options{MaxConns: 4})
@@ -185,13 +185,13 @@ func (s *site) startAll() {
 	}
 }
 
-// start starts a process on a node.
+// start starts a process that uses a node. more has additional settings.
 func (s *site) start(node int, more []string, name string) {
 	s.t.Helper()
 	s.running = append(s.running, testproc.Start(s.outer, testproc.Options{Env: s.env(node, more...)}, name))
 }
 
-// command runs a command of api on the first node. The command must succeed.
+// command runs a command of api with the first node, until it ends. The command must succeed.
 func (s *site) command(args ...string) {
 	s.t.Helper()
 	testproc.Start(s.t, testproc.Options{Env: s.env(0)}, "api", args...).Wait()
@@ -201,23 +201,23 @@ func (s *site) env(node int, more ...string) []string {
 	return slices.Concat(s.settings, []string{"DATABASE_URL=" + s.address(node) + "/" + s.name}, more)
 }
 
-// end kills the processes.
+// end kills all processes.
 func (s *site) end() {
 	for _, p := range s.running {
 		p.Kill()
 	}
 }
 
-// sound runs api check. It reads the whole database and fails if parts of it contradict each
-// other.
+// sound runs the command check, which reads the whole database. The test fails if the command finds a
+// fault.
 func (s *site) sound() {
 	s.t.Helper()
 	s.settle()
 	s.command("check")
 }
 
-// settle waits until all changes are delivered and all nodes have all writes. A worker may still
-// write afterwards.
+// settle waits until all changes are delivered and all nodes have all writes. A worker may still write
+// afterwards.
 func (s *site) settle() {
 	s.t.Helper()
 	s.until("all changes are fanned out and delivered", func() bool {

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// book is a receiver. For each subscription, it records the values of Reference in the
-// deliveries.
+// book is a webhook receiver. For each subscription, it stores the changes of Reference that were
+// delivered.
 type book struct {
 	url string
 
 	mu   sync.Mutex
-	told map[string]map[written]bool // by path
+	told map[string]map[written]bool // by URL path, which differs for each subscription
 }
 
 // written is a change: a story and its new Reference.
@@ -28,7 +28,7 @@ func newBook(s *site) *book {
 	return b
 }
 
-// ServeHTTP records a delivery.
+// ServeHTTP stores the changes of a delivery.
 func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Events []struct {
@@ -60,15 +60,15 @@ func (b *book) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// listing is what was read after a subscription was created.
+// listing is what a query returned after a subscription was created. path is the URL path of the
+// subscription.
 type listing struct {
 	path string
 	has  map[string]string // Reference by story
 }
 
-// subscribeAndList creates or enables a subscription, and then reads a listing. Meanwhile,
-// stories are created and changed through both apis. Each change must be in the listing or be
-// delivered.
+// subscribeAndList creates or enables a subscription, and then reads a listing. Meanwhile, stories are
+// created and changed through both apis. Each change must be in the listing or be delivered.
 func subscribeAndList(s *site) {
 	b, project := newBook(s), s.projects(1)[0]
 	off := s.subscribe(b.url+"/enabled", project, false)
@@ -81,7 +81,7 @@ func subscribeAndList(s *site) {
 	}
 	var listings []listing
 	rounds(200, func(k int) {
-		i := (k + 1) % apis // the first new subscription uses the second api
+		i := (k + 1) % apis // the first new subscription is created through the second api
 		path := fmt.Sprint("/", k)
 		if k == 1 {
 			path = "/enabled"
@@ -138,8 +138,9 @@ func (s *site) list(i int, project string) map[string]string {
 	return has
 }
 
-// writeStories creates and changes stories until stop is closed. A Reference ends in a growing
-// number of fixed length, so that references sort in the order of their writes.
+// writeStories creates and changes stories until stop is closed, and returns its writes. Each Reference
+// ends in a number with a fixed number of digits that grows with every write. So references sort in the
+// order of the writes.
 func (s *site) writeStories(w int, project string, stop chan struct{}) (all []written) {
 	own := ""
 	for n := 0; ; n++ {
@@ -156,7 +157,7 @@ func (s *site) writeStories(w int, project string, stop chan struct{}) (all []wr
 		a := s.send(w%apis, "/api/asset", "", command)
 		switch {
 		case !a.done() && n%4 == 0:
-			n += 3 // there is no story to change
+			n += 3 // the create failed, so there is no story to change
 		case !a.done():
 		default:
 			if n%4 == 0 {

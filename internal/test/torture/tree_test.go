@@ -2,12 +2,12 @@ package torture
 
 import "fmt"
 
-// most is how many things a case creates before it begins. The case ends early if it has used all
-// of them.
+// most returns how many pairs or assets a case prepares before it begins. The case ends early if it has
+// used all of them.
 func most() int { return max(100, int(lasting().Seconds()*60)) }
 
-// opposingMoves moves each of two projects below the other, at the same time through two apis.
-// Exactly one of the two moves must succeed.
+// opposingMoves moves each of two projects below the other, at the same time through two apis. Exactly one
+// of the two moves must succeed.
 func opposingMoves(s *site) {
 	t, n := s.t, most()
 	all := s.projects(2 * n)
@@ -46,7 +46,7 @@ func opposingMoves(s *site) {
 	s.wrong(lost, "moves were accepted and are not there")
 }
 
-// links returns pairs of texts from the database.
+// links returns the rows of an SQL query that selects two texts.
 func (s *site) links(query string) (all [][2]string) {
 	s.t.Helper()
 	rows, err := s.db.Query(s.t.Context(), query)
@@ -67,8 +67,8 @@ func (s *site) links(query string) (all [][2]string) {
 	return all
 }
 
-// followers creates a task of a story through one api while the story moves to another project
-// through the other. The task must end in the project of the story.
+// followers creates a task of a story through one api, while the story moves to another project through the
+// other api. The task must end in the project of the story.
 func followers(s *site) {
 	t, n := s.t, most()
 	projects := s.projects(2)

@@ -20,7 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// TestTimesOfAlerts runs the promtool tests of when alerts fire and when not.
+// TestTimesOfAlerts runs the promtool tests about the times at which alerts fire and do not fire.
 func TestTimesOfAlerts(t *testing.T) {
 	testdb.Runs(t, "promtool", "--version")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts.test.yml"}} {
@@ -32,7 +32,7 @@ func TestTimesOfAlerts(t *testing.T) {
 	}
 }
 
-// watched is a fault that was caused, and the time within which its alert must fire.
+// watched is an alert whose fault was caused. It must fire within the duration within.
 type watched struct {
 	job, alert string
 	caused     time.Time
@@ -41,10 +41,10 @@ type watched struct {
 
 var seedOfAlerts = flag.Uint64("watchtest.seed", 0, "which alerts the short form causes; 0: others each time")
 
-// sampled is the number of faults in the short form. promtool tests all alerts.
+// sampled is how many faults TestAlerts causes with -short. promtool always tests all alerts.
 const sampled = 3
 
-// soonest chooses some faults at random, of those whose alerts fire soon.
+// soonest returns some random faults whose alerts fire soon.
 func soonest(t *testing.T, all []fault) []fault {
 	t.Helper()
 	seed := cmp.Or(*seedOfAlerts, rand.Uint64())
@@ -54,8 +54,8 @@ func soonest(t *testing.T, all []fault) []fault {
 	return all[:sampled]
 }
 
-// TestAlerts causes the fault of each alert, each in a separate installation. The short form causes only
-// some faults.
+// TestAlerts causes the fault of each alert, each in its own installation. With -short it causes only some
+// of the faults.
 func TestAlerts(t *testing.T) {
 	together(t)
 	nobody := startPrometheus(t)
@@ -110,8 +110,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// awaitHealth waits until no alert is pending or firing. A process that starts first misses the others, so
-// an alert may be pending for a moment.
+// awaitHealth waits until no alert is pending or firing. A process that starts first reports that the
+// others are missing, so an alert may be pending for a moment.
 func awaitHealth(t *testing.T, s *server) {
 	t.Helper()
 	for until := time.Now().Add(testproc.AnswersIn); len(s.mustQuery("ALERTS")) > 0; <-time.After(200 * time.Millisecond) {
@@ -124,7 +124,7 @@ func awaitHealth(t *testing.T, s *server) {
 	}
 }
 
-// awaitAlerts waits until each alert has fired. An alert that is late fails the test.
+// awaitAlerts waits until each of the alerts has fired. The test fails if an alert does not fire in time.
 func awaitAlerts(t *testing.T, s *server, waiting []watched) {
 	t.Helper()
 	for len(waiting) > 0 {
@@ -148,8 +148,8 @@ func awaitAlerts(t *testing.T, s *server, waiting []watched) {
 	}
 }
 
-// servePanics serves an interface without engines, so that its handlers panic. It returns the URL of such a
-// handler.
+// servePanics serves the HTTP interface without the engines behind it, so that its handlers panic. It
+// returns the URL of one of the handlers.
 func servePanics(t *testing.T, s *server, job string) (base string) {
 	t.Helper()
 	registry, log := prometheus.NewRegistry(), slog.New(slog.DiscardHandler)

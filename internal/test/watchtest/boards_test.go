@@ -29,14 +29,14 @@ type board struct {
 }
 
 type panel struct {
-	Title, Type string // boards puts the title of the dashboard in front
+	Title, Type string // boards adds the title of the dashboard before it
 	Targets     []struct{ Expr, LegendFormat string }
 	FieldConfig struct {
 		Defaults struct{ Thresholds struct{ Steps []step } }
 	}
 }
 
-// step is the colour of values from Value on. The first step has no Value.
+// step is the color of values that are at least Value. The first step has no Value.
 type step struct {
 	Color string
 	Value float64
@@ -67,7 +67,7 @@ func boards(t *testing.T) (all []board) {
 	return all
 }
 
-// panels returns the panels of all dashboards by title.
+// panels returns the panels of all dashboards. The key is the title.
 func panels(all []board) map[string]panel {
 	found := map[string]panel{}
 	for _, b := range all {
@@ -78,7 +78,7 @@ func panels(all []board) map[string]panel {
 	return found
 }
 
-// isBad reports whether a panel shows a value in red. For a panel without colours it reports whether the
+// isBad reports whether the panel shows a value in red. If the panel has no colors, it reports whether the
 // value is above 0.
 func (p panel) isBad(value float64) bool {
 	steps := p.FieldConfig.Defaults.Thresholds.Steps
@@ -94,14 +94,15 @@ func (p panel) isBad(value float64) bool {
 	return colour == "red"
 }
 
-// chosen fills in the variables of a dashboard expression, and divides its durations like those in the rules.
+// chosen fills in the variables of a dashboard expression. It also divides the durations in it, as hasten
+// does.
 func chosen(expr, job, instances string) string {
 	return hasten(strings.NewReplacer("$job", job, "$instance", instances, "$__rate_interval", "15s").Replace(expr))
 }
 
 var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
-// offers returns the values that a dashboard offers for a variable. others are the chosen values of other
+// offers returns the values that a dashboard offers for a variable. others has the chosen values of other
 // variables.
 func (s *server) offers(b board, variable string, others map[string]string) []string {
 	s.t.Helper()

@@ -21,12 +21,12 @@ import (
 // span is the part of a span that the tests read.
 type span struct {
 	trace, id, parent, name string
-	links                   []string // trace id/span id
+	links                   []string // each is "trace id/span id"
 	attrs                   map[string]string
 	texts                   string // the whole span as text, for searches
 }
 
-// endpoint receives spans by OTLP over HTTP.
+// endpoint is a server that receives spans by OTLP over HTTP.
 type endpoint struct {
 	url string
 
@@ -34,7 +34,7 @@ type endpoint struct {
 	spans []span
 	about []string // resources of the spans, as text
 	roles map[string]bool
-	came  chan struct{} // holds at most one signal
+	came  chan struct{} // gets a signal when spans arrive
 }
 
 func newEndpoint(t *testing.T) *endpoint {
@@ -96,7 +96,7 @@ func spanOf(s *wire.Span) span {
 	return got
 }
 
-// await waits for a span for which is returns true, and returns the first such span.
+// await waits for a span for which is returns true, and returns that span.
 func (e *endpoint) await(t *testing.T, what string, is func(span) bool) span {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -122,8 +122,8 @@ func (e *endpoint) all() []span {
 	return append([]span(nil), e.spans...)
 }
 
-// textsWith returns the received spans and resources that contain a text, as text. text must be in lower
-// case.
+// textsWith returns those of the received spans and resources that contain a text, in upper or lower case.
+// text itself must be in lower case.
 func (e *endpoint) textsWith(text string) (all []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

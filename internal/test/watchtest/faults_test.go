@@ -17,15 +17,15 @@ import (
 	"github.com/alds-dev/alds/internal/store/db"
 )
 
-// fault is the fault of an alert, and how the test causes it.
+// fault says how the test causes the fault of an alert.
 type fault struct {
 	alert  string
 	plan   plan
-	within time.Duration // time from the fault to the alert; 0: 30 s
+	within time.Duration // time from the fault until the alert must fire; 0: 30 s
 	cause  func(i *installation)
 }
 
-// faults are the faults that need an installation. TestAlerts causes the remaining faults itself.
+// faults returns the faults that need an installation. TestAlerts causes the other faults itself.
 func faults(t *testing.T) []fault {
 	receiver := answering(t, http.StatusOK)
 	contents := filepath.Join(t.TempDir(), "contents")
@@ -94,14 +94,14 @@ func faults(t *testing.T) []fault {
 	}
 }
 
-// answering starts a receiver that always answers with the same status.
+// answering starts a receiver that always answers with the given status.
 func answering(t *testing.T, status int) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-// answeringLate starts a receiver that answers after a delay.
+// answeringLate starts a receiver that answers after the delay takes.
 func answeringLate(t *testing.T, takes time.Duration) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -113,7 +113,7 @@ func answeringLate(t *testing.T, takes time.Duration) (url string) {
 	return s.URL
 }
 
-// hold executes statements in a transaction that stays open until the test ends.
+// hold executes statements in a transaction. The transaction stays open until the test ends.
 func (i *installation) hold(statements ...string) {
 	i.t.Helper()
 	d, held, end, ended := i.open(), make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -136,13 +136,13 @@ func (i *installation) hold(statements ...string) {
 	}
 	i.t.Cleanup(func() {
 		close(end)
-		if err := <-ended; err != nil { // the server may have been killed
+		if err := <-ended; err != nil { // the test may have killed the server
 			i.t.Logf("%s: locks: %v", i.job, err)
 		}
 	})
 }
 
-// holdWrites locks a story and sends requests that change it.
+// holdWrites locks a story and sends requests that change the story, so that they wait.
 func holdWrites(i *installation, requests int) {
 	i.mustPost("/api/asset", i.stories(1, 60))
 	i.hold("UPDATE asset SET name = name WHERE name = 'story 0'")
@@ -153,14 +153,15 @@ func holdWrites(i *installation, requests int) {
 	}
 }
 
-// kill kills a process and makes its last sign of life a minute older.
+// kill kills a process. It also makes the time when the process was last seen a minute older.
 func (i *installation) kill(n int) {
 	i.t.Helper()
 	i.processes[n].Kill()
 	i.exec("UPDATE process SET seen = seen - 60000000 WHERE role = ?", i.processes[n].role)
 }
 
-// holdFanOut makes changes a minute older and locks them, so that a running worker cannot fan them out.
+// holdFanOut locks changes, so that a running worker cannot create deliveries for them. It also makes the
+// changes a minute older.
 func holdFanOut(i *installation) {
 	i.processes[1].Kill()
 	i.mustPost("/api/asset", i.stories(1, 60))
@@ -169,8 +170,8 @@ func holdFanOut(i *installation) {
 	i.start(1)
 }
 
-// cutAnswers kills the database connections while it reads a large answer. It tries again until an answer
-// was still incomplete at that moment.
+// cutAnswers kills the database connections while the service sends a large answer. It repeats that until
+// an answer is cut off.
 func cutAnswers(i *installation) {
 	for range 20 {
 		i.mustPost("/api/asset", i.stories(10, 200_000))
@@ -184,7 +185,8 @@ func cutAnswers(i *installation) {
 	i.t.Errorf("%s: each answer was complete", i.job)
 }
 
-// cutAnswer reports whether the answer broke off.
+// cutAnswer reads an answer and kills the database connections meanwhile. It reports whether the answer was
+// cut off.
 func (i *installation) cutAnswer(d *db.DB, client *http.Client) bool {
 	i.t.Helper()
 	req, err := http.NewRequestWithContext(i.t.Context(), http.MethodPost, i.base+"/query.v1", strings.NewReader(`{"from": "Story", "select": ["Name", "Description"]}`))
@@ -217,12 +219,12 @@ func (i *installation) killConnections(d *db.DB) {
 		i.t.Fatal(err)
 	}
 	for _, kill := range kills {
-		_, _ = d.Exec(i.t.Context(), kill) // it may have ended, or be the connection of this test
+		_, _ = d.Exec(i.t.Context(), kill) // the connection may have ended, or may be the one of this test
 	}
 }
 
-// slow returns a client with a small receive buffer. A usual buffer on one machine would hold the whole
-// answer.
+// slow returns a client with a small receive buffer. The usual buffer of a local connection would hold the
+// whole answer.
 func slow() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)

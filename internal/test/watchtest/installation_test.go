@@ -21,43 +21,44 @@ import (
 
 const password = "a password for watching"
 
-// installation is processes on one database: those of the three roles on MariaDB and Redis, or a
-// standalone.
+// installation is the processes on one database. They are an api, a worker and a scheduler on MariaDB and
+// Redis, or one standalone.
 type installation struct {
 	t         *testing.T
 	job       string
 	base      string // http://host:port/instance
 	database  string // DATABASE_URL
 	env       []string
-	mariadb   *testdb.Own // nil: the shared server, or SQLite
-	redis     *testdb.Own // nil for a standalone
+	mariadb   *testdb.Own // nil: the shared server or SQLite
+	redis     *testdb.Own // nil: none, for a standalone
 	processes []*process
 	project   string
 }
 
-// process is a process of an installation. admin is the address of its metrics.
+// process is a process of an installation. admin is the address at which it serves its metrics.
 type process struct {
 	*testproc.Process
 	role, admin string
 }
 
-// plan describes an installation.
+// plan says how an installation is started.
 type plan struct {
-	roles    []string // api, worker, scheduler; empty: a standalone
-	mysql    bool     // a standalone uses MariaDB and not SQLite
-	own      []string // options of a separate MariaDB; nil: the shared server
+	roles    []string // api, worker and scheduler; empty: one standalone
+	mysql    bool     // true: a standalone uses MariaDB instead of SQLite
+	own      []string // options of its own MariaDB; nil: the shared server
 	settings []string
 }
 
 var allRoles = []string{"api", "worker", "scheduler"}
 
-// many starts a MariaDB that serves many installations, with enough connections for all of them.
+// many starts a MariaDB for many installations. It allows enough connections for all of them.
 func many(t *testing.T) *testdb.Own {
 	t.Helper()
 	return testdb.OwnMySQL(t, "--max-connections=2000")
 }
 
-// install starts the processes of a plan. It does not wait for them; see ready.
+// install starts the processes of an installation as plan p says. It does not wait until they are ready;
+// ready does.
 func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation {
 	t.Helper()
 	addr := testproc.FreeAddr(t)
@@ -81,7 +82,7 @@ func install(t *testing.T, shared *testdb.Own, job string, p plan) *installation
 		roles = []string{"standalone"}
 	} else {
 		i.redis = testdb.OwnRedis(t)
-		i.env = append(i.env, "REDIS_URL="+i.redis.URL, "DATABASE_READ_URL="+i.database) // a replica that never lags
+		i.env = append(i.env, "REDIS_URL="+i.redis.URL, "DATABASE_READ_URL="+i.database) // a replica without delay
 		testproc.Start(t, testproc.Options{Env: i.env}, "api", "migrate").Wait()
 	}
 	for _, role := range roles {
@@ -105,7 +106,7 @@ func (i *installation) createDatabase(in *testdb.Own) {
 	}
 }
 
-// start starts a process, also again after it was killed.
+// start starts the process with the index n, for the first time or again.
 func (i *installation) start(n int) {
 	i.t.Helper()
 	p := i.processes[n]
@@ -133,7 +134,7 @@ func (i *installation) ready() {
 	i.project = made.AssetsCreated.OIDTokens[0]
 }
 
-// admins returns the addresses of the metrics.
+// admins returns the addresses at which the processes serve their metrics.
 func (i *installation) admins() (all []string) {
 	for _, p := range i.processes {
 		all = append(all, p.admin)
@@ -141,8 +142,8 @@ func (i *installation) admins() (all []string) {
 	return all
 }
 
-// post sends a body and returns the answer; status 0: there was no answer. headers are names and values in
-// turn.
+// post sends a body and returns the answer. The status is 0 if there is no answer. headers has names and
+// values in turn.
 func (i *installation) post(ctx context.Context, path string, body any, headers ...string) (status int, text []byte) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -180,7 +181,7 @@ func (i *installation) mustPost(path string, body any) []byte {
 	return text
 }
 
-// stories returns a request that creates n stories with descriptions of size bytes.
+// stories returns commands that create n stories. Each has a description of about size bytes.
 func (i *installation) stories(n, size int) []any {
 	all := make([]any, n)
 	for k := range all {
@@ -189,13 +190,13 @@ func (i *installation) stories(n, size int) []any {
 	return all
 }
 
-// subscribe subscribes to new stories.
+// subscribe creates a webhook subscription to new stories.
 func (i *installation) subscribe(name, url string) {
 	i.t.Helper()
 	i.subscribeBatch(name, url, 100)
 }
 
-// subscribeBatch subscribes to new stories, with at most maxBatch events in a delivery.
+// subscribeBatch is like subscribe, with at most maxBatch events in a delivery.
 func (i *installation) subscribeBatch(name, url string, maxBatch int) {
 	i.t.Helper()
 	i.mustPost("/api/webhook", map[string]any{
@@ -204,7 +205,7 @@ func (i *installation) subscribeBatch(name, url string, maxBatch int) {
 	})
 }
 
-// repeat calls do in a loop with a pause, until the test ends.
+// repeat calls do in the background again and again, with a pause after each call, until the test ends.
 func (i *installation) repeat(pause time.Duration, do func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -223,12 +224,12 @@ func (i *installation) repeat(pause time.Duration, do func(ctx context.Context))
 	})
 }
 
-// work creates stories until the test ends.
+// work creates stories again and again until the test ends.
 func (i *installation) work() {
 	i.repeat(200*time.Millisecond, func(ctx context.Context) { i.post(ctx, "/api/asset", i.stories(1, 60)) })
 }
 
-// open opens the database for direct reads and changes.
+// open opens the database, for direct reads and changes by the test.
 func (i *installation) open() *db.DB {
 	i.t.Helper()
 	d, err := db.Open(i.t.Context(), i.database, db.Options{MaxConns: 4, WriteLimit: 10 * time.Minute})

@@ -20,7 +20,7 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// quiet are the panels that show only 0, or rarely more, in a healthy installation, with the reason.
+// quiet maps panels that show only 0, or rarely more, in a healthy installation to the reason.
 var quiet = map[string]string{
 	"Overview: Targets that do not answer":                "all answer",
 	"Overview: Alerts that fire":                          "nothing is wrong",
@@ -54,14 +54,14 @@ var quiet = map[string]string{
 	"Queue and databases: Lag of replicas":                "the replica has all",
 }
 
-// ofReplicas are the panels that show nothing for standalone, because it has no replicas.
+// ofReplicas are the panels that show nothing for standalone, because standalone has no replicas.
 var ofReplicas = []string{
 	"Queue and databases: Where queries are answered",
 	"Queue and databases: Replicas out of use",
 	"Queue and databases: Lag of replicas",
 }
 
-// redBy are the panels that must show the fault of an alert, in red or with a value above 0.
+// redBy maps an alert to the panels that must show its fault, in red or as a value above 0.
 var redBy = map[string][]string{
 	"AldsDown":                 {"Overview: Targets that do not answer"},
 	"AldsProcessDown":          {"Overview: Targets that do not answer"},
@@ -85,7 +85,7 @@ var redBy = map[string][]string{
 	"AldsPasswordsTried":       {"API: Not signed in"},
 }
 
-// awaitRed waits until the panels show the faults of the alerts.
+// awaitRed waits until the panels in redBy show the faults of the alerts.
 func awaitRed(t *testing.T, s *server, firing []watched) {
 	t.Helper()
 	all := panels(boards(t))
@@ -109,7 +109,7 @@ func (s *server) isRed(p panel, job string) bool {
 	return slices.ContainsFunc(s.shown(p, job), func(found sample) bool { return p.isBad(found.number()) })
 }
 
-// shown returns the series of a panel for a job.
+// shown returns the samples that a panel shows for a job.
 func (s *server) shown(p panel, job string) (all []sample) {
 	s.t.Helper()
 	for _, q := range p.Targets {
@@ -118,8 +118,8 @@ func (s *server) shown(p panel, job string) (all []sample) {
 	return all
 }
 
-// TestPanels checks the panels with two working installations, one of three processes and one standalone.
-// All expressions of a panel must have data, and the series must have the labels of the legend.
+// TestPanels checks the panels with two working installations: one of three processes and one standalone.
+// All expressions of a panel must have data, and their series must have the labels that the legend names.
 func TestPanels(t *testing.T) {
 	together(t)
 	began := time.Now()
@@ -152,7 +152,8 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// checkVariables checks that a dashboard offers all installations, and the processes of the chosen role.
+// checkVariables checks that a dashboard lets the user choose every installation, and the processes of the
+// chosen role.
 func (s *server) checkVariables(b board, all []*installation) {
 	s.t.Helper()
 	for _, i := range all {
@@ -170,7 +171,7 @@ func (s *server) checkVariables(b board, all []*installation) {
 	}
 }
 
-// awaitPanels waits until each panel of a dashboard shows an installation.
+// awaitPanels waits until each panel of a dashboard shows useful data of an installation.
 func (s *server) awaitPanels(b board, i *installation) {
 	s.t.Helper()
 	began, waiting := time.Now(), slices.Clone(b.Panels)
@@ -195,10 +196,10 @@ func (s *server) awaitPanels(b board, i *installation) {
 
 var labelOf = regexp.MustCompile(`\{\{(\w+)\}\}`)
 
-// mostLines is the most lines that a reader can tell apart in a panel.
+// mostLines is how many lines in a panel a reader can tell apart at most.
 const mostLines = 12
 
-// wrong returns why a panel is useless; empty: it is useful.
+// wrong returns why a panel is not useful, or "" if it is.
 func (s *server) wrong(p panel, i *installation) string {
 	s.t.Helper()
 	lines, isAbove0 := 0, false
@@ -229,7 +230,7 @@ func (s *server) wrong(p panel, i *installation) string {
 	return ""
 }
 
-// chosen returns all processes in the form that Grafana uses for "All".
+// chosen returns the addresses of all processes, in the form in which Grafana fills in "All".
 func (i *installation) chosen() string {
 	var all []string
 	for _, a := range i.admins() {
@@ -238,8 +239,8 @@ func (i *installation) chosen() string {
 	return "(" + strings.Join(all, "|") + ")"
 }
 
-// everyday runs a mixed load of requests. One receiver accepts everything, one fails sometimes, one fails
-// always, and one is slow.
+// everyday sends requests of many kinds until the test ends. Of the four receivers, one accepts everything,
+// one fails sometimes, one always fails, and one is slow.
 func everyday(i *installation) {
 	i.subscribe("takes all", answering(i.t, http.StatusOK))
 	i.subscribe("fails now and then", failingSometimes(i.t))
@@ -274,8 +275,8 @@ func failingSometimes(t *testing.T) (url string) {
 	return s.URL
 }
 
-// TestReleases checks that the annotation marks a version for two minutes after it starts, and does not
-// mark a version that keeps running.
+// TestReleases checks the annotation for releases. It must mark a version for two minutes after the version
+// starts, and no longer.
 func TestReleases(t *testing.T) {
 	testdb.Runs(t, "promtool", "--version")
 	for _, b := range boards(t) {
@@ -295,7 +296,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// releases is a promtool test of an expression, with an upgrade after ten minutes.
+// releases is a promtool test of the expression in an annotation. An upgrade happens after ten minutes.
 const releases = `
 evaluation_interval: 1m
 tests:

@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() { // tests mostly wait
+	if testing.Short() { // most of the time the tests wait
 		_ = flag.Set("test.parallel", "4")
 	}
 	testproc.Main(m)
 }
 
-// together runs a short test in parallel with others. A long test runs alone, because it starts many
-// processes.
+// together lets a test run in parallel with others, but only with -short. Without -short the test runs
+// alone, because it starts many processes.
 func together(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -39,15 +39,15 @@ func together(t *testing.T) {
 const (
 	dashboards = "../../../dashboards/"
 
-	// timesDivided is the divisor of the durations in the rules.
+	// timesDivided is the number by which the durations in the rules are divided.
 	timesDivided = 20
 )
 
-// server is a Prometheus that scrapes its targets every second.
+// server is a running Prometheus. It scrapes its targets every second.
 type server struct {
 	t       *testing.T
 	url     string
-	targets string // folder of the files that name the targets
+	targets string // folder with the files that name the targets
 }
 
 const configuration = `
@@ -111,7 +111,7 @@ func hastened(t *testing.T) string {
 	return hasten(string(text))
 }
 
-// hasten divides the durations in rules and expressions.
+// hasten divides the durations in rules and expressions by timesDivided.
 func hasten(text string) string {
 	for _, r := range []*regexp.Regexp{ruleFor, ruleWindow} {
 		text = r.ReplaceAllStringFunc(text, func(found string) string {
@@ -123,14 +123,14 @@ func hasten(text string) string {
 	return text
 }
 
-// scrape adds targets with the label job.
+// scrape makes Prometheus scrape more targets, with the label job.
 func (s *server) scrape(job string, targets ...string) {
 	s.t.Helper()
 	text, err := json.Marshal([]any{map[string]any{"targets": targets, "labels": map[string]string{"job": job}}})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(s.targets, job), text, 0o600)
 	}
-	if err == nil { // renamed, because Prometheus may read the file during the write
+	if err == nil { // renamed at the end, because Prometheus may read the file while it is written
 		err = os.Rename(filepath.Join(s.targets, job), filepath.Join(s.targets, job+".json"))
 	}
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *server) scrape(job string, targets ...string) {
 	}
 }
 
-// sample is one element of the result of a query.
+// sample is an element in the result of a query.
 type sample struct {
 	Metric map[string]string
 	Value  [2]any
@@ -164,7 +164,7 @@ func (s *server) query(expr string) ([]sample, error) {
 	return answer.Data.Result, nil
 }
 
-// mustQuery is query for an expression that must be valid.
+// mustQuery is like query, for an expression that must be valid.
 func (s *server) mustQuery(expr string) []sample {
 	s.t.Helper()
 	all, err := s.query(expr)
@@ -174,7 +174,8 @@ func (s *server) mustQuery(expr string) []sample {
 	return all
 }
 
-// await queries until the result has at least the given number of samples.
+// await repeats a query until the result has at least the given number of samples. The test fails if that
+// takes longer than within.
 func (s *server) await(expr string, samples int, within time.Duration) {
 	s.t.Helper()
 	for until := time.Now().Add(within); len(s.mustQuery(expr)) < samples; <-time.After(200 * time.Millisecond) {
@@ -184,7 +185,7 @@ func (s *server) await(expr string, samples int, within time.Duration) {
 	}
 }
 
-// fired returns the alerts of a job that have fired so far, each once.
+// fired returns the names of the alerts of a job that have fired so far. Each name appears once.
 func (s *server) fired(job string) (names []string) {
 	s.t.Helper()
 	for _, a := range s.mustQuery(`group by (alertname) (max_over_time(ALERTS{alertstate="firing", job="` + job + `"}[15m]))`) {

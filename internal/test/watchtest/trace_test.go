@@ -18,18 +18,19 @@ import (
 	"github.com/alds-dev/alds/internal/test/testproc"
 )
 
-// hush is a value in requests that no span may contain.
+// hush is a text that the tests put into requests and that no span may contain.
 const hush = "hush-hush"
 
-// site is an installation and a receiver of its webhooks.
+// site is an installation, with a receiver for its webhooks.
 type site struct {
 	t           *testing.T
 	url         string
 	processes   []*testproc.Process
-	traceparent chan string // header of each delivery; empty: the header is missing
+	traceparent chan string // header Traceparent of each delivery; empty: the delivery has no such header
 }
 
-// start starts an installation with a subscription: standalone on SQLite, or an api and a worker.
+// start starts an installation with a webhook: standalone on SQLite, or an api and a worker on MariaDB or
+// MySQL.
 func start(t *testing.T, dialect string, env ...string) *site {
 	t.Helper()
 	s := &site{t: t, traceparent: make(chan string, 16)}
@@ -56,7 +57,7 @@ func start(t *testing.T, dialect string, env ...string) *site {
 	return s
 }
 
-// post sends a request with a traceparent and returns its requestId.
+// post sends a request with a traceparent and returns the requestId of the answer.
 func (s *site) post(path, traceparent, body string) string {
 	s.t.Helper()
 	status, text := s.send(http.MethodPost, path, body, "Traceparent", traceparent)
@@ -69,7 +70,7 @@ func (s *site) post(path, traceparent, body string) string {
 	return answer.RequestID
 }
 
-// send sends a request and returns the answer. headers are names and values in turn.
+// send sends a request and returns the answer. headers has names and values in turn.
 func (s *site) send(method, path, body string, headers ...string) (status int, text []byte) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -96,7 +97,7 @@ func (s *site) send(method, path, body string, headers ...string) (status int, t
 	return res.StatusCode, text
 }
 
-// delivered returns the traceparent of the next delivery.
+// delivered waits for the next delivery and returns its traceparent.
 func (s *site) delivered() string {
 	s.t.Helper()
 	select {
@@ -108,7 +109,7 @@ func (s *site) delivered() string {
 	}
 }
 
-// stop stops the processes with SIGTERM, which makes them send the remaining spans.
+// stop stops the processes with SIGTERM, so that they send their last spans.
 func (s *site) stop() {
 	s.t.Helper()
 	for _, p := range s.processes {
@@ -118,7 +119,7 @@ func (s *site) stop() {
 
 const story = `[{"AssetType": "Story", "Name": "` + hush + `", "Scope": "Scope:0"}, {"from": "Story", "where": {"Name": "` + hush + `"}, "update": {"Description": "` + hush + `"}}]`
 
-// hushed sends valid and invalid requests that contain hush in every place.
+// hushed sends valid and invalid requests that contain hush, in every place where a text may be.
 func (s *site) hushed() {
 	s.t.Helper()
 	for _, r := range [][3]string{
@@ -139,9 +140,10 @@ func (s *site) hushed() {
 	s.send(http.MethodPost, "/api/asset", story, "Traceparent", "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "Tracestate", "vendor="+hush, "Idempotency-Key", hush)
 }
 
-// TestAChangeIsTracedToItsDelivery checks that all spans of a request are in the caller's trace: request,
-// bulk, write and its transaction, and below the write the fan-out and the delivery. The receiver must get
-// the span of the delivery attempt. The same holds for an asynchronous request.
+// TestAChangeIsTracedToItsDelivery checks that all spans of a request are in the trace of the caller:
+// request, bulk, write and its transaction and, below the write, the creation of deliveries and the
+// delivery. The receiver must get the id of the span of the delivery attempt. The same must hold for an
+// asynchronous request.
 func TestAChangeIsTracedToItsDelivery(t *testing.T) {
 	together(t)
 	for _, dialect := range []string{"sqlite", "mysql"} {
@@ -194,8 +196,8 @@ func TestAChangeIsTracedToItsDelivery(t *testing.T) {
 	}
 }
 
-// TestEachOfManyWritesIsTracedToItsDelivery checks the traces of concurrent writes, which one fan-out may
-// handle together.
+// TestEachOfManyWritesIsTracedToItsDelivery checks the traces of concurrent writes. A worker may create the
+// deliveries of several such writes at once.
 func TestEachOfManyWritesIsTracedToItsDelivery(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
@@ -221,7 +223,7 @@ func TestEachOfManyWritesIsTracedToItsDelivery(t *testing.T) {
 }
 
 // TestHostileTraceparentsChangeNothing checks that an invalid traceparent does not change the answer. The
-// receiver must get a new traceparent of alds.
+// receiver must then get a traceparent that alds has created.
 func TestHostileTraceparentsChangeNothing(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
@@ -254,8 +256,8 @@ func TestHostileTraceparentsChangeNothing(t *testing.T) {
 	})
 }
 
-// TestCallersDecideWhatIsSampled checks that nothing is traced if the caller does not sample its trace, not
-// even the deliveries. Without a traceparent the sampler decides.
+// TestCallersDecideWhatIsSampled checks that nothing is traced if the traceparent of the caller says so,
+// not even the deliveries. Without a traceparent the sampler decides.
 func TestCallersDecideWhatIsSampled(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)
@@ -278,8 +280,8 @@ func TestCallersDecideWhatIsSampled(t *testing.T) {
 	}
 }
 
-// TestABadEndpointIsNotNoticed checks that an endpoint that does not work disturbs no request and no
-// delivery, and that the process stops without an error.
+// TestABadEndpointIsNotNoticed checks an endpoint that does not work. Requests and deliveries must work all
+// the same, and the process must stop without an error.
 func TestABadEndpointIsNotNoticed(t *testing.T) {
 	together(t)
 	release := make(chan struct{})
@@ -287,7 +289,7 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 	t.Cleanup(hangs.Close)
 	t.Cleanup(func() { close(release) })
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil { // a byte now and then, and never an end
+		for r.Context().Err() == nil { // sends a byte from time to time, and never ends
 			_, _ = w.Write([]byte{' '})
 			_ = http.NewResponseController(w).Flush()
 			select {
@@ -312,7 +314,7 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 			if testing.Short() {
 				requests = 5
 			}
-			for range requests { // each has more spans than the queue holds
+			for range requests { // each request has more spans than the queue can hold
 				s.post("/api/asset", "", story)
 				s.delivered()
 			}
@@ -321,8 +323,8 @@ func TestABadEndpointIsNotNoticed(t *testing.T) {
 	}
 }
 
-// TestAWrongVariableIsToldAtStart checks that an invalid variable ends the process at its start, and that
-// the message contains no credentials.
+// TestAWrongVariableIsToldAtStart checks that a process with an invalid variable ends at its start. The
+// message must not contain credentials.
 func TestAWrongVariableIsToldAtStart(t *testing.T) {
 	together(t)
 	for variable, part := range map[string]string{
@@ -342,7 +344,8 @@ func TestAWrongVariableIsToldAtStart(t *testing.T) {
 	}
 }
 
-// TestNothingIsTracedWithoutAnEndpoint checks that other variables of the library do not start tracing.
+// TestNothingIsTracedWithoutAnEndpoint checks that other variables of the OpenTelemetry library do not
+// start tracing.
 func TestNothingIsTracedWithoutAnEndpoint(t *testing.T) {
 	together(t)
 	e := newEndpoint(t)

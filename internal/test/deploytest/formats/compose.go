@@ -7,7 +7,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/cli"
 )
 
-// compose prints a compose file with the variables of an environment file filled in.
+// compose prints a compose file in which the variables of an environment file are filled in.
 func compose(ctx context.Context, env, file string) error {
 	o, err := cli.NewProjectOptions([]string{file}, cli.WithEnvFiles(env), cli.WithDotEnv)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// objects are the kinds of manifests in this repository, by version and kind.
+// objects returns an empty object for each kind of manifest in this repository. The key is "version kind".
 var objects = map[string]func() any{
 	"v1 ConfigMap":                  func() any { return &corev1.ConfigMap{} },
 	"v1 Secret":                     func() any { return &corev1.Secret{} },
@@ -23,8 +23,8 @@ var objects = map[string]func() any{
 	"policy/v1 PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} },
 }
 
-// kubernetes decodes each document of each file strictly: it refuses unknown fields, duplicate fields, and
-// fields in another case.
+// kubernetes decodes each document of each file. It returns an error for unknown fields, for duplicate
+// fields, and for fields whose case differs.
 func kubernetes(files []string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
