@@ -1,6 +1,6 @@
-# One static binary per role; the role is the command: /api, /worker,
-# /scheduler or /standalone. The api listens on $PORT, by default 8080;
-# standalone in a container needs ALDS_ADDR=:8080.
+# The image has one static program for each role: /api, /worker, /scheduler and /standalone. The
+# command of the container selects the program. The api listens on $PORT, by default 8080.
+# standalone needs ALDS_ADDR=:8080 in a container, because it listens on loopback by default.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

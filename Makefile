@@ -1,29 +1,30 @@
-# alds: what a contributor does every day. `make` lists it.
+# The commands that contributors to alds use every day. `make` lists them.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-# The linter, built from its module so that everybody uses this one. It is kept outside of
-# the checkout, for the next one.
+# The linter. It is built from its Go module, so that everybody uses the same version. The
+# program is stored outside of the checkout, so that other checkouts can use it, too.
 GOLANGCI_VERSION := v2.15.0
 TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/alds-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
-# How deep `make race` and `make on-server` test: quick or long.
+# The test tier that `make race` and `make on-server` run: quick or long.
 TIER ?= quick
 
-# The race detector. It looks at all but SQLite, which is C in the form of Go: watched,
-# that takes fifteen times as long, and a race in it is not ours.
+# The flags for the race detector. It watches all packages except those of SQLite, which is C
+# translated to Go. With the detector, SQLite would take fifteen times as long, and a race in it
+# would not be a fault of alds.
 RACE := -timeout 60m -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
 
-# Packages where goroutines meet, besides those of internal/store. Only in internal/store does that
-# depend on the database, so these leave out SQLite.
+# The packages in which goroutines share data, without those of internal/store. In these packages
+# the use of goroutines does not depend on the database, so `make race` skips their tests on SQLite.
 RACED := ./internal/events/webhook/... ./internal/jobs/... ./internal/app/... \
 	./internal/write/asset/... ./internal/access/auth/... ./internal/write/bulk/... ./internal/httpapi/... \
 	./internal/limits/inbound/... ./internal/limits/admission/... ./internal/limits/memory/...
 
-# Packages whose answers depend on the database server: .ci/run tests these on
-# every server that is supported. It leaves out the examples of the documents, which quick runs.
+# The packages whose results depend on the database server. .ci/run tests them on every supported
+# server. It leaves out the examples in the documents (TestExamples), which the quick tests run.
 ON_EACH := ./internal/store/db ./internal/store/connection ./internal/store/migrate ./internal/query/sqlgen ./internal/query/find \
 	./internal/write/asset/... ./internal/write/seed ./internal/write/requests ./internal/events/webhook ./internal/query/history \
 	./internal/test/spectest ./internal/test/difftest ./internal/test/modeltest
@@ -32,36 +33,36 @@ FUZZTIME ?= 30s
 URL ?= http://127.0.0.1:8080/alds
 
 .PHONY: help
-help: ## list the targets
+help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 .PHONY: test
-test: ## the quick tests, about 3 minutes
+test: ## run the quick tests, about 3 minutes
 	go run ./internal/test/testall
 
 .PHONY: check
-check: ## the gate: all that must be green before a change lands, a quarter of an hour
+check: ## run the gate: everything that must pass before a change lands, a quarter of an hour
 	.ci/run
 
 .PHONY: long
 long: TIER = long
-long: $(if $(filter race,$(AREA)),,areas) $(if $(filter-out race,$(AREA)),,race) ## everything at full depth; AREA=rights for one area, of `go run ./internal/test/testall list`, or race
+long: $(if $(filter race,$(AREA)),,areas) $(if $(filter-out race,$(AREA)),,race) ## run all tests at full depth; AREA=rights runs one area: race, or one that `go run ./internal/test/testall list` prints
 
 .PHONY: areas
 areas:
 	REQUIRE_SERVICES=1 go run ./internal/test/testall long $(AREA) -count=1
 
 .PHONY: race
-race: ## the race detector on the packages where goroutines meet
+race: ## run the race detector on the packages in which goroutines share data
 	go run ./internal/test/testall $(TIER) -count=1 $(RACE) ./internal/store/db ./internal/store/connection ./internal/store/migrate
 	go run ./internal/test/testall $(TIER) -count=1 $(RACE) -skip '/^sqlite$$' $(RACED)
 
 .PHONY: on-server
-on-server: ## what depends on the database server, on that of ALDS_TEST_MYSQL
+on-server: ## run the tests that depend on the database server, on the server in ALDS_TEST_MYSQL
 	go run ./internal/test/testall $(TIER) -count=1 -skip '/^sqlite$$|TiDB$$|^TestExamples$$' $(ON_EACH)
 
 .PHONY: golden
-golden: ## rewrite the golden cases of the query stages; the diff is the review
+golden: ## rewrite the golden cases of the query stages; review the diff
 	go test ./internal/query/token ./internal/query ./internal/query/sqlgen -update
 	git diff --stat -- '*.txtar'
 
@@ -96,7 +97,7 @@ up: ## start everything with docker compose
 	docker compose up --build --detach
 
 .PHONY: down
-down: ## stop what `make up` started; data stays
+down: ## stop the containers that `make up` started; the data is kept
 	docker compose down
 
 .PHONY: longest

@@ -1,9 +1,10 @@
-// A client of alds: creates a project, queries it, and is told of a change.
+// A client of alds: creates a project, queries it, and receives a change by webhook.
 //
 //     node client.mjs
 //
-// ALDS_URL, ALDS_USER and ALDS_PASSWORD name the service and the login; ALDS_TOKEN,
-// an access token, takes their place. Needs Node.js 18 and no packages.
+// ALDS_URL is the URL of the service, ALDS_USER and ALDS_PASSWORD are the login. If
+// ALDS_TOKEN is set, this access token is used instead of the login. The program needs
+// Node.js 18 and no packages.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { EventEmitter, once } from "node:events";
@@ -18,8 +19,8 @@ const {
 const authorization = token ? `Bearer ${token}` : `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
 const patience = 60_000; // milliseconds to wait for the event
-const tolerance = 300; // seconds by which the time of a delivery may differ from ours
-const largest = 16 << 20; // bytes of a delivery
+const tolerance = 300; // maximum difference between the time of a delivery and our clock, in seconds
+const largest = 16 << 20; // maximum size of a delivery in bytes
 
 async function post(path, body) {
   const answer = await fetch(`${url}/${path}`, {
@@ -32,7 +33,7 @@ async function post(path, body) {
   return { headers: answer.headers, body: await answer.json() };
 }
 
-// All of it is done or nothing. The status is 200 even when commands fail.
+// Sends one command. If a part of it fails, the service changes nothing and answers with status 200.
 async function write(command) {
   const { body } = await post("api/asset?atomic=true", command);
   const [failed] = body.commandFailures.commands;
@@ -40,7 +41,7 @@ async function write(command) {
   return body;
 }
 
-// What is nested in an asset is created with it, and related to it.
+// Creates a project. Assets nested in it are created with it, and are related to it.
 async function createProject() {
   const answer = await write({
     AssetType: "Scope", Name: "Web shop", Parent: "Scope:0", BeginDate: "2026-01-01",
@@ -59,7 +60,7 @@ async function createProject() {
 }
 
 async function showStories(project) {
-  const { body: [stories] } = await post("query.v1", { // a list of rows for each query
+  const { body: [stories] } = await post("query.v1", { // the answer has a list of rows for each query
     from: "Story", where: { Scope: project }, sort: ["-Estimate"],
     select: ["Name", "Estimate", { from: "Children:Task", select: ["Name"] }],
   });
@@ -69,7 +70,8 @@ async function showStories(project) {
   }
 }
 
-// A cursor neither repeats nor skips a row when others are created meanwhile.
+// Reads the stories page by page. With a cursor, no story is repeated or skipped if others are
+// created meanwhile.
 async function showPages(project) {
   let after = "";
   while (after !== null) {
@@ -77,18 +79,18 @@ async function showPages(project) {
       from: "Story", where: { Scope: project }, select: ["Name"], sort: ["Name"], page: { size: 2, after },
     });
     console.log(`page: ${stories.map((story) => story.Name).join(", ")}`);
-    after = JSON.parse(headers.get("Alds-Result"))[0].next; // null behind the last page
+    after = JSON.parse(headers.get("Alds-Result"))[0].next; // null after the last page
   }
 }
 
-// Whether the body comes from who knows the secret, and was sent just now.
+// Returns whether the sender of the body knows the secret and sent the body recently.
 function isGenuine(secret, headers, body) {
   const id = headers["webhook-id"], sent = headers["webhook-timestamp"];
-  if (!(Math.abs(Date.now() / 1000 - Number(sent)) <= tolerance)) return false; // NaN is no time
+  if (!(Math.abs(Date.now() / 1000 - Number(sent)) <= tolerance)) return false; // also if sent is no number
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
   const digest = createHmac("sha256", key).update(`${id}.${sent}.`).update(body).digest("base64");
   const expected = Buffer.from(`v1,${digest}`);
-  return (headers["webhook-signature"] ?? "").split(" ").some((text) => { // two while a secret is replaced
+  return (headers["webhook-signature"] ?? "").split(" ").some((text) => { // two while the secret is being replaced
     const signature = Buffer.from(text);
     return signature.length === expected.length && timingSafeEqual(signature, expected);
   });
@@ -115,7 +117,7 @@ async function followChange(project) {
       response.writeHead(genuine ? 204 : 401).end();
       if (genuine) deliveries.emit("delivery", JSON.parse(body));
     } catch {
-      request.destroy(); // who sent it has gone, or sends too much
+      request.destroy(); // the sender has closed the connection, or sends too much
     }
   }).listen(0, "127.0.0.1"); // 0: any free port
   await once(listener, "listening");

@@ -1,13 +1,14 @@
-# A client of alds: creates a project, queries it, and is told of a change.
+# A client of alds: creates a project, queries it, and receives a change by webhook.
 #
 #     pwsh -File client.ps1
 #
-# ALDS_URL, ALDS_USER and ALDS_PASSWORD name the service and the login; ALDS_TOKEN,
-# an access token, takes their place. Needs PowerShell 7 and no modules.
+# ALDS_URL is the URL of the service, ALDS_USER and ALDS_PASSWORD are the login. If
+# ALDS_TOKEN is set, this access token is used instead of the login. The program needs
+# PowerShell 7 and no modules.
 
 #Requires -Version 7.0
 Set-StrictMode -Version 1.0
-$ErrorActionPreference = 'Stop' # whatever fails ends the program with its message
+$ErrorActionPreference = 'Stop' # any error ends the program with its message
 
 function Get-Setting($Name, $Default) {
     $value = [Environment]::GetEnvironmentVariable($Name)
@@ -20,10 +21,10 @@ $authorization = 'Basic ' + [Convert]::ToBase64String([Text.Encoding]::UTF8.GetB
 if ($env:ALDS_TOKEN) { $authorization = "Bearer $env:ALDS_TOKEN" }
 
 $patience = [TimeSpan]::FromMinutes(1) # how long to wait for the event
-$tolerance = 300 # seconds by which the time of a delivery may differ from ours
-$largest = 16MB # of a delivery
+$tolerance = 300 # maximum difference between the time of a delivery and our clock, in seconds
+$largest = 16MB # maximum size of a delivery
 
-# Returns the body and the headers of the answer.
+# Sends a POST request, and returns the body and the headers of the answer.
 function Send-Request($Path, $Body) {
     $request = @{
         Method = 'Post'
@@ -37,14 +38,14 @@ function Send-Request($Path, $Body) {
     @{ Body = $answer; Headers = $headers }
 }
 
-# All of it is done or nothing. The status is 200 even when commands fail.
+# Sends one command. If a part of it fails, the service changes nothing and answers with status 200.
 function Send-Command($Command) {
     $answer = (Send-Request 'api/asset?atomic=true' $Command).Body
     foreach ($failed in $answer.commandFailures.commands) { throw $failed.error.message }
     $answer
 }
 
-# What is nested in an asset is created with it, and related to it.
+# Creates a project. Assets nested in it are created with it, and are related to it.
 function New-Project {
     $answer = Send-Command @{
         AssetType = 'Scope'; Name = 'Web shop'; Parent = 'Scope:0'; BeginDate = '2026-01-01'
@@ -67,14 +68,15 @@ function Show-Story($Project) {
         from = 'Story'; where = @{ Scope = $Project }; sort = @('-Estimate')
         select = @('Name', 'Estimate', @{ from = 'Children:Task'; select = @('Name') })
     }
-    foreach ($story in $answer.Body[0]) { # a list of rows for each query
+    foreach ($story in $answer.Body[0]) { # the answer has a list of rows for each query
         $tasks = $story.'Children:Task'.Name -join ', '
         if (-not $tasks) { $tasks = 'no tasks' }
         Write-Host "$($story._oid) $($story.Name), estimate $($story.Estimate): $tasks"
     }
 }
 
-# A cursor neither repeats nor skips a row when others are created meanwhile.
+# Reads the stories page by page. With a cursor, no story is repeated or skipped if others are
+# created meanwhile.
 function Show-Page($Project) {
     $after = ''
     while ($null -ne $after) {
@@ -84,11 +86,11 @@ function Show-Page($Project) {
         }
         Write-Host "page: $($answer.Body[0].Name -join ', ')"
         $pages = @($answer.Headers['Alds-Result'] -join '' | ConvertFrom-Json)
-        $after = $pages[0].next # null behind the last page
+        $after = $pages[0].next # null after the last page
     }
 }
 
-# Whether the body comes from who knows the secret, and was sent just now.
+# Returns whether the sender of the body knows the secret and sent the body recently.
 function Test-Signature($Secret, $Headers, [byte[]] $Body) {
     $id, $sent = $Headers['Webhook-Id'], $Headers['Webhook-Timestamp']
     $now = [DateTimeOffset]::UtcNow.ToUnixTimeSeconds()
@@ -97,14 +99,15 @@ function Test-Signature($Secret, $Headers, [byte[]] $Body) {
     $hmac = [Security.Cryptography.HMACSHA256]::new($key)
     [byte[]] $signed = [Text.Encoding]::UTF8.GetBytes("$id.$sent.") + $Body
     [byte[]] $expected = [Text.Encoding]::UTF8.GetBytes('v1,' + [Convert]::ToBase64String($hmac.ComputeHash($signed)))
-    foreach ($text in "$($Headers['Webhook-Signature'])".Split(' ')) { # two while a secret is replaced
+    foreach ($text in "$($Headers['Webhook-Signature'])".Split(' ')) { # there are two while a secret is being replaced
         [byte[]] $signature = [Text.Encoding]::UTF8.GetBytes($text)
         if ([Security.Cryptography.CryptographicOperations]::FixedTimeEquals($signature, $expected)) { return $true }
     }
     $false
 }
 
-# Answers 204 to what the service sends and 401 to everybody else, until an event is there.
+# Waits for a delivery of the service, answers it with 204, and returns its events. All other
+# requests are answered with 401.
 function Receive-Event($Listener, $Secret) {
     $deadline = [DateTime]::UtcNow + $patience
     while ($true) {
@@ -123,7 +126,7 @@ function Receive-Event($Listener, $Secret) {
 }
 
 function Show-Event($Received) {
-    $story = $Received.snapshot[0] # as it was after the change
+    $story = $Received.snapshot[0] # the story as it was after the change
     Write-Host "$($story._oid) $($story.Name) is $($story.'Status.Name'), by $($Received.instigator.name)"
     foreach ($change in $Received.changes) {
         Write-Host "  $($change.name): $(Format-Value $change.old) -> $(Format-Value $change.new)"

@@ -1,9 +1,10 @@
-"""A client of alds: creates a project, queries it, and is told of a change.
+"""A client of alds: creates a project, queries it, and receives a change by webhook.
 
     python3 client.py
 
-ALDS_URL, ALDS_USER and ALDS_PASSWORD name the service and the login; ALDS_TOKEN,
-an access token, takes their place. Needs Python 3.9 and the package requests.
+ALDS_URL is the URL of the service, ALDS_USER and ALDS_PASSWORD are the login. If
+ALDS_TOKEN is set, this access token is used instead of the login. The program needs
+Python 3.9 and the package requests.
 """
 
 import base64
@@ -19,8 +20,8 @@ import requests
 
 URL = os.environ.get("ALDS_URL", "http://127.0.0.1:8080/alds")
 PATIENCE = 60  # seconds to wait for the event
-TOLERANCE = 300  # seconds by which the time of a delivery may differ from ours
-LARGEST = 16 << 20  # bytes of a delivery
+TOLERANCE = 300  # maximum difference between the time of a delivery and our clock, in seconds
+LARGEST = 16 << 20  # maximum size of a delivery in bytes
 
 session = requests.Session()
 session.headers["Accept"] = "application/json"
@@ -39,7 +40,7 @@ def post(path, body=None):
 
 
 def write(command):
-    """All of it is done or nothing. The status is 200 even when commands fail."""
+    """Sends one command. If a part of it fails, the service changes nothing and answers with status 200."""
     answer = post("api/asset?atomic=true", command).json()
     for failed in answer["commandFailures"]["commands"]:
         raise RuntimeError(failed["error"]["message"])
@@ -47,7 +48,7 @@ def write(command):
 
 
 def create_project():
-    """What is nested in an asset is created with it, and related to it."""
+    """Creates a project. Assets nested in it are created with it, and are related to it."""
     answer = write({
         "AssetType": "Scope", "Name": "Web shop", "Parent": "Scope:0", "BeginDate": "2026-01-01",
         "Workitems": [
@@ -65,36 +66,36 @@ def show_stories(project):
     answer = post("query.v1", {
         "from": "Story", "where": {"Scope": project}, "sort": ["-Estimate"],
         "select": ["Name", "Estimate", {"from": "Children:Task", "select": ["Name"]}]})
-    for story in answer.json()[0]:  # a list of rows for each query
+    for story in answer.json()[0]:  # the answer has a list of rows for each query
         tasks = ", ".join(task["Name"] for task in story["Children:Task"]) or "no tasks"
         print(f"{story['_oid']} {story['Name']}, estimate {story['Estimate']}: {tasks}")
 
 
 def show_pages(project):
-    """A cursor neither repeats nor skips a row when others are created meanwhile."""
+    """Reads the stories page by page. A cursor repeats or skips no story if others are created meanwhile."""
     after = ""
     while after is not None:
         answer = post("query.v1", {
             "from": "Story", "where": {"Scope": project}, "select": ["Name"], "sort": ["Name"],
             "page": {"size": 2, "after": after}})
         print("page: " + ", ".join(story["Name"] for story in answer.json()[0]))
-        after = json.loads(answer.headers["Alds-Result"])[0]["next"]  # None behind the last page
+        after = json.loads(answer.headers["Alds-Result"])[0]["next"]  # None after the last page
 
 
 def is_genuine(secret, headers, body):
-    """Whether the body comes from who knows the secret, and was sent just now."""
+    """Returns whether the sender of the body knows the secret and sent the body recently."""
     delivery, sent = headers.get("Webhook-Id", ""), headers.get("Webhook-Timestamp", "")
     if not sent.isdecimal() or abs(time.time() - int(sent)) > TOLERANCE:
         return False
     key = base64.b64decode(secret.removeprefix("whsec_"))
     digest = hmac.digest(key, f"{delivery}.{sent}.".encode() + body, hashlib.sha256)
     expected = b"v1," + base64.b64encode(digest)
-    signatures = headers.get("Webhook-Signature", "").encode().split()  # two while a secret is replaced
+    signatures = headers.get("Webhook-Signature", "").encode().split()  # there are two while a secret is being replaced
     return any(hmac.compare_digest(expected, signature) for signature in signatures)
 
 
 class Receiver(BaseHTTPRequestHandler):
-    timeout = 10  # seconds for those who connect and send nothing
+    timeout = 10  # seconds until a connection that sends nothing is closed
 
     def do_POST(self):
         length = int(self.headers.get("Content-Length", 0))
@@ -106,7 +107,7 @@ class Receiver(BaseHTTPRequestHandler):
             self.server.events += json.loads(body)["events"]
 
     def log_message(self, *_):
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def follow_change(project):
@@ -135,7 +136,7 @@ def follow_change(project):
 
 
 def show_event(event):
-    story = event["snapshot"][0]  # as it was after the change
+    story = event["snapshot"][0]  # the story as it was after the change
     print(f"{story['_oid']} {story['Name']} is {story['Status.Name']}, by {event['instigator']['name']}")
     for change in event["changes"]:
         print(f"  {change['name']}: {shown(change.get('old'))} -> {shown(change.get('new'))}")

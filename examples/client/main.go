@@ -1,10 +1,10 @@
-// Command client creates a project in alds, queries it, and is told of a change.
+// Command client creates a project in alds, queries it, and receives a change by webhook.
 //
 //	go run ./examples/client
 //
-// ALDS_URL, ALDS_USER and ALDS_PASSWORD name the service and the login; ALDS_TOKEN, an
-// access token, takes their place. Needs Go 1.26 and no packages; webhook.go is the
-// receiver.
+// ALDS_URL is the URL of the service, ALDS_USER and ALDS_PASSWORD are the login. If ALDS_TOKEN is
+// set, this access token is used instead of the login. The program needs Go 1.26 and only the
+// standard library. webhook.go has the receiver of the webhook.
 package main
 
 import (
@@ -40,7 +40,8 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// createProject: what is nested in an asset is created with it, and related to it.
+// createProject creates a project and returns its Oid. Assets nested in the project are created with
+// it, and are related to it.
 func createProject(ctx context.Context) (string, error) {
 	created, err := write(ctx, object{
 		"AssetType": "Scope", "Name": "Web shop", "Parent": "Scope:0", "BeginDate": "2026-01-01",
@@ -60,7 +61,7 @@ func createProject(ctx context.Context) (string, error) {
 	return created[0], nil
 }
 
-// row is a story or a task, with what was selected of it.
+// row is a story or a task with its selected attributes.
 type row struct {
 	OID      string `json:"_oid"`
 	Name     string
@@ -70,7 +71,7 @@ type row struct {
 }
 
 func showStories(ctx context.Context, project string) error {
-	var results [][]row // a list of rows for each query
+	var results [][]row // the answer has a list of rows for each query
 	if _, err := post(ctx, "query.v1", object{
 		"from": "Story", "where": object{"Scope": project}, "sort": list{"-Estimate"},
 		"select": list{"Name", "Estimate", object{"from": "Children:Task", "select": list{"Name"}}},
@@ -83,9 +84,10 @@ func showStories(ctx context.Context, project string) error {
 	return nil
 }
 
-// showPages: a cursor neither repeats nor skips a row when others are created meanwhile.
+// showPages reads the stories page by page. With a cursor, no story is repeated or skipped if others
+// are created meanwhile.
 func showPages(ctx context.Context, project string) error {
-	for after := new(""); after != nil; { // nil behind the last page
+	for after := new(""); after != nil; { // nil after the last page
 		var results [][]row
 		header, err := post(ctx, "query.v1", object{
 			"from": "Story", "where": object{"Scope": project}, "select": list{"Name"}, "sort": list{"Name"},

@@ -18,7 +18,8 @@ type (
 	list   []any
 )
 
-// post decodes the body of the answer, and returns its headers.
+// post sends body as JSON, decodes the body of the response into answer, and returns the headers of
+// the response. It returns an error if the status is not 200.
 func post(ctx context.Context, path string, body, answer any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -52,8 +53,9 @@ func post(ctx context.Context, path string, body, answer any) (http.Header, erro
 	return response.Header, json.Unmarshal(text, answer)
 }
 
-// write carries out all of a command or nothing. The status is 200 even when commands
-// fail. It returns the Oids of what was created, in the order of the request.
+// write sends one command. It returns the Oids of the created assets, in the order of the request. If
+// a part of the command fails, the service changes nothing and answers with status 200, and write
+// returns an error.
 func write(ctx context.Context, command object) ([]string, error) {
 	var answer struct {
 		AssetsCreated   struct{ OIDTokens []string }
