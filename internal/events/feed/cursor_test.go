@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -115,4 +116,16 @@ func TestAnotherModelIsNotReadBy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// unreadable is a row whose query was canceled.
+type unreadable struct{}
+
+func (unreadable) Scan(...any) error { return context.Canceled }
+
+// TestARowThatCannotBeRead reads a version after the client has left. The read must end with the error.
+func TestARowThatCannotBeRead(t *testing.T) {
+	if _, err := placeOf(unreadable{}, map[int64]*audit{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }

@@ -154,8 +154,8 @@ func (x *reader) group(ctx context.Context, audits []*audit, upTo int64) error {
 	return nil
 }
 
-// places returns the places of the versions of writes that a rule may match, in the order of the
-// feed.
+// places returns the places of those versions of the writes that a rule may match. They are in the
+// order of the feed.
 func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]place, error) {
 	byID, first := make(map[int64]*audit, len(audits)), audits[0].first
 	ids := make([]int64, len(audits))
@@ -166,10 +166,8 @@ func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]pla
 	var places []place
 	err := db.Each(ctx, x.tx, `SELECT id, moment, audit_id FROM asset_version WHERE moment BETWEEN ? AND ? AND audit_id IN `+in+` AND type IN (`+x.typeCodes()+`)`,
 		append([]any{first, upTo}, args...), func(row db.Scanner) error {
-			var p place
-			var id int64
-			err := row.Scan(&p.ID, &p.Moment, &id)
-			if p.audit = byID[id]; p.Moment >= p.audit.first && p.Moment <= p.audit.last {
+			p, err := placeOf(row, byID)
+			if err == nil && p.Moment >= p.audit.first && p.Moment <= p.audit.last {
 				places = append(places, p)
 			}
 			return err
@@ -178,6 +176,18 @@ func (x *reader) places(ctx context.Context, audits []*audit, upTo int64) ([]pla
 		return cmp.Or(cmp.Compare(a.audit.position, b.audit.position), cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
 	})
 	return places, err
+}
+
+// placeOf returns the place of a version. row has the id and the moment of the version and the id of its
+// audit; byID has the audits. A row cannot be read after the context of the query has ended.
+func placeOf(row db.Scanner, byID map[int64]*audit) (place, error) {
+	var p place
+	var id int64
+	if err := row.Scan(&p.ID, &p.Moment, &id); err != nil {
+		return p, err
+	}
+	p.audit = byID[id]
+	return p, nil
 }
 
 // typeCodes returns the codes of the types that a rule may match, as a comma-separated list for
@@ -217,7 +227,8 @@ func (x *reader) endBefore(at Cursor, err error) error {
 	return nil
 }
 
-// load reads the versions at places. taken is the number of bytes of memory that it has reserved.
+// load reads the versions at places. The result taken is the number of bytes of memory that it has
+// reserved.
 func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (versions []change.Version, taken int64, err error) {
 	at := make([]change.At, len(places))
 	for i, p := range places {
@@ -241,8 +252,8 @@ func (x *reader) load(ctx context.Context, l *change.Loader, places []place) (ve
 	return versions, taken, err
 }
 
-// match adds the changes at places to the page. taken is the number of bytes of memory that it has
-// reserved.
+// match adds the changes at places to the page. The result taken is the number of bytes of memory
+// that it has reserved.
 func (x *reader) match(ctx context.Context, places []place) (taken int64, err error) {
 	audits := map[int64]*event.Audit{}
 	positions := map[int64]int64{}
@@ -284,7 +295,7 @@ func (x *reader) match(ctx context.Context, places []place) (taken int64, err er
 }
 
 // print adds events to the page until the page is full. If it adds all events, the next page begins
-// at end.
+// at the cursor end.
 func (x *reader) print(ctx context.Context, index *event.Index, m *event.Matcher, events []*event.Event, positions map[int64]int64, hidden []int64, end Cursor) error {
 	if err := m.Snapshots(ctx, events); err != nil {
 		return err
