@@ -89,7 +89,7 @@ type damage struct {
 	mended         bool // true: a repair fixes the damage
 }
 
-// all returns the damages in the lists corruptions and more.
+// all returns the damages of two lists: of the variable corruptions and of the variable more.
 func all() []damage { return slices.Concat(corruptions, more) }
 
 // corruptions are damages of the rows that history creates.
@@ -363,4 +363,14 @@ func damaged(t *testing.T, d *db.DB, rule string, statements ...string) string {
 		t.Fatalf("%q: %v", statements, err)
 	}
 	return b.String()
+}
+
+// TestManyLinksAreNotCounted expects that a repair stores the same number as a write. Otherwise the next
+// check would find the repaired version again.
+func TestManyLinksAreNotCounted(t *testing.T) {
+	for n, want := range map[int64]int64{1: 2, 32766: 32767, 32767: 1, 1 << 20: 1} {
+		if got := check.LinkedFor(n); got != want {
+			t.Errorf("%d links: %d, want %d", n, got, want)
+		}
+	}
 }

@@ -13,9 +13,10 @@ const maxCounted = 1<<15 - 1
 const window = 1 << 24
 
 // counted checks the column linked of versions. The column counts the links and values that begin
-// or end with the version. It is 0 for no links, and n+1 for n links. The value 1 means that the
-// number is unknown. It occurs in versions of earlier releases, in versions of well-known assets,
-// and after a custom attribute was removed.
+// or end with the version. It is n+1 if there are n of them, and 0 if there are none. The value 1
+// means that the number is unknown. It occurs in versions of earlier releases, in versions of
+// well-known assets, in versions with more links than the column can count, and after a custom
+// attribute was removed.
 func (c *checker) counted(ctx context.Context) error {
 	for behind := int64(0); ; { // well-known assets have moment 0 and are not checked
 		var first, last sql.NullInt64
@@ -38,8 +39,8 @@ func (c *checker) counted(ctx context.Context) error {
 	}
 }
 
-// countEnds counts, for each moment after behind, the links or values that begin or end there, and
-// adds the counts to ends.
+// countEnds counts the links or values that begin or end at each moment after the moment behind,
+// and adds the counts to ends.
 func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []int32) error {
 	return c.eachEdge(ctx, e, func(scan row) error {
 		var since, until int64
@@ -54,7 +55,8 @@ func (c *checker) countEnds(ctx context.Context, e edges, behind int64, ends []i
 }
 
 // compareCounts compares ends with the column linked of the versions at these moments. It does not
-// report links and values that begin or end without a version; the checks links and values do this.
+// report links and values that begin or end without a version; the checks "links" and "values"
+// report them.
 func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32) error {
 	return c.eachIn(ctx, byVersion, func(scan row) error {
 		var id, moment, linked int64
@@ -64,7 +66,7 @@ func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32)
 		n := int64(ends[moment-behind-1])
 		switch {
 		case linked == 0 && n > 0:
-			c.mend(`UPDATE asset_version SET linked = ? WHERE id = ? AND moment = ?`, min(n+1, maxCounted), id, moment)
+			c.mend(`UPDATE asset_version SET linked = ? WHERE id = ? AND moment = ?`, linkedFor(n), id, moment)
 			return c.report("asset_version", id,
 				"moment %d: %d links or values begin or end with this version, but it counts none", moment, n)
 		case linked > 1 && n != linked-1:
@@ -75,4 +77,12 @@ func (c *checker) compareCounts(ctx context.Context, behind int64, ends []int32)
 		return nil
 	}, `SELECT id, moment, linked FROM asset_version WHERE {id} AND moment > ? AND moment <= ? ORDER BY id, moment`,
 		behind, behind+int64(len(ends)))
+}
+
+// linkedFor returns the value of the column linked for n links and values.
+func linkedFor(n int64) int64 {
+	if n+1 > maxCounted {
+		return 1 // the number is unknown
+	}
+	return n + 1
 }

@@ -30,3 +30,6 @@ func RunRule(ctx context.Context, tx *db.Tx, m *meta.Model, name string) ([]Find
 	}
 	return walk(ctx, c, some, func(Step) {})
 }
+
+// LinkedFor is linkedFor.
+func LinkedFor(n int64) int64 { return linkedFor(n) }
