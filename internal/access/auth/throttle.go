@@ -20,13 +20,13 @@ type SlowDownError struct {
 
 // Error returns a message with After in seconds.
 func (s *SlowDownError) Error() string {
-	return fmt.Sprintf("too many failed logins: retry in %d s", int(math.Ceil(s.After.Seconds())))
+	return fmt.Sprintf("too many logins at once, or too many wrong passwords: retry in %d s", int(math.Ceil(s.After.Seconds())))
 }
 
 // Unwrap returns the fault.
 func (s *SlowDownError) Unwrap() error { return fault.Unprovenf("%s", s.Error()) }
 
-// backoff is the rule for the delays after wrong passwords of one pair.
+// backoff is the rule for the delays after wrong passwords of one pair of member and network.
 type backoff struct {
 	freeAttempts int           // number of wrong passwords without a delay
 	first        time.Duration // first delay; it doubles with each further wrong password

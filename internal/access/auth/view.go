@@ -70,7 +70,7 @@ func parseToken(body []byte, yaml bool) (o TokenOptions, err error) {
 		return o, nil
 	}
 	if v, ok := n.Get("expires"); ok && v.Kind != document.Null {
-		return o, fault.Invalidf(v.At, "A session has an end of its own: it takes no expires")
+		return o, fault.Invalidf(v.At, "The end of a session is fixed: leave out expires")
 	}
 	if v, ok := n.Get("endsWithPassword"); ok && v.Text == "false" {
 		return o, fault.Invalidf(v.At, "A session ends with the password")
