@@ -39,7 +39,8 @@ func (i installation) exec(query string, args ...any) {
 	testdb.Exec(i.t, i.db, query, args...)
 }
 
-// process inserts a row for a process that was last seen the duration ago before now.
+// process inserts a row for a process. The parameter ago says how long before now the process was last
+// seen.
 func (i installation) process(id, role, version, host string, ago time.Duration, slow ...object) {
 	i.t.Helper()
 	text, err := json.Marshal(append([]object{}, slow...))
@@ -118,6 +119,7 @@ func TestACheckThatRuns(t *testing.T) {
 	signIn(b, "admin", password)
 	s.checked(1, 4, "attributes")
 	b.open("/alds/ui/system")
+	b.waitFor("#check")
 	if text := b.text("#check"); !strings.Contains(text, "Step 5 of 26: attributes") || b.exists("#check form") {
 		t.Errorf("running: %s", text)
 	}

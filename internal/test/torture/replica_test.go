@@ -102,9 +102,9 @@ func newReplicated(t *testing.T) *replicated {
 	return s
 }
 
-// ask sends a request as a member to the api with the index i, and returns the answer. header has names and
-// values in turn.
-func (s *replicated) ask(i int, member, method, path string, body any, header ...string) answer {
+// askOnce sends a request as a member to the api with the index i, and returns the answer. header has names
+// and values in turn.
+func (s *replicated) askOnce(i int, member, method, path string, body any, header ...string) answer {
 	text, err := json.Marshal(body)
 	if err != nil {
 		panic(err)
@@ -130,21 +130,26 @@ func (s *replicated) ask(i int, member, method, path string, body any, header ..
 	return a
 }
 
-// must sends a command and returns the Oids of the created assets. The command must succeed. While too many
-// members log in at once, must repeats the command.
-func (s *replicated) must(i int, member string, command object) []string {
-	a := s.ask(i, member, http.MethodPost, "/api/asset", command)
+// ask does the same as askOnce. While too many members log in at once, it repeats the request.
+func (s *replicated) ask(i int, member, method, path string, body any, header ...string) answer {
+	a := s.askOnce(i, member, method, path, body, header...)
 	for until := time.Now().Add(quietIn); a.status == http.StatusTooManyRequests && time.Now().Before(until); {
 		time.Sleep(time.Second)
-		a = s.ask(i, member, http.MethodPost, "/api/asset", command)
+		a = s.askOnce(i, member, method, path, body, header...)
 	}
+	return a
+}
+
+// must sends a command and returns the Oids of the created assets. The command must succeed.
+func (s *replicated) must(i int, member string, command object) []string {
+	a := s.ask(i, member, http.MethodPost, "/api/asset", command)
 	if !a.done() {
 		s.t.Errorf("%v: %d: %.300s", command, a.status, a.text)
 	}
 	return a.bulk.AssetsCreated.OIDTokens
 }
 
-// mark returns a text that begins with of and that no asset has yet.
+// mark returns a text that no asset has yet. The parameter of is the beginning of the text.
 func (s *replicated) mark(of string) string { return fmt.Sprintf("%s-%06d", of, s.serial.Add(1)) }
 
 // shows reads an asset in one of four ways. It returns true if the answer has the expected Reference.
@@ -218,8 +223,8 @@ func ownWrites(s *replicated) {
 const followedAtLeast = 12
 
 // follow writes a value as the administrator and reads it as another member, through both apis in turn. It
-// returns how often the value that it read was older than the one written last. A value must never be older
-// than one that was read before.
+// returns how often the value that it read was older than the value written last. A value must never be
+// older than a value that was read before.
 func (s *replicated) follow(stop chan struct{}) (old int) {
 	s.must(0, "admin", object{"AssetType": "Member", "Name": "reader", "Nickname": "reader", "Username": "reader", "Password": adminPassword, "DefaultRole": "Role:1"})
 	oid := s.must(0, "admin", object{"AssetType": "Story", "Name": "followed", "Scope": "Scope:0", "Estimate": 0})[0]
@@ -418,7 +423,7 @@ func (s *replicated) counts() map[string]int {
 	return all
 }
 
-// since describes how much the counts have grown since before.
+// since describes how much the counts have grown. The parameter before has the earlier counts.
 func (s *replicated) since(before map[string]int) string {
 	var all []string
 	for _, b := range by {
