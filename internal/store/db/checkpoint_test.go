@@ -171,6 +171,7 @@ func TestKilledWrites(t *testing.T) {
 // TestWhatIsAnsweredOutlivesAKill kills a writing process, after enough writes for several
 // checkpoints. The database must then have all answered writes.
 func TestWhatIsAnsweredOutlivesAKill(t *testing.T) {
+	t.Parallel() // it mostly waits
 	path := filepath.Join(t.TempDir(), "alds.db")
 	for round := range 3 {
 		answered := killWriter(t, path, 1500+700*round)

@@ -36,6 +36,7 @@ func onLine(t *testing.T, conns int) (d, remote *db.DB, line *testdb.Line) {
 // row. Other processes can still write the row. When the network is back, the process runs
 // its write again from the beginning.
 func TestATransactionOutOfReachStopsNobodyElse(t *testing.T) {
+	t.Parallel() // it mostly waits
 	d, remote, line := onLine(t, 8)
 	ctx := t.Context()
 	attempts := 0
@@ -61,6 +62,7 @@ func TestATransactionOutOfReachStopsNobodyElse(t *testing.T) {
 // TestAStatementOnItsWayStopsNobodyElse checks the same as the test above for a statement, or the
 // answer to a statement, that is stuck in the network.
 func TestAStatementOnItsWayStopsNobodyElse(t *testing.T) {
+	t.Parallel() // it mostly waits
 	d, remote, line := onLine(t, 8)
 	ctx := t.Context()
 	large := make([]byte, 12<<20)

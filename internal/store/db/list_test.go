@@ -13,6 +13,7 @@ import (
 // TestListIsExact sends values both as a list and as single arguments. The server must
 // receive the same values.
 func TestListIsExact(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	var floats []float64
 	var ints []int64
@@ -38,7 +39,7 @@ func TestListIsExact(t *testing.T) {
 	}
 }
 
-// each checks for every value that the list contains it.
+// This function checks for every value that the list contains it.
 func each[T any](t *testing.T, d *db.DB, values []T, fits func(T) bool) {
 	t.Helper()
 	sql, list := d.Dialect.List(values, false)

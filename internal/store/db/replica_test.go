@@ -80,7 +80,7 @@ func (p *pair) await(t *testing.T, used bool) {
 	}
 }
 
-// where returns on which server each kind of read runs: w for the writer, r for the replica.
+// This method returns on which server each kind of read runs: w for the writer, r for the replica.
 func (p *pair) where(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	d, got := p.both.Elsewhere(), ""
@@ -134,7 +134,7 @@ func TestReadsGoToAReplicaThatHasWhatTheirMemberHasWritten(t *testing.T) {
 	if got := p.where(member, t); got != "rrrr" {
 		t.Fatalf("reads on %s", got)
 	}
-	var n int // everything except queries reads from the writer
+	var n int // reads that do not use Elsewhere run on the writer
 	err := p.both.Read(member, func(tx *db.Tx) error {
 		return tx.QueryRow(member, `SELECT value FROM sequence WHERE name = ?`, "where").Scan(&n)
 	})
@@ -165,6 +165,7 @@ func TestAReplicaIsNotWritten(t *testing.T) {
 // A replica that does not answer is left out. If it hangs, it is left out within seconds. Its reads
 // are repeated on the writer, unless a part of the answer was already sent to a client.
 func TestAReplicaThatIsGoneIsLeftOut(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t)
 	ctx := db.WithMember(t.Context(), 20)
 	if got := p.where(ctx, t); got != "rrrr" {
@@ -228,7 +229,7 @@ func TestSQLiteHasNoReplicas(t *testing.T) {
 	}
 }
 
-// way is a connection to a server that can be closed, or drop all data.
+// way is a connection to a server. It can be closed, or can drop all data.
 type way struct {
 	address string // address of the database through this way
 	server  string
